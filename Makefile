@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+# The front door. CMake and the scripts do the work; `make help` lists what there is.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# How many jobs at once; empty means: as many as there are processors.
+JOBS ?=
+# Further words for ctest (make test), for the benchmark (make bench) and for the demo (make demo).
+ARGS ?=
+
+export JOBS DESTDIR
+
+.PHONY: all help test demo bench check check-deep asan tsan debug install uninstall format lint docs dist deb clean
+
+all: ## build the library, the release way, into build/release
+	@scripts/setup --check build
+	@scripts/build release
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "make %-15s  %s\n", $$1, $$2 }' Makefile
+
+test: ## everything that must hold on each change (installs what is missing, where it may)
+	@scripts/test $(ARGS)
+
+demo: ## a small game server, and what it looks like from outside (ARGS="--inject hog" breaks it)
+	@scripts/demo $(ARGS)
+
+bench: ## measure against the peers that are installed (scripts/setup bench installs them)
+	@scripts/setup --check build
+	@scripts/build release
+	@build/release/bench/vigil-bench $(ARGS)
+
+check: ## explore the interleavings of the real sources (minutes)
+	@scripts/setup check
+	@scripts/build release
+	@check/run --build build/release/check $(ARGS)
+
+check-deep: ## the same at larger bounds, for as long as it takes
+	@scripts/setup check
+	@scripts/build release
+	@check/run --build build/release/check --deep $(ARGS)
+
+debug asan tsan: ## build and test one preset alone
+	@scripts/setup test
+	@scripts/build $@
+	@ctest --preset $@ $(ARGS)
+
+install: ## the library and the command, into PREFIX (default /usr/local), below DESTDIR if that is set
+	@scripts/setup --check build
+	@TARGETS=installed scripts/build release
+	@cmake --install build/release --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+uninstall: ## remove what `make install` with the same PREFIX and DESTDIR put there
+	@scripts/setup --check build
+	@TARGETS=installed scripts/build release
+	@scripts/uninstall "$(PREFIX)"
+
+format: ## lay out all sources as .clang-format says
+	@scripts/setup test
+	@find include src tests bench examples check cli \( -name '*.[ch]' -o -name '*.cpp' \) 2> /dev/null | xargs clang-format -i
+
+lint: ## format, the project's own rules, clang-tidy
+	@scripts/setup test
+	@scripts/build release
+	@scripts/lint
+
+docs: ## man pages and the static site, into build/docs
+	@scripts/setup docs
+	@scripts/docs
+
+dist: ## a tarball of the committed sources
+	@scripts/dist
+
+deb: ## Debian packages into dist/, tried in a clean system
+	@scripts/setup deb
+	@scripts/deb
+
+clean: ## remove everything that was built
+	@rm -rf build dist

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# Both libraries, the headers, vigil.pc, the CMake package, and the command if it was built. Everything finds its neighbours relative to itself,
+# so an installed tree may be moved, and `cmake --install --prefix` may choose another place than the configuration did.
+
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vigil)
+
+install(TARGETS vigil vigil-static EXPORT vigil-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vigil)
+# gdb's commands: `source` it, or link it to a place that gdb loads by itself.
+install(FILES ${PROJECT_SOURCE_DIR}/gdb/libvigil-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/vigil)
+if(TARGET vigil-command)
+    install(TARGETS vigil-command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/vigil.bash RENAME vigil
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_vigil DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/vigil.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+# What has to be built before `cmake --install`.
+add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command>)
+install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/vigil-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/vigil-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/vigil-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/vigil-config.cmake ${PROJECT_BINARY_DIR}/vigil-config-version.cmake
+        DESTINATION ${package_dir})
+
+# Absolute directories (some distributions set them) stay as they are in vigil.pc; relative ones follow the file.
+set(pc_libdir ${CMAKE_INSTALL_FULL_LIBDIR})
+set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(pc_prefix "\${pcfiledir}/${up}")
+    set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+        set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+    endif()
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil.pc.in ${PROJECT_BINARY_DIR}/vigil.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/vigil.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
