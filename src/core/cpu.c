@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The quota of a control group holds for everything below it, so each group from our own up to the root of the hierarchy
+ * has its say. Where the groups lie is found as the kernel documents it: /proc/self/mountinfo says which hierarchies are
+ * mounted where, and which of their groups is the root of what we see; /proc/self/cgroup says which group is ours.
+ *
+ *     version 2   "0::/ours"                 cgroup2 mount    cpu.max                          "50000 100000", "max 100000"
+ *     version 1   "4:cpu,cpuacct:/ours"      cgroup mount     cpu.cfs_quota_us, cfs_period_us  "50000" or "-1", "100000"
+ *
+ * Both may be mounted at once. In a container our group is often not below the visible root: then the mount point itself is
+ * the best that can be known.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "cpu.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <vigil/pool.h>
+
+enum {
+    VG_PATH_ROOM = 4096,
+    VG_MOST_CPUS = 1 << 20 /* a number that no kernel knows, to end loops over what files say */
+};
+
+/* A mounted tree of control groups; points into the line that it was read from. */
+typedef struct hierarchy {
+    unsigned version;
+    char *visible; /* the group that is mounted */
+    char *mount;   /* and where */
+} hierarchy;
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static FILE *open_at(const char *root, const char *path)
+{
+    char name[VG_PATH_ROOM];
+    int length = snprintf(name, sizeof name, "%s%s", root, path);
+    return length < 0 || (size_t)length >= sizeof name ? NULL : fopen(name, "re");
+}
+
+/* A number at *text, which is moved behind it. strtoull alone would take blanks, signs and too much. */
+static bool number(const char **text, uint64_t *value)
+{
+    if (!isdigit((unsigned char)**text))
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long read = strtoull(*text, &end, 10);
+    if (errno != 0)
+        return false;
+    *text = end;
+    *value = read;
+    return true;
+}
+
+static bool at_end(const char *text)
+{
+    return *text == '\0' || *text == '\n';
+}
+
+static bool first_line_at(const char *root, const char *path, char *line, int room)
+{
+    FILE *file = open_at(root, path);
+    if (file == NULL)
+        return false;
+    bool read = fgets(line, room, file) != NULL;
+    (void)fclose(file);
+    return read;
+}
+
+unsigned vg_cpu_online_at(const char *root)
+{
+    char line[VG_PATH_ROOM];
+    if (!first_line_at(root, "/sys/devices/system/cpu/online", line, sizeof line))
+        return VG_CPU_NO_LIMIT;
+    unsigned count = 0;
+    const char *text = line;
+    for (;;) { /* "0-3,7" */
+        uint64_t from;
+        uint64_t to;
+        if (!number(&text, &from))
+            return VG_CPU_NO_LIMIT;
+        to = from;
+        if (*text == '-') {
+            text++;
+            if (!number(&text, &to))
+                return VG_CPU_NO_LIMIT;
+        }
+        if (to < from || to >= VG_MOST_CPUS)
+            return VG_CPU_NO_LIMIT;
+        count = least(count + (unsigned)(to - from) + 1, VG_MOST_CPUS);
+        if (at_end(text))
+            return count;
+        if (*text++ != ',')
+            return VG_CPU_NO_LIMIT;
+    }
+}
+
+static unsigned cpus_of(uint64_t quota, uint64_t period)
+{
+    if (quota == 0 || period == 0)
+        return VG_CPU_NO_LIMIT;
+    uint64_t cpus = quota / period + (quota % period != 0);
+    return cpus >= VG_MOST_CPUS ? VG_CPU_NO_LIMIT : (unsigned)cpus;
+}
+
+static unsigned limit_v2(const char *root, const char *group)
+{
+    char path[VG_PATH_ROOM];
+    char line[64];
+    if (snprintf(path, sizeof path, "%s/cpu.max", group) >= (int)sizeof path ||
+        !first_line_at(root, path, line, sizeof line))
+        return VG_CPU_NO_LIMIT;
+    uint64_t quota;
+    uint64_t period;
+    const char *text = line;
+    if (!number(&text, &quota) || *text++ != ' ' || !number(&text, &period) || !at_end(text))
+        return VG_CPU_NO_LIMIT; /* "max 100000", or nothing that we know */
+    return cpus_of(quota, period);
+}
+
+static uint64_t lone_number(const char *root, const char *group, const char *name)
+{
+    char path[VG_PATH_ROOM];
+    char line[64];
+    if (snprintf(path, sizeof path, "%s/%s", group, name) >= (int)sizeof path ||
+        !first_line_at(root, path, line, sizeof line))
+        return 0;
+    uint64_t value;
+    const char *text = line;
+    return number(&text, &value) && at_end(text) ? value : 0;
+}
+
+static unsigned limit_v1(const char *root, const char *group)
+{
+    return cpus_of(lone_number(root, group, "cpu.cfs_quota_us"), lone_number(root, group, "cpu.cfs_period_us"));
+}
+
+/* Whether the comma-separated list has that word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
+        if ((at == list || at[-1] == ',') && (at[length] == '\0' || at[length] == ',' || at[length] == '\n'))
+            return true;
+    }
+    return false;
+}
+
+/* mountinfo writes blanks and the like in paths as \ooo. */
+static void decode(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from != '\0'; to++) {
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' && from[3] >= '0' &&
+            from[3] <= '7') {
+            *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* "36 35 98:0 /visible /mount rw,noatime master:1 - type source options". Changes the line; false if it is no mount of a
+   hierarchy with CPU limits. */
+static bool parse_mount(char *line, hierarchy *found)
+{
+    char *rest = line;
+    for (int field = 0; field < 3; field++)
+        (void)strsep(&rest, " ");
+    found->visible = strsep(&rest, " ");
+    found->mount = strsep(&rest, " ");
+    if (rest == NULL)
+        return false;
+    char *behind = strstr(rest, " - ");
+    if (behind == NULL)
+        return false;
+    behind += 3;
+    const char *type = strsep(&behind, " ");
+    (void)strsep(&behind, " ");
+    if (behind == NULL)
+        return false;
+    if (strcmp(type, "cgroup2") == 0)
+        found->version = 2;
+    else if (strcmp(type, "cgroup") == 0 && has_word(behind, "cpu"))
+        found->version = 1;
+    else
+        return false;
+    decode(found->visible);
+    decode(found->mount);
+    return true;
+}
+
+/* What the group is called below the mount point: the part of its path behind the visible group. */
+static const char *below_mount(const char *group, const char *visible)
+{
+    size_t length = strlen(visible);
+    if (length > 0 && visible[length - 1] == '/')
+        length--;
+    if (strncmp(group, visible, length) != 0 || (group[length] != '/' && group[length] != '\0'))
+        return "";
+    const char *below = group + length;
+    return strstr(below, "/..") != NULL ? "" : below; /* a group outside of our namespace is shown with dots */
+}
+
+/* The least limit of the group and all above it, up to the mount point. */
+static unsigned limit_upward(const char *root, const hierarchy *tree, const char *group)
+{
+    char path[VG_PATH_ROOM];
+    size_t base = strlen(tree->mount);
+    int length = snprintf(path, sizeof path, "%s%s", tree->mount, below_mount(group, tree->visible));
+    if (length < 0 || (size_t)length >= sizeof path)
+        return VG_CPU_NO_LIMIT;
+    unsigned limit = VG_CPU_NO_LIMIT;
+    for (;;) {
+        limit = least(limit, tree->version == 2 ? limit_v2(root, path) : limit_v1(root, path));
+        char *slash = strrchr(path + base, '/');
+        if (slash == NULL)
+            return limit;
+        *slash = '\0';
+    }
+}
+
+/* The limit that our group has in this hierarchy; our group is looked up in /proc/self/cgroup. */
+static unsigned limit_in(const char *root, const hierarchy *tree)
+{
+    unsigned limit = VG_CPU_NO_LIMIT;
+    FILE *file = open_at(root, "/proc/self/cgroup");
+    if (file == NULL)
+        return limit;
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, file) > 0) { /* "number:controllers:path" */
+        char *rest = line;
+        const char *id = strsep(&rest, ":");
+        const char *controllers = strsep(&rest, ":");
+        if (rest == NULL)
+            continue;
+        rest[strcspn(rest, "\n")] = '\0';
+        bool ours = tree->version == 2 ? strcmp(id, "0") == 0 && *controllers == '\0' : has_word(controllers, "cpu");
+        if (ours)
+            limit = least(limit, limit_upward(root, tree, rest));
+    }
+    free(line);
+    (void)fclose(file);
+    return limit;
+}
+
+unsigned vg_cpu_quota_at(const char *root)
+{
+    unsigned limit = VG_CPU_NO_LIMIT;
+    FILE *file = open_at(root, "/proc/self/mountinfo");
+    if (file == NULL)
+        return limit;
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, file) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        hierarchy tree;
+        if (parse_mount(line, &tree))
+            limit = least(limit, limit_in(root, &tree));
+    }
+    free(line);
+    (void)fclose(file);
+    return limit;
+}
+
+/* The kernel refuses a mask that is smaller than its own, so ask with larger ones until it fits. */
+static unsigned cpus_in_affinity(void)
+{
+    for (int cpus = CPU_SETSIZE; cpus <= VG_MOST_CPUS; cpus *= 2) {
+        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
+        if (set == NULL)
+            return VG_CPU_NO_LIMIT;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
+        int rc = sched_getaffinity(0, bytes, set);
+        int count = rc == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (rc == 0)
+            return count > 0 ? (unsigned)count : VG_CPU_NO_LIMIT;
+        if (errno != EINVAL)
+            return VG_CPU_NO_LIMIT;
+    }
+    return VG_CPU_NO_LIMIT;
+}
+
+unsigned vg_cpu_count_at(const char *root)
+{
+    int saved = errno;
+    unsigned online = vg_cpu_online_at(root);
+    if (online == VG_CPU_NO_LIMIT) {
+        long counted = sysconf(_SC_NPROCESSORS_ONLN);
+        online = counted > 0 && counted < VG_MOST_CPUS ? (unsigned)counted : 1;
+    }
+    unsigned count = least(least(online, cpus_in_affinity()), vg_cpu_quota_at(root));
+    errno = saved;
+    return count;
+}
+
+unsigned vigil_cpu_count(void)
+{
+    return vg_cpu_count_at("");
+}

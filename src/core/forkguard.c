@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "forkguard.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    VG_GUARD_BYTES = 4096
+};
+
+int vg_forkguard_init(vg_forkguard *guard)
+{
+    uint32_t *page = mmap(NULL, VG_GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return -ENOMEM;
+    guard->pid = madvise(page, VG_GUARD_BYTES, MADV_WIPEONFORK) == 0 ? 0 : getpid();
+    *page = 1;
+    guard->page = page;
+    return 0;
+}
+
+void vg_forkguard_destroy(vg_forkguard *guard)
+{
+    (void)munmap((void *)(uintptr_t)guard->page, VG_GUARD_BYTES);
+    guard->page = NULL;
+}
+
+bool vg_forkguard_pid_differs(const vg_forkguard *guard)
+{
+    return guard->pid != getpid();
+}

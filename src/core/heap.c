@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VG_LINE = 64,
+    VG_HEAP_LEAST = 64 /* entries, the three before the root included */
+};
+
+void vg_heap_init(vg_heap *heap)
+{
+    heap->at = NULL;
+    heap->end = VG_HEAP_ROOT;
+    heap->room = VG_HEAP_ROOT;
+}
+
+void vg_heap_destroy(vg_heap *heap)
+{
+    free(heap->at);
+    vg_heap_init(heap);
+}
+
+int vg_heap_reserve(vg_heap *heap, size_t entries)
+{
+    if (entries <= heap->room - VG_HEAP_ROOT)
+        return 0;
+    if (entries > PTRDIFF_MAX / sizeof(vg_heap_entry) - VG_LINE)
+        return -ENOMEM;
+    size_t room = entries + VG_HEAP_ROOT;
+    room = room < VG_HEAP_LEAST ? VG_HEAP_LEAST : (room + VG_HEAP_CHILDREN - 1) & ~(size_t)(VG_HEAP_CHILDREN - 1);
+    /* Not realloc: it does not keep the alignment. */
+    vg_heap_entry *at = aligned_alloc(VG_LINE, room * sizeof *at);
+    if (at == NULL)
+        return -ENOMEM;
+    if (heap->at != NULL)
+        memcpy(at + VG_HEAP_ROOT, heap->at + VG_HEAP_ROOT, vg_heap_size(heap) * sizeof *at);
+    free(heap->at);
+    heap->at = at;
+    heap->room = room;
+    return 0;
+}
+
+/* The least of the `count` (at least 1) entries from `first` on. Written so that it compiles to conditional moves: which
+   child is least is as good as random, and a wrong guess costs more than the comparison. */
+static inline size_t least_of(const vg_heap_entry *at, size_t first, size_t count)
+{
+    size_t least = first;
+    for (size_t i = first + 1; i < first + count; i++)
+        least = vg_heap_before(at[i], at[least]) ? i : least;
+    return least;
+}
+
+void vg_heap_sift_down(vg_heap *heap, size_t hole, vg_heap_entry entry)
+{
+    vg_heap_entry *at = heap->at;
+    size_t end = heap->end;
+    for (;;) {
+        size_t first = VG_HEAP_CHILDREN * (hole - 2);
+        if (first >= end)
+            break;
+        size_t least = least_of(at, first, end - first < VG_HEAP_CHILDREN ? end - first : VG_HEAP_CHILDREN);
+        if (!vg_heap_before(at[least], entry))
+            break;
+        at[hole] = at[least];
+        hole = least;
+    }
+    at[hole] = entry;
+}
+
+vg_heap_entry vg_heap_pop(vg_heap *heap)
+{
+    vg_heap_entry *at = heap->at;
+    vg_heap_entry top = at[VG_HEAP_ROOT];
+    vg_heap_entry last = at[--heap->end];
+    size_t end = heap->end;
+    if (end == VG_HEAP_ROOT)
+        return top;
+    /* The last entry nearly always belongs to the bottom again. So the hole goes all the way down without looking at it,
+       which saves a comparison a level that the processor could not foresee, and then the entry goes up to its place. */
+    size_t hole = VG_HEAP_ROOT;
+    for (;;) {
+        size_t first = VG_HEAP_CHILDREN * (hole - 2);
+        size_t least;
+        if (first + VG_HEAP_CHILDREN <= end)
+            least = least_of(at, first, VG_HEAP_CHILDREN);
+        else if (first < end)
+            least = least_of(at, first, end - first);
+        else
+            break;
+        at[hole] = at[least];
+        hole = least;
+    }
+    vg_heap_sift_up(heap, hole, last);
+    return top;
+}
+
+size_t vg_heap_filter(vg_heap *heap, bool (*dead)(const vg_heap_entry *entry, void *arg), void *arg)
+{
+    size_t before = heap->end;
+    size_t kept = VG_HEAP_ROOT;
+    for (size_t i = VG_HEAP_ROOT; i < before; i++) {
+        if (!dead(&heap->at[i], arg))
+            heap->at[kept++] = heap->at[i];
+    }
+    heap->end = kept;
+    if (kept == before)
+        return 0;
+    /* From the last parent up to the root: each half-built heap below is put right, O(n) in all. */
+    if (kept > VG_HEAP_ROOT + 1) {
+        for (size_t i = (kept - 1) / VG_HEAP_CHILDREN + 2; i >= VG_HEAP_ROOT; i--)
+            vg_heap_sift_down(heap, i, heap->at[i]);
+    }
+    return before - kept;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "slab.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum {
+    VG_LINE = 64,
+    VG_ALIGNMENT = 16
+};
+
+static size_t rounded_up(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) & ~(to - 1);
+}
+
+void vg_slab_init(vg_slab *slab, size_t object_size)
+{
+    size_t least = object_size < sizeof(vg_slab_link) ? sizeof(vg_slab_link) : object_size;
+    slab->object_size = rounded_up(least, VG_ALIGNMENT);
+    slab->first = rounded_up(sizeof(vg_slab_chunk), slab->object_size % VG_LINE == 0 ? VG_LINE : VG_ALIGNMENT);
+    slab->chunk_bytes = VG_SLAB_CHUNK_BYTES;
+    while (slab->chunk_bytes < slab->first + VG_SLAB_CHUNK_OBJECTS * slab->object_size)
+        slab->chunk_bytes *= 2;
+    atomic_init(&slab->chunks, NULL);
+    atomic_init(&slab->chunk_count, 0);
+    atomic_init(&slab->cache_count, 0U);
+}
+
+void vg_slab_destroy(vg_slab *slab)
+{
+    /* relaxed: whoever destroys has already made sure that all others are done, and so has seen what they did */
+    vg_slab_chunk *chunk = atomic_load_explicit(&slab->chunks, memory_order_relaxed);
+    while (chunk != NULL) {
+        vg_slab_chunk *next = chunk->next;
+        ASAN_UNPOISON_MEMORY_REGION(chunk, slab->chunk_bytes);
+        free(chunk);
+        chunk = next;
+    }
+    atomic_store_explicit(&slab->chunks, NULL, memory_order_relaxed);
+    atomic_store_explicit(&slab->chunk_count, 0, memory_order_relaxed);
+}
+
+void vg_slab_cache_init(vg_slab_cache *cache, vg_slab *slab)
+{
+    cache->local = NULL;
+    cache->fresh = NULL;
+    cache->fresh_end = NULL;
+    cache->slab = slab;
+    cache->number = atomic_fetch_add_explicit(&slab->cache_count, 1, memory_order_relaxed);
+    for (unsigned i = 0; i < VG_SLAB_TARGETS; i++)
+        cache->pending[i] = (vg_slab_batch){.count = 0};
+    atomic_init(&cache->remote, NULL);
+}
+
+size_t vg_slab_chunks(const vg_slab *slab)
+{
+    return atomic_load_explicit(&slab->chunk_count, memory_order_relaxed);
+}
+
+static bool add_chunk(vg_slab_cache *mine)
+{
+    vg_slab *slab = mine->slab;
+    vg_slab_chunk *chunk = aligned_alloc(slab->chunk_bytes, slab->chunk_bytes);
+    if (chunk == NULL)
+        return false;
+    chunk->owner = mine;
+    mine->fresh = (char *)chunk + slab->first;
+    mine->fresh_end = mine->fresh + (slab->chunk_bytes - slab->first) / slab->object_size * slab->object_size;
+    ASAN_POISON_MEMORY_REGION(mine->fresh, (size_t)(mine->fresh_end - mine->fresh));
+    vg_slab_chunk *newest = atomic_load_explicit(&slab->chunks, memory_order_relaxed);
+    do {
+        chunk->next = newest;
+        /* relaxed: the list is read by vg_slab_destroy alone, see there */
+    } while (!atomic_compare_exchange_weak_explicit(&slab->chunks, &newest, chunk, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    atomic_fetch_add_explicit(&slab->chunk_count, 1, memory_order_relaxed);
+    return true;
+}
+
+void *vg_slab_refill(vg_slab_cache *mine)
+{
+    vg_slab *slab = mine->slab;
+    /* Old objects before fresh ones: they are warm, and the memory stays flat. The look before the exchange spares the
+       line when there is nothing; what it misses is found the next time. */
+    if (atomic_load_explicit(&mine->remote, memory_order_relaxed) != NULL) {
+        /* acquire: the links of the list, and the last users' writes to the objects, come before our use of them;
+           pairs with the release in hand_over */
+        vg_slab_link *object = atomic_exchange_explicit(&mine->remote, NULL, memory_order_acquire);
+        ASAN_UNPOISON_MEMORY_REGION(object, slab->object_size);
+        mine->local = object->next;
+        return object;
+    }
+    if (mine->fresh == mine->fresh_end && !add_chunk(mine))
+        return NULL;
+    void *object = mine->fresh;
+    mine->fresh += slab->object_size;
+    ASAN_UNPOISON_MEMORY_REGION(object, slab->object_size);
+    return object;
+}
+
+/* Many push, one takes all: nobody ever takes a single object off, so a head that comes back is still the right one. */
+static void hand_over(vg_slab_batch *batch)
+{
+    _Atomic(vg_slab_link *) *remote = &batch->to->remote;
+    vg_slab_link *oldest = batch->oldest;
+    vg_slab_link *head = atomic_load_explicit(remote, memory_order_relaxed);
+    ASAN_UNPOISON_MEMORY_REGION(oldest, sizeof *oldest);
+    oldest->next = head;
+    ASAN_POISON_MEMORY_REGION(oldest, sizeof *oldest);
+    /* release: the links, and the freeing threads' writes to the objects, come before the owner's use of them; pairs
+       with the acquire in vg_slab_refill. The batches below ours are covered by their own releases, whose sequence
+       our compare-exchange continues. */
+    while (!atomic_compare_exchange_weak_explicit(remote, &head, batch->newest, memory_order_release,
+                                                  memory_order_relaxed)) {
+        ASAN_UNPOISON_MEMORY_REGION(oldest, sizeof *oldest);
+        oldest->next = head;
+        ASAN_POISON_MEMORY_REGION(oldest, sizeof *oldest);
+    }
+    batch->count = 0;
+}
+
+void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *object)
+{
+    vg_slab_batch *batch = &mine->pending[owner->number % VG_SLAB_TARGETS];
+    if (batch->count != 0 && batch->to != owner)
+        hand_over(batch);
+    if (batch->count == 0) {
+        batch->to = owner;
+        batch->newest = NULL;
+        batch->oldest = object;
+    }
+    object->next = batch->newest;
+    ASAN_POISON_MEMORY_REGION(object, mine->slab->object_size);
+    batch->newest = object;
+    if (++batch->count >= VG_SLAB_BATCH)
+        hand_over(batch);
+}
+
+void vg_slab_flush(vg_slab_cache *mine)
+{
+    for (unsigned i = 0; i < VG_SLAB_TARGETS; i++) {
+        if (mine->pending[i].count != 0)
+            hand_over(&mine->pending[i]);
+    }
+}
