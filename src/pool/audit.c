@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * audit.c - are all tasks still there?
+ *
+ * The counters say how many tasks are queued (accepted minus started minus cancelled). The queues say it too. While
+ * nothing moves the two must agree; if they do not, a task has vanished or has been taken twice. "Nothing moves" means that
+ * two looks in a row see the same numbers, no worker is between a queue and a start, and no call is under way.
+ */
+#include "note.h"
+
+#include "../core/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VG_AUDIT_TRIES 16
+
+typedef struct look {
+    bool calm;
+    uint64_t submitted;
+    uint64_t ended;
+    uint64_t expected;
+    uint64_t found;      /* entries in the queues, less the husks among them */
+    uint64_t husks_made; /* entries of jobs that are no longer queued */
+    uint64_t husks;      /* of these: met and dropped */
+} look;
+
+static void look_at_seat(vg_seat *seat, look *seen)
+{
+    seen->calm = seen->calm && atomic_load_explicit(&seat->handling, memory_order_relaxed) == 0;
+    /* relaxed throughout: both looks must agree, and the heavy fence between them has brought out what was on its way */
+    seen->found += atomic_load_explicit(&seat->mail_pushed, memory_order_relaxed) -
+                   atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
+    for (unsigned c = 0; c < VG_CLASSES; c++) {
+        seen->found += (uint64_t)vg_deque_size(seat->deques[c]);
+        seen->husks_made += atomic_load_explicit(&seat->counts->of[c].husks_made, memory_order_relaxed);
+        seen->husks += atomic_load_explicit(&seat->counts->of[c].husks, memory_order_relaxed);
+    }
+}
+
+static look look_around(vigil_pool *pool)
+{
+    look seen = {.calm = true};
+    for (unsigned c = 0; c < VG_CLASSES; c++) {
+        uint64_t count = 0;
+        if (vg_injector_count(&pool->injectors[c], &count)) {
+            /* Whoever looked meanwhile relied on us, also for what was pushed after we counted (IDLE.md, invariant 4).
+               full: the lists were let go (J11) before the look; pairs with A of the submitter and C of the worker that left
+               them to us. An empty class is not announced: an audit of an idle pool wakes nobody. */
+            atomic_thread_fence(memory_order_seq_cst);
+            if (vg_injector_visible(&pool->injectors[c]))
+                vg_announce(pool, c);
+        } else {
+            seen.calm = false;
+        }
+        seen.found += count + atomic_load_explicit(&pool->shared->delayed[c], memory_order_relaxed);
+    }
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
+        look_at_seat(vg_seat_at(pool, i), &seen);
+    for (unsigned i = 0; i < VG_STRIPES; i++) {
+        vg_stripe *stripe = &pool->stripes[i];
+        seen.calm = seen.calm && atomic_load_explicit(&stripe->left, memory_order_relaxed) ==
+                                     atomic_load_explicit(&stripe->entered, memory_order_relaxed);
+        for (unsigned c = 0; c < VG_CLASSES; c++) {
+            seen.husks_made += atomic_load_explicit(&stripe->counts->husks_made[c], memory_order_relaxed);
+            seen.husks += atomic_load_explicit(&stripe->counts->husks[c], memory_order_relaxed);
+        }
+    }
+    seen.found -= seen.husks_made - seen.husks;
+    vigil_pool_stats stats = {.size = sizeof stats};
+    (void)vigil_pool_stats_get(pool, &stats);
+    seen.submitted = stats.total.submitted;
+    seen.ended = stats.total.completed + stats.total.failed + stats.total.cancelled;
+    seen.expected = stats.total.queued;
+    return seen;
+}
+
+static bool same(const look *a, const look *b)
+{
+    return a->calm && b->calm && a->submitted == b->submitted && a->ended == b->ended && a->expected == b->expected &&
+           a->found == b->found && a->husks_made == b->husks_made && a->husks == b->husks;
+}
+
+static void say(vigil_audit *audit)
+{
+    if (!audit->settled)
+        (void)snprintf(audit->text, sizeof audit->text,
+                       "tasks are moving: no two looks agreed; ask again when the pool is calm");
+    else if (audit->lost > 0)
+        (void)snprintf(audit->text, sizeof audit->text,
+                       "%" PRId64 " task(s) lost: %" PRIu64 " accepted and not started, %" PRIu64 " in the queues",
+                       audit->lost, audit->expected, audit->found);
+    else if (audit->lost < 0)
+        (void)snprintf(audit->text, sizeof audit->text,
+                       "%" PRId64 " task(s) taken twice: %" PRId64 " accepted and not started, %" PRIu64
+                       " in the queues",
+                       -audit->lost, (int64_t)(int64_t)audit->expected, audit->found);
+    else
+        (void)snprintf(audit->text, sizeof audit->text, "every task is accounted for: %" PRIu64 " queued",
+                       audit->found);
+}
+
+int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (given == NULL)
+        return -EINVAL;
+    vigil_audit filled = {0};
+    vigil_audit *audit = &filled;
+    look before = look_around(pool);
+    look now = before;
+    audit->settled = false;
+    for (int i = 0; i < VG_AUDIT_TRIES && !audit->settled; i++) {
+        vg_fence_heavy(pool->fences); /* brings out what other threads have stored before the second look */
+        vg_thread_yield();
+        before = now;
+        now = look_around(pool);
+        audit->settled = same(&before, &now);
+    }
+    audit->expected = now.expected;
+    audit->found = now.found;
+    audit->lost = (int64_t)(now.expected - now.found);
+    vg_file_pool *shared = pool->shared;
+    vg_cell_set(&shared->audit_settled, audit->settled);
+    vg_cell_set(&shared->audit_expected, audit->expected);
+    vg_cell_set(&shared->audit_found, audit->found);
+    vg_cell_set(&shared->audit_lost, (uint64_t)audit->lost);
+    vg_cell_set(&shared->audited_at, vg_ticks());
+    say(audit);
+    error = vg_options_give(given, given->size, audit, sizeof *audit,
+                            offsetof(vigil_audit, settled) + sizeof audit->settled);
+    if (error != 0)
+        return error;
+    if (!audit->settled)
+        return -EAGAIN;
+    return audit->lost == 0 ? 0 : -EIO;
+}

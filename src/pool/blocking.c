@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocking.c - sections in which a worker is not there for the pool.
+ *
+ * Such a section gives one credit. If work is queued and nobody is free, now or later, whoever sees that (vg_wake_one) spends
+ * the credit on a spare worker: a dormant one, or a new thread. A spare that finds no work goes dormant and gives its
+ * credit back; a section that ends takes one away, and if that makes it negative one spare goes dormant after its task.
+ * So no thread is made unless there is work for it, and never more than max_spares.
+ */
+#include "note.h"
+
+#include <errno.h>
+
+static bool give_credit(vigil_pool *pool)
+{
+    uint32_t given = atomic_load_explicit(&pool->compensated, memory_order_relaxed);
+    do {
+        if (given >= pool->max_spares)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&pool->compensated, &given, given + 1, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    /* K1 release: that we wait for a group and could do the work ourselves is seen by whoever takes the credit; pairs with K2 */
+    (void)atomic_fetch_add_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_release);
+    /* A full fence: the credit shows before the queues are read; pairs with A of a publisher that saw everybody busy */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word)))
+        vg_wake_one(pool);
+    return true;
+}
+
+int vg_place_lend(vigil_pool *pool)
+{
+    return give_credit(pool) ? 0 : -EAGAIN;
+}
+
+void vg_place_take_back(vigil_pool *pool)
+{
+    (void)atomic_fetch_sub_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_relaxed);
+    (void)atomic_fetch_sub_explicit(&pool->compensated, 1, memory_order_relaxed);
+}
+
+int vigil_blocking_begin(void)
+{
+    vg_worker *worker = vg_current_worker;
+    if (worker == NULL || worker->depth == 0)
+        return -EPERM;
+    if (worker->blocking++ != 0)
+        return 0;
+    vg_worker_state(worker, VIGIL_WORKER_BLOCKED);
+    vg_file_worker *mine = worker->seat.counts;
+    if (worker->level >= VIGIL_WATCH_COUNTERS &&
+        vg_peek(&mine->wait.kind) == VG_WAIT_NONE) /* else a wait that says more */
+        vg_wait_begin(&mine->wait, VG_WAIT_DECLARED, 0, (uint64_t)(uintptr_t)__builtin_return_address(0),
+                      vg_peek(&mine->state_since));
+    worker->compensated = give_credit(worker->pool);
+    if (!worker->compensated)
+        (void)atomic_fetch_add_explicit(&worker->pool->shared->spares_refused, 1, memory_order_relaxed);
+    return 0;
+}
+
+int vigil_blocking_end(void)
+{
+    vg_worker *worker = vg_current_worker;
+    if (worker == NULL || worker->blocking == 0)
+        return -EPERM;
+    if (--worker->blocking != 0)
+        return 0;
+    if (worker->compensated)
+        vg_place_take_back(worker->pool);
+    vg_worker_state(worker, VIGIL_WORKER_RUNNING);
+    vg_file_worker *mine = worker->seat.counts;
+    if (vg_peek(&mine->wait.kind) == VG_WAIT_DECLARED) {
+        const uint64_t now = vg_peek(&mine->state_since);
+        const uint64_t since = vg_peek(&mine->wait.since);
+        if (worker->level == VIGIL_WATCH_EVENTS)
+            vg_event_put(now, vg_event_what(VG_EVENT_WAIT, VG_WAIT_DECLARED, vg_peek(&mine->wait.where)), 0,
+                         now > since ? now - since : 0);
+        vg_wait_end(&mine->wait);
+    }
+    return 0;
+}

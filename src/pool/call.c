@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.c - a function and an argument, as a task from the pool's slab. A worker uses its own cache; other threads share the
+ * caches of the stripes, under a lock that is hardly ever contended.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+typedef struct vg_call {
+    vigil_task task; /* first */
+    vigil_pool *pool;
+    int (*fn)(void *arg);
+    void (*cancel)(void *arg);
+    void *arg;
+} vg_call;
+
+size_t vg_call_size(void)
+{
+    return sizeof(vg_call);
+}
+
+static vg_call *call_alloc(vigil_pool *pool)
+{
+    vg_worker *worker = vg_worker_of(pool);
+    if (worker != NULL)
+        return vg_slab_alloc(&worker->calls);
+    vg_stripe *stripe = vg_stripe_of_caller(pool);
+    vg_mutex_lock(&stripe->slab_lock);
+    vg_call *call = vg_slab_alloc(&stripe->calls);
+    vg_mutex_unlock(&stripe->slab_lock);
+    return call;
+}
+
+static void call_free(vigil_pool *pool, vg_call *call)
+{
+    vg_worker *worker = vg_worker_of(pool);
+    if (worker != NULL) {
+        vg_slab_free(&worker->calls, call);
+        return;
+    }
+    vg_stripe *stripe = vg_stripe_of_caller(pool);
+    vg_mutex_lock(&stripe->slab_lock);
+    vg_slab_free(&stripe->calls, call);
+    vg_mutex_unlock(&stripe->slab_lock);
+}
+
+static int call_run(vigil_task *task)
+{
+    vg_call *call = (vg_call *)(void *)task;
+    int (*fn)(void *arg) = call->fn;
+    void *arg = call->arg;
+    call_free(call->pool, call);
+    return fn(arg);
+}
+
+static void call_cancel(vigil_task *task)
+{
+    vg_call *call = (vg_call *)(void *)task;
+    void (*cancel)(void *arg) = call->cancel;
+    void *arg = call->arg;
+    call_free(call->pool, call);
+    if (cancel != NULL)
+        cancel(arg);
+}
+
+void *vg_call_function(const vigil_task *task)
+{
+    return (void *)(uintptr_t)((const vg_call *)(const void *)task)->fn;
+}
+
+int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg,
+                    vigil_priority priority)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (fn == NULL || (unsigned)priority >= VG_CLASSES)
+        return -EINVAL;
+    vg_call *call = call_alloc(pool);
+    if (call == NULL)
+        return -ENOMEM;
+    vigil_task_init(&call->task, call_run, call_cancel);
+    call->task.vg_kind = VG_KIND_CALL;
+    atomic_store_explicit(&call->task.vg_state, VG_TASK_QUEUED, memory_order_relaxed);
+    call->pool = pool;
+    call->fn = fn;
+    call->cancel = cancel;
+    call->arg = arg;
+    error = vg_submit_one(pool, &call->task, (unsigned)priority);
+    if (error != 0)
+        call_free(pool, call);
+    return error;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "deque.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void vg_deque_init(vg_deque_owner *owner)
+{
+    vg_deque *deque = &owner->deque;
+    atomic_init(&deque->top, 0);
+    atomic_init(&deque->bottom, 0);
+    atomic_init(&deque->array, NULL);
+    owner->array = NULL;
+    owner->slots = NULL;
+    owner->mask = 0;
+    owner->full_at = 0;
+}
+
+void vg_deque_destroy(vg_deque *deque)
+{
+    vg_deque_array *array = atomic_load_explicit(&deque->array, memory_order_relaxed);
+    while (array != NULL) {
+        vg_deque_array *older = array->older;
+        free(array);
+        array = older;
+    }
+}
+
+int vg_deque_grow(vg_deque_owner *owner)
+{
+    vg_deque *deque = &owner->deque;
+    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+    /* D6 acquire: the thieves that moved top have read their slots, so these may be written again; pairs with D7 */
+    int64_t top = atomic_load_explicit(&deque->top, memory_order_acquire);
+    vg_deque_array *old = owner->array;
+    if (old != NULL && bottom - top <= old->mask) {
+        owner->full_at = top + old->mask + 1;
+        return 0;
+    }
+    int64_t size = old == NULL ? VG_DEQUE_FIRST_SIZE : 2 * (old->mask + 1);
+    vg_deque_array *array = malloc(sizeof *array + (size_t)size * sizeof array->slots[0]);
+    if (array == NULL)
+        return -ENOMEM;
+    array->mask = size - 1;
+    array->older = old;
+    for (int64_t i = top; old != NULL && i < bottom; i++) {
+        vigil_task *task = atomic_load_explicit(&old->slots[i & old->mask], memory_order_relaxed);
+        atomic_store_explicit(&array->slots[i & array->mask], task, memory_order_relaxed);
+    }
+    /* D8 release: mask and copied slots are seen by the thief that sees the array; pairs with D9 */
+    atomic_store_explicit(&deque->array, array, memory_order_release);
+    owner->array = array;
+    owner->slots = array->slots;
+    owner->mask = array->mask;
+    owner->full_at = top + size;
+    return 0;
+}
+
+vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task **task)
+{
+    if (vg_deque_size(deque) == 0)
+        return VG_STEAL_EMPTY; /* spares the heavy fence; a task that this overlooks is the idle protocol's business */
+    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+    /* D5 full fence: top is read before bottom; pairs with the owner's D3 */
+    vg_fence_heavy(fences);
+    /* D4 acquire: pairs with D1 and D2 */
+    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_acquire);
+    if (top >= bottom)
+        return VG_STEAL_EMPTY;
+    /* D9 acquire: pairs with D8. An array that is outgrown by now still holds this slot. */
+    vg_deque_array *array = atomic_load_explicit(&deque->array, memory_order_acquire);
+    vigil_task *found = atomic_load_explicit(&array->slots[top & array->mask], memory_order_relaxed);
+    /* D7 release: the slot has been read before it may be written again; pairs with D6. Acquire is not needed here: what
+       the task holds came with D4. */
+    if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_release,
+                                                 memory_order_relaxed))
+        return VG_STEAL_LOST;
+    *task = found;
+    return VG_STEAL_WON;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deque.h - the work-stealing deque (Chase and Lev 2005, ordered after Le, Pop, Cohen and Zappa Nardelli 2013).
+ *
+ * The owner pushes and pops at the bottom, thieves take from the top. The two ends are two types: only the worker that
+ * holds a vg_deque_owner can touch the bottom, everybody else has a vg_deque and can steal. A push from outside, the
+ * mistake that lost the original server's task, does not compile.
+ *
+ * Indices are signed, 64 bits wide and never wrap. Arrays grow by doubling and carry their mask; an outgrown array is kept
+ * until the deque is destroyed, because a thief may still read from it (it then fails its compare-and-swap).
+ *
+ * The one hard spot is the last task: the owner lowers bottom and then looks at top, the thief reads top and then bottom.
+ * Each needs a full fence in between, or both take the same task. The owner's is light and the thief's heavy (fence.h).
+ */
+#ifndef VG_POOL_DEQUE_H
+#define VG_POOL_DEQUE_H
+
+#include "../core/fence.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+
+#include <vigil/pool.h>
+
+#ifdef VIGIL_CHECK
+#define VG_DEQUE_FIRST_SIZE 2
+#else
+#define VG_DEQUE_FIRST_SIZE 256
+#endif
+
+typedef struct vg_deque_array {
+    int64_t mask;
+    struct vg_deque_array *older;
+    _Atomic(vigil_task *) slots[];
+} vg_deque_array;
+
+/* What every thread may use. */
+typedef struct vg_deque {
+    alignas(64) _Atomic int64_t top;
+    alignas(64) _Atomic int64_t bottom;
+    _Atomic(vg_deque_array *) array; /* NULL until the first push */
+} vg_deque;
+
+/* What the owner alone has. The others know only the deque in it. */
+typedef struct vg_deque_owner {
+    vg_deque deque;
+    _Atomic(vigil_task *) *slots; /* those of `array` */
+    int64_t mask;                 /* likewise */
+    int64_t full_at;              /* a push at this index must look at top again; at most top + size */
+    vg_deque_array *array;        /* the newest, as in the deque */
+} vg_deque_owner;
+
+typedef enum vg_steal_result {
+    VG_STEAL_EMPTY,
+    VG_STEAL_LOST, /* another was faster: the deque may hold more */
+    VG_STEAL_WON,
+} vg_steal_result;
+
+/* ---- owner ---- */
+
+void vg_deque_init(vg_deque_owner *owner);
+void vg_deque_destroy(vg_deque *deque);
+
+/* Make room for at least one more, perhaps only by looking at top again; -ENOMEM. */
+int vg_deque_grow(vg_deque_owner *owner);
+
+/* Where the next push goes. */
+static inline int64_t vg_deque_next(const vg_deque_owner *owner)
+{
+    return atomic_load_explicit(&owner->deque.bottom, memory_order_relaxed); /* own writes only */
+}
+
+/* Push at vg_deque_next. false: there is no room (see vg_deque_grow) and the task is not in the deque. The caller announces the
+   task (idle.h). */
+static inline bool vg_deque_push_at(vg_deque_owner *owner, int64_t bottom, vigil_task *task)
+{
+    if (__builtin_expect(bottom >= owner->full_at, 0))
+        return false;
+    vg_deque *deque = &owner->deque;
+    atomic_store_explicit(&owner->slots[bottom & owner->mask], task, memory_order_relaxed);
+    /* D1 release: slot and task are seen by the thief that sees this bottom; pairs with D4 */
+    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release);
+    return true;
+}
+
+static inline bool vg_deque_push(vg_deque_owner *owner, vigil_task *task)
+{
+    return vg_deque_push_at(owner, vg_deque_next(owner), task);
+}
+
+/* The newest task, or NULL. */
+static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fences)
+{
+    vg_deque *deque = &owner->deque;
+    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
+    _Atomic(vigil_task *) *slot = &owner->slots[bottom & owner->mask];
+    /* D2 release (also below): a thief that reads bottom from here has the same right to the older slots as from D1 */
+    atomic_store_explicit(&deque->bottom, bottom, memory_order_release);
+    /* D3 full fence: bottom is lowered before top is read; pairs with the thief's D5. One of the two sees the other. */
+    vg_fence_light(fences);
+    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+    if (__builtin_expect(top < bottom, 1))
+        return atomic_load_explicit(slot, memory_order_relaxed);
+    vigil_task *task = NULL;
+    if (top == bottom) {
+        task = atomic_load_explicit(slot, memory_order_relaxed);
+        /* The last one: whoever moves top has it. Relaxed: the owner wrote the task itself; what orders the race is D3. */
+        if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_relaxed,
+                                                     memory_order_relaxed))
+            task = NULL;
+    }
+    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release); /* D2 */
+    return task;
+}
+
+/* Pop the task that was pushed at `index`, if it is still there and the newest; else nothing is changed. The slot need not be
+   read: only the owner writes slots, and what it pushed behind this one has gone again. The caller knows that the owner has not popped it and pushed another there since.
+   Only with light fences. */
+static inline bool vg_deque_take_back(vg_deque *deque, int64_t index)
+{
+    if (__builtin_expect(atomic_load_explicit(&deque->bottom, memory_order_relaxed) != index + 1, 0)) /* own writes */
+        return false;
+    atomic_store_explicit(&deque->bottom, index, memory_order_release); /* D2 */
+    /* D3 full fence: as in vg_deque_pop */
+    vg_fence_light(VG_FENCE_MEMBARRIER);
+    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+    if (__builtin_expect(top < index, 1))
+        return true;
+    /* The last one, as in vg_deque_pop: whoever moves top has it. Relaxed: as there. */
+    bool taken = top == index && atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1,
+                                                                         memory_order_relaxed, memory_order_relaxed);
+    atomic_store_explicit(&deque->bottom, index + 1, memory_order_release); /* D2 */
+    return taken;
+}
+
+/* ---- any thread ---- */
+
+vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task **task);
+
+/* How many tasks it seems to hold. Exact only while nothing moves. */
+static inline int64_t vg_deque_size(vg_deque *deque)
+{
+    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+    return bottom > top ? bottom - top : 0;
+}
+
+#endif

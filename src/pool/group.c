@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.c - fork and join.
+ *
+ * How many tasks of a group are open is the sum of two numbers. vg_local belongs to the thread that made the group: what it
+ * spawns itself adds one, what it runs itself takes one away, with no atomics. vg_open is for everybody else: a thief that
+ * ends a task takes one away there, so it may go below its bias for a while; a foreign spawn or a submit adds one.
+ * Before the owner sleeps it moves vg_local into vg_open; from then on the one who brings vg_open to its bias wakes it.
+ *
+ *     vg_open:  bits 48-63 who waits (seat + 1, or WAITER_OUTSIDE), bit 47 a task was submitted rather than spawned,
+ *               bits 0-46 the count, biased
+ *
+ * The decrement is the last touch of the group: whom to wake is in the value that it returns. Only a waiter outside the pool stays
+ * beyond it, until it is told in a word of its own (hand_over).
+ *
+ * A worker that waits runs, by default, only descendants of its group: first what it finds at the bottom of its own deque, which
+ * is what it spawned last, then what the thief of one of its tasks has spawned from it (leapfrogging). That can't deadlock:
+ * every open task that was spawned by the waiter is in its own deque, where it takes it, or is running on another
+ * worker, of which the same holds. A task that was submitted to the group, or has been moved there, may be behind any other in
+ * the injector, so then the waiter helps with everything. And it sleeps only if a spare stands in for it.
+ */
+#include "group.h"
+#include "note.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#define COUNT_MASK     ((UINT64_C(1) << 47) - 1)
+#define SUBMITTED      (UINT64_C(1) << 47)
+#define WAITER_SHIFT   48
+#define WAITER_OUTSIDE UINT64_C(0xffff)
+
+#ifdef VIGIL_CHECK
+#define VG_LEAPFROG_TRIES 1
+#else
+#define VG_LEAPFROG_TRIES 2000
+#endif
+
+int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
+{
+    if (group == NULL || pool == NULL || (flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_DETACHED)) != 0)
+        return -EINVAL;
+    vg_worker *worker = vg_worker_of(pool);
+    vg_group_prepare(group, pool, (flags & VIGIL_GROUP_DETACHED) != 0 ? NULL : worker, 0);
+    group->vg_flags = flags;
+    return 0;
+}
+
+static bool take_task(vigil_task *task)
+{
+    /* Two threads that submit one task at once: the exchange lets one through. relaxed: nothing is published by it. */
+    return atomic_exchange_explicit(&task->vg_state, VG_TASK_QUEUED, memory_order_relaxed) == VG_TASK_FREE;
+}
+
+/* Count one more task; `amount` may carry SUBMITTED. */
+static void open_from_outside(vigil_group *group, uint64_t amount)
+{
+    uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
+    /* relaxed: the task that is counted is published afterwards */
+    while (!atomic_compare_exchange_weak_explicit(&group->vg_open, &open, (open + 1) | amount, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority)
+{
+    if (group == NULL || task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
+        return -EINVAL;
+    int error = vg_pool_guard(group->vg_pool);
+    if (error != 0)
+        return error;
+    if (!take_task(task))
+        return -EBUSY;
+    task->vg_group = group;
+    task->vg_kind = VG_KIND_PLAIN;
+    task->vg_flags = 0;
+    open_from_outside(group, SUBMITTED);
+    error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
+    if (error != 0) {
+        vg_group_finish(group->vg_pool, NULL, group, 0); /* the count may come down here: then the waiter is told */
+        task->vg_group = NULL;
+        atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
+    }
+    return error;
+}
+
+/* A spawn that is not by the thread that made the group. */
+static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_task *task)
+{
+    vg_worker *worker = vg_current_worker;
+    if (worker == NULL || worker->pool != group->vg_pool)
+        return vigil_group_submit(group, task, VIGIL_NORMAL);
+    if (vg_forked(&worker->pool->fork_guard))
+        return -ECHILD;
+    if (task == NULL || task->run == NULL)
+        return -EINVAL;
+    if (!take_task(task))
+        return -EBUSY;
+    task->vg_group = group;
+    task->vg_class = (uint8_t)worker->lane->class_;
+    task->vg_kind = VG_KIND_PLAIN;
+    task->vg_flags = 0;
+    open_from_outside(group, 0);
+    vg_handling(worker, 1);
+    vg_count(&worker->lane->counts->spawned, 1);
+    vg_push_own(worker, worker->lane, task);
+    vg_handling(worker, 0);
+    return 0;
+}
+
+int vigil_group_spawn(vigil_group *group, vigil_task *task)
+{
+    if (__builtin_expect(group == NULL, 0))
+        return -EINVAL;
+    vg_worker *worker = vg_current_worker;
+    if (__builtin_expect(worker == NULL || group->vg_owner != worker, 0))
+        return spawn_elsewhere(group, task);
+    if (__builtin_expect(task == NULL || task->run == NULL, 0))
+        return -EINVAL;
+    if (__builtin_expect(vg_forked_page(&worker->pool->fork_guard), 0))
+        return -ECHILD;
+    /* The price of an exchange is saved: two workers that spawn one task at once are not noticed, a second spawn of a queued
+       task is. */
+    if (__builtin_expect(atomic_load_explicit(&task->vg_state, memory_order_relaxed) != VG_TASK_FREE, 0))
+        return -EBUSY;
+    vg_lane *lane = worker->lane;
+    vg_task_set_tail(task, lane->tail);
+    task->vg_group = group;
+    group->vg_local++;
+    vg_handling(worker, 1);
+    vg_count(&lane->counts->spawned, 1);
+    vg_push_own(worker, lane, task);
+    vg_handling(worker, 0);
+    return 0;
+}
+
+void vg_group_member_moved(vigil_task *task)
+{
+    /* relaxed: the waiter reads it before it sleeps; if it sleeps already, it has given a credit for a spare */
+    if (task->vg_group != NULL)
+        (void)atomic_fetch_or_explicit(&task->vg_group->vg_open, SUBMITTED, memory_order_relaxed);
+}
+
+static void note_status(vigil_group *group, int status)
+{
+    int32_t none = 0;
+    /* relaxed: read after the count has come down (acquire) */
+    (void)atomic_compare_exchange_strong_explicit(&group->vg_status, &none, status, memory_order_relaxed,
+                                                  memory_order_relaxed);
+}
+
+/* The count has come down beside a waiter that is no worker. It stays until it is told, so the group is still there; and it may
+   be gone as soon as it is told, so only the word's address is used after that. */
+static void hand_over(vigil_group *group)
+{
+    /* H1 acquire: what all tasks did comes before H3, and the zero that the waiter put into the word too; pairs with G1 and H2,
+       through the chain of read-modify-writes. What is read does not matter. */
+    (void)atomic_load_explicit(&group->vg_open, memory_order_acquire);
+    /* H3 release: the waiter sees what all tasks did; pairs with H4 */
+    atomic_store_explicit(&group->vg_told, 1, memory_order_release);
+    (void)vg_futex_wake(&group->vg_told, VG_WAKE_ALL);
+}
+
+void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status)
+{
+    if (__builtin_expect(status < 0, 0))
+        note_status(group, status);
+    if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {
+        group->vg_local--;
+        return;
+    }
+    /* G1 release: the task's effects are seen by the waiter; pairs with G2. acquire is not needed: a worker is called by its
+       seat alone, and hand_over sees to the other case. */
+    uint64_t open = atomic_fetch_sub_explicit(&group->vg_open, 1, memory_order_release) - 1;
+    uint64_t waiter = open >> WAITER_SHIFT;
+    if (waiter == 0 || (open & COUNT_MASK) != VG_GROUP_COUNT_ZERO)
+        return;
+    if (waiter == WAITER_OUTSIDE)
+        hand_over(group);
+    else
+        vg_unpark(vg_seat_at(pool, (unsigned)waiter - 1));
+}
+
+/* Have all tasks ended? Owner, or the one that waits. */
+static bool all_done(vigil_group *group)
+{
+    /* G2 acquire: pairs with G1, of every task through the chain of read-modify-writes */
+    uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_acquire);
+    return (int64_t)((open & COUNT_MASK) - VG_GROUP_COUNT_ZERO) + group->vg_local == 0;
+}
+
+static int reset(vigil_group *group)
+{
+    int status = atomic_load_explicit(&group->vg_status, memory_order_relaxed);
+    if (__builtin_expect(status != 0, 0))
+        atomic_store_explicit(&group->vg_status, 0, memory_order_relaxed);
+    group->vg_local = 0;
+    atomic_store_explicit(&group->vg_open, VG_GROUP_COUNT_ZERO,
+                          memory_order_relaxed); /* all tasks have made their last touch */
+    atomic_store_explicit(&group->vg_thief, 0, memory_order_relaxed);
+    return status;
+}
+
+/* Announce that `waiter` sleeps for the group; from here on only vg_open counts. */
+static void register_waiter(vigil_group *group, uint64_t waiter)
+{
+    int64_t local = group->vg_local;
+    group->vg_local = 0;
+    /* relaxed: the one that brings the count down reads the waiter from the same word */
+    (void)atomic_fetch_add_explicit(&group->vg_open, (uint64_t)local + (waiter << WAITER_SHIFT), memory_order_relaxed);
+}
+
+static uint64_t unregister_waiter(vigil_group *group, uint64_t waiter)
+{
+    return atomic_fetch_sub_explicit(&group->vg_open, waiter << WAITER_SHIFT, memory_order_relaxed);
+}
+
+/*
+ * A thread that is no worker of the pool. If the count is not down when it registers, the one that brings it down sees the waiter
+ * and tells it (hand_over); until then it stays, also if its time is over meanwhile. vg_open itself is no word to sleep on: it
+ * has 64 bits, and the decrement is the last touch, so nothing else could be changed for the kernel to compare.
+ */
+static int wait_outside(vigil_group *group, uint64_t deadline_ns)
+{
+    const bool blocked = vg_block_elsewhere();
+    const vg_waiting waiting = vg_note_wait(group->vg_pool, NULL, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
+    const uint64_t local = (uint64_t)group->vg_local;
+    int error = 0;
+    if (blocked)
+        (void)vg_wait_note_begin(vg_current_worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
+    group->vg_local = 0;
+    atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);
+    /* H2 release: the zero comes before the one of H3; pairs with H1. acquire: G2, if the count is down already */
+    uint64_t open =
+        atomic_fetch_add_explicit(&group->vg_open, local + (WAITER_OUTSIDE << WAITER_SHIFT), memory_order_acq_rel);
+    if (((open + local) & COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
+        /* H4 acquire: pairs with H3 */
+        while (atomic_load_explicit(&group->vg_told, memory_order_acquire) == 0) {
+            if (vg_futex_wait(&group->vg_told, 0, deadline_ns) == 0)
+                continue;
+            open = unregister_waiter(group, WAITER_OUTSIDE);
+            if ((open & COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
+                error = -ETIMEDOUT;
+                break;
+            }
+            deadline_ns = VG_NO_DEADLINE; /* the last task has ended and is about to tell us */
+        }
+    }
+    if (blocked)
+        vg_wait_note_end(vg_current_worker);
+    vg_note_waited(group->vg_pool, &waiting);
+    vg_unblock_elsewhere(blocked);
+    return error != 0 ? error : reset(group);
+}
+
+static bool descends_from(const vigil_task *task, const vigil_group *ancestor)
+{
+    for (const vigil_group *group = task->vg_group; group != NULL; group = group->vg_parent)
+        if (group == ancestor)
+            return true;
+    return false;
+}
+
+/* Steal what the thief of one of our tasks has spawned from it. */
+static vigil_task *leapfrog(vg_worker *worker, vigil_group *group)
+{
+    uint32_t thief = atomic_load_explicit(&group->vg_thief, memory_order_relaxed);
+    if (thief == 0 || worker->pool->no_stealing)
+        return NULL;
+    vg_deque *victim = vg_seat_at(worker->pool, thief - 1)->deques[worker->lane->class_];
+    if (vg_deque_size(victim) == 0)
+        return NULL;
+    vigil_task *task = NULL;
+    vg_count(&worker->seat.counts->steals_tried, 1);
+    if (vg_deque_steal(victim, worker->fences, &task) != VG_STEAL_WON)
+        return NULL;
+    vg_count(&worker->seat.counts->steals_won, 1);
+    if (descends_from(task, group))
+        return task;
+    /* The thief has gone on to other work meanwhile: this is not ours to run here. */
+    unsigned class_ = task->vg_class;
+    vg_group_member_moved(task);
+    (void)vg_injector_push(&worker->pool->injectors[class_], task, task, true);
+    vg_announce(worker->pool, class_);
+    return NULL;
+}
+
+/* What the helper itself has run is moved into vg_open each time, so that the last of the others brings that to its bias
+   and sees whom to wake. */
+static bool group_is_over(vg_worker *worker, void *arg)
+{
+    vigil_group *group = arg;
+    if (group->vg_owner == worker && group->vg_local != 0)
+        register_waiter(group, 0);
+    return all_done(group);
+}
+
+static int help_any(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+{
+    const uint64_t waiter = worker->seat.index + 1U;
+    const vg_wait wait = {.over = group_is_over, .arg = group, .deadline_ns = deadline_ns};
+    const vg_waiting waiting = vg_note_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
+    register_waiter(group, waiter);
+    (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
+    int error = vg_worker_help(worker, &wait);
+    vg_wait_note_end(worker);
+    vg_note_waited(worker->pool, &waiting);
+    (void)unregister_waiter(group, waiter);
+    return error;
+}
+
+/*
+ * Nothing to help with: sleep until the group is done, as a blocked worker. A spare takes over what is queued meanwhile, and what
+ * our thieves spawn. If there can be no spare we must not sleep, because a task that we could run may be the one that everybody
+ * waits for: then we help with any.
+ */
+static int sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+{
+    const uint64_t waiter = worker->seat.index + 1U;
+    int error = 0;
+    _Atomic uint32_t *willing = &worker->seat.waiter;
+    unsigned held[VG_CLASSES];
+    vg_caps_suspend(worker, held);
+    const vg_waiting waiting = vg_note_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
+    atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed); /* published with the credit (K1) */
+    (void)vigil_blocking_begin();
+    register_waiter(group, waiter);
+    (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
+    while (worker->compensated && error == 0 && !all_done(group) &&
+           atomic_load_explicit(willing, memory_order_relaxed) == VG_WAITER_WILLING)
+        error = vg_sleep_until_called(worker, deadline_ns) ? 0 : -ETIMEDOUT;
+    vg_wait_note_end(worker);
+    (void)unregister_waiter(group, waiter);
+    (void)vigil_blocking_end();
+    vg_note_waited(worker->pool, &waiting);
+    atomic_store_explicit(willing, VG_WAITER_NONE, memory_order_relaxed);
+    vg_caps_resume(worker, held);
+    if (all_done(group))
+        return 0;
+    return error != 0 ? error : help_any(worker, group, deadline_ns);
+}
+
+static int wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+{
+    unsigned idle_tries = 0;
+    while (!all_done(group)) {
+        if ((group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0 || group->vg_owner != worker ||
+            (atomic_load_explicit(&group->vg_open, memory_order_relaxed) & SUBMITTED) != 0)
+            return help_any(worker, group, deadline_ns);
+        vg_handling(worker, 1);
+        vigil_task *task = vg_deque_pop(&worker->lane->own, worker->fences);
+        if (task != NULL && !descends_from(task, group)) {
+            vg_push_own(worker, worker->lane, task); /* its slot is free: it was just there */
+            task = NULL;
+        }
+        if (task == NULL)
+            task = leapfrog(worker, group);
+        if (task != NULL) {
+            vg_run(worker, task);
+            idle_tries = 0;
+            continue;
+        }
+        vg_handling(worker, 0);
+        if (idle_tries++ >= VG_LEAPFROG_TRIES)
+            return sleep_blocked(worker, group, deadline_ns);
+        vg_spin_pause();
+        if (deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= deadline_ns)
+            return all_done(group) ? 0 : -ETIMEDOUT;
+    }
+    return 0;
+}
+
+/* The child did not simply return zero or more. */
+static __attribute__((noinline)) void child_ended_badly(vg_worker *worker, vigil_group *group, vigil_task *task,
+                                                        int status, unsigned blocking)
+{
+    while (worker->blocking > blocking)
+        (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
+    if (status >= 0) {
+        vg_count(&worker->lane->counts->completed, 1);
+        return;
+    }
+    vg_task_failed(worker, worker->lane->class_, status, (void *)(uintptr_t)task->run);
+    note_status(group, status);
+}
+
+/* The newest task of our deque is not simply a child of this group. false: it is none of our business here. */
+static __attribute__((noinline)) bool run_other(vg_worker *worker, vigil_group *group, vigil_task *task)
+{
+    if (descends_from(task, group)) {
+        vg_run(worker, task);
+        return true;
+    }
+    vg_push_own(worker, worker->lane, task); /* its slot is free: it was just there */
+    vg_handling(worker, 0);
+    return false;
+}
+
+/*
+ * Run what we have spawned last, as long as it is ours. The short way of vg_run for a child that its parent runs: same
+ * worker, same class, a plain task, a group that counts without atomics and whose parent group is the one to go back to.
+ * Everything that vg_run counts is counted here.
+ */
+static inline __attribute__((always_inline)) void run_own_children(vg_worker *worker, vigil_group *group)
+{
+    while (group->vg_local > 0) {
+        vg_lane *lane = worker->lane;
+        vg_handling(worker, 1);
+        vigil_task *task = vg_deque_pop(&lane->own, worker->fences);
+        if (__builtin_expect(task == NULL, 0)) {
+            vg_handling(worker, 0);
+            return;
+        }
+        if (__builtin_expect(task->vg_group != group ||
+                                 atomic_load_explicit(&worker->pool->phase, memory_order_relaxed) == VG_DISCARDING,
+                             0)) {
+            if (!run_other(worker, group, task))
+                return;
+            continue;
+        }
+        vg_count(&lane->counts->started, 1);
+        vg_handling(worker, 0);
+        worker->group = group;
+        atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
+        const unsigned blocking = worker->blocking;
+        int status = vg_run_guarded(task);
+        worker->group = group->vg_parent;
+        if (__builtin_expect(status < 0 || worker->blocking != blocking, 0))
+            child_ended_badly(worker, group, task, status, blocking);
+        else
+            vg_count(&worker->lane->counts->completed, 1);
+        group->vg_local--;
+    }
+}
+
+static __attribute__((noinline)) int wait_longer(vigil_group *group, uint64_t deadline_ns)
+{
+    vg_worker *worker = vg_worker_of(group->vg_pool);
+    if (worker == NULL)
+        return wait_outside(group, deadline_ns);
+    int error = all_done(group) ? 0 : wait_for_stolen(worker, group, deadline_ns);
+    return error != 0 ? error : reset(group);
+}
+
+int vigil_group_wait(vigil_group *group)
+{
+    if (__builtin_expect(group == NULL, 0))
+        return -EINVAL;
+    if (__builtin_expect(vg_forked_page(&group->vg_pool->fork_guard), 0))
+        return -ECHILD;
+    vg_worker *worker = vg_current_worker;
+    if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {
+        run_own_children(worker, group);
+        /* Nobody else had to do with it: nothing to wait for and nothing to clean up. acquire: G2 */
+        if (__builtin_expect(group->vg_local == 0 &&
+                                 atomic_load_explicit(&group->vg_open, memory_order_acquire) == VG_GROUP_COUNT_ZERO &&
+                                 atomic_load_explicit(&group->vg_status, memory_order_relaxed) == 0,
+                             1))
+            return 0;
+    }
+    return wait_longer(group, VG_NO_DEADLINE);
+}
+
+int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
+{
+    if (group == NULL)
+        return -EINVAL;
+    int error = vg_pool_guard(group->vg_pool);
+    if (error != 0)
+        return error;
+    vg_worker *worker = vg_current_worker;
+    const uint64_t deadline = vg_deadline_after(timeout_ns);
+    if (worker != NULL && group->vg_owner == worker)
+        run_own_children(worker, group);
+    return wait_longer(group, deadline);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h - a group's fields, for those that make one without vigil_group_init. The layout of vg_open is explained in group.c.
+ */
+#ifndef VG_POOL_GROUP_H
+#define VG_POOL_GROUP_H
+
+#include "internal.h"
+
+/* An empty group of the worker's (NULL: of nobody's), with `local` tasks that the worker is about to spawn. */
+static inline void vg_group_prepare(vigil_group *group, vigil_pool *pool, vg_worker *worker, int64_t local)
+{
+    group->vg_pool = pool;
+    group->vg_owner = worker;
+    group->vg_parent = worker != NULL ? worker->group : NULL;
+    group->vg_local = local;
+    atomic_init(&group->vg_open, VG_GROUP_COUNT_ZERO);
+    /* status, thief, flags, told: all at once, and with no atomics, because nobody else has the group yet */
+    memset((char *)group + offsetof(vigil_group, vg_status), 0, sizeof *group - offsetof(vigil_group, vg_status));
+}
+
+#endif

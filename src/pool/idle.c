@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* The argument is in IDLE.md; the letters A to F are its letters. */
+#include "note.h"
+
+void vg_idle_init(vg_idle *idle)
+{
+    atomic_init(&idle->word, VG_CREDIT_ZERO);
+    for (unsigned i = 0; i < VG_SEAT_WORDS; i++)
+        atomic_init(&idle->parked[i], 0U);
+}
+
+static bool deques_visible(vigil_pool *pool, unsigned class_, unsigned first, unsigned count)
+{
+    for (unsigned base = first & ~63U; base < first + count; base += 64) {
+        /* S2 acquire: a seat whose bit we see is in the table; pairs with the release in vg_push_own_slow */
+        uint64_t bits = atomic_load_explicit(&pool->spawners[class_][base / 64], memory_order_acquire);
+        while (bits != 0) {
+            unsigned index = base + (unsigned)__builtin_ctzll(bits);
+            bits &= bits - 1;
+            if (vg_deque_size(vg_seat_at(pool, index)->deques[class_]) != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool class_is_full(vigil_pool *pool, unsigned class_)
+{
+    return pool->caps[class_] != 0 &&
+           atomic_load_explicit(&pool->cap_used[class_], memory_order_relaxed) >= pool->caps[class_];
+}
+
+static bool class_visible(vigil_pool *pool, unsigned class_)
+{
+    if (class_is_full(pool, class_))
+        return false; /* whoever leaves the class announces it again */
+    if (vg_injector_visible(&pool->injectors[class_]))
+        return true;
+    if (pool->no_stealing)
+        return false;
+    return deques_visible(pool, class_, 0, atomic_load_explicit(&pool->high, memory_order_relaxed)) ||
+           deques_visible(pool, class_, VG_MAX_WORKERS, atomic_load_explicit(&pool->spare_high, memory_order_relaxed));
+}
+
+bool vg_work_visible(vigil_pool *pool, unsigned classes)
+{
+    while (classes != 0) {
+        unsigned class_ = (unsigned)__builtin_ctz(classes);
+        classes &= classes - 1;
+        if (class_visible(pool, class_))
+            return true;
+    }
+    return false;
+}
+
+void vg_announce(vigil_pool *pool, unsigned class_)
+{
+    /* A full fence: the push is visible before the word is read; pairs with B, C and D (IDLE.md, cases 1 to 3) */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    if ((word & vg_ready_bit(class_)) == 0) {
+        /* release: whoever sees the bit sees the push; pairs with the acquire in vg_take */
+        word = atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_release);
+    }
+    if (vg_idle_wants_wake(word))
+        vg_wake_one(pool);
+}
+
+void vg_search_begin(vigil_pool *pool)
+{
+    /* relaxed: that somebody searches promises nothing until the search ends (B, C) */
+    (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE, memory_order_relaxed);
+}
+
+void vg_search_end(vigil_pool *pool)
+{
+    uint64_t before = atomic_fetch_sub_explicit(&pool->idle.word, VG_SEARCH_ONE, memory_order_relaxed);
+    if (vg_idle_searching(before) != 1)
+        return; /* another still searches, and is bound by this rule when it ends */
+    /* B full fence: the word shows nobody searching before the queues are read; pairs with A */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word)))
+        vg_wake_one(pool);
+}
+
+/* Take one set bit among the seats first..first+count-1, lowest first so that the same few workers stay warm; -1: none. */
+static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
+{
+    for (unsigned base = first & ~63U; base < first + count; base += 64) {
+        uint64_t mask = ~UINT64_C(0);
+        if (base < first)
+            mask &= ~UINT64_C(0) << (first - base);
+        if (first + count - base < 64)
+            mask &= (UINT64_C(1) << (first + count - base)) - 1;
+        _Atomic uint64_t *bits = &pool->idle.parked[base / 64];
+        uint64_t seen = atomic_load_explicit(bits, memory_order_relaxed) & mask;
+        while (seen != 0) {
+            uint64_t bit = seen & -seen;
+            /* S3 acquire: a worker that was parked is in the table, also one that came while we were on our way here; pairs with the
+               release in vg_park. Otherwise which worker is woken orders nothing; vg_unpark does. */
+            if ((atomic_fetch_and_explicit(bits, ~bit, memory_order_acquire) & bit) != 0)
+                return (int)(base + (unsigned)__builtin_ctzll(bit));
+            seen &= ~bit;
+        }
+    }
+    return -1;
+}
+
+static bool any_seat_parked(vigil_pool *pool)
+{
+    for (unsigned i = 0; i < VG_SEAT_WORDS; i++)
+        if (atomic_load_explicit(&pool->idle.parked[i], memory_order_relaxed) != 0)
+            return true;
+    return false;
+}
+
+static void count_wake(vigil_pool *pool)
+{
+    vg_worker *self = vg_worker_of(pool);
+    if (self != NULL) {
+        vg_count(&self->seat.counts->wakes_sent, 1);
+        vg_note_pause(self); /* a system call takes its time */
+    } else
+        (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->wakes_sent, 1, memory_order_relaxed);
+}
+
+/* No spare can be had: one of those for whom it would have stood in must do the work itself (sleep_blocked in group.c). */
+static void call_a_sleeping_waiter(vigil_pool *pool)
+{
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        uint32_t willing = VG_WAITER_WILLING;
+        /* relaxed: the call that follows orders it */
+        if (atomic_compare_exchange_strong_explicit(&seat->waiter, &willing, VG_WAITER_CALLED, memory_order_relaxed,
+                                                    memory_order_relaxed)) {
+            vg_unpark(seat);
+            return;
+        }
+    }
+}
+
+/* Put a spare to work in the place of a blocked worker; it inherits the caller's token. */
+static bool activate_spare(vigil_pool *pool)
+{
+    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    do {
+        if (vg_idle_credits(word) <= 0)
+            return false;
+        /* K2 acquire: a waiter whose credit this is shows as willing; pairs with K1 in blocking.c */
+    } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, word - VG_CREDIT_ONE, memory_order_acquire,
+                                                    memory_order_relaxed));
+    int seat = claim_seat(pool, VG_MAX_WORKERS, atomic_load_explicit(&pool->spare_high, memory_order_relaxed));
+    if (seat >= 0) {
+        vg_unpark(vg_seat_at(pool, (unsigned)seat));
+        return true;
+    }
+    if (vg_spare_start(pool) == 0)
+        return true;
+    (void)atomic_fetch_add_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_relaxed);
+    call_a_sleeping_waiter(pool);
+    return false;
+}
+
+void vg_wake_one(vigil_pool *pool)
+{
+    if (vg_fault(VG_FAULT_DROP_WAKE))
+        return;
+    for (;;) {
+        uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+        do {
+            if (!vg_idle_wants_wake(word))
+                return; /* somebody searches (and must look again before it stops), or there is nobody to wake */
+            /* One wake in flight at a time: the token is taken here and travels with the wake. relaxed: it is handed over
+               by vg_unpark, and its end is ordered by B or C. */
+        } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, word + VG_SEARCH_ONE,
+                                                        memory_order_relaxed, memory_order_relaxed));
+        int seat = claim_seat(pool, 0, atomic_load_explicit(&pool->high, memory_order_relaxed));
+        if (seat >= 0) {
+            (void)atomic_fetch_sub_explicit(&pool->idle.word, VG_PARKED_ONE, memory_order_relaxed);
+            vg_unpark(vg_seat_at(pool, (unsigned)seat));
+            return;
+        }
+        if (activate_spare(pool))
+            return;
+        /* Nobody could be claimed: a worker between counting itself as parked and showing its bit will look at the queues
+           after that (C). Give the token back; if it was the last, others may have relied on it. */
+        uint64_t before = atomic_fetch_sub_explicit(&pool->idle.word, VG_SEARCH_ONE, memory_order_relaxed);
+        if (vg_idle_searching(before) != 1)
+            return;
+        /* D full fence: the word shows nobody searching before bits and queues are read; pairs with A and C */
+        atomic_thread_fence(memory_order_seq_cst);
+        word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+        if (!any_seat_parked(pool) || !vg_work_visible(pool, vg_idle_ready(word)))
+            return;
+    }
+}
+
+/* Sleep on the own word until somebody calls. false: the deadline has passed. */
+bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns)
+{
+    _Atomic uint32_t *wake = &worker->seat.wake;
+    bool in_time = true;
+    uint32_t seen = VG_WAKE_NONE;
+    /* relaxed on success: nothing is published by going to sleep, B, C and D have done that */
+    if (atomic_compare_exchange_strong_explicit(wake, &seen, VG_WAKE_SLEEPING, memory_order_relaxed,
+                                                memory_order_relaxed)) {
+        while (in_time && atomic_load_explicit(wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
+            in_time = vg_futex_wait(wake, VG_WAKE_SLEEPING, deadline_ns) == 0;
+    }
+    /* P2 acquire: what the caller did before it called is seen; pairs with P1 */
+    return atomic_exchange_explicit(wake, VG_WAKE_NONE, memory_order_acquire) == VG_WAKE_CALLED || in_time;
+}
+
+void vg_unpark(vg_seat *seat)
+{
+    count_wake(seat->pool);
+    if (vg_fault(VG_FAULT_DROP_CALL))
+        return;
+    if (seat->pool->level >= VIGIL_WATCH_COUNTERS &&
+        atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
+        vg_note_wake(seat); /* before the call: after it the seat is not ours to look at */
+    /* P1 release: what the caller did before is seen by the worker; pairs with P2 */
+    if (atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release) == VG_WAKE_SLEEPING)
+        (void)vg_futex_wake(&seat->wake, 1);
+}
+
+void vg_call_again(vg_seat *seat)
+{
+    vigil_pool *pool = seat->pool;
+    const uint64_t bit = UINT64_C(1) << (seat->index % 64);
+    /* As vg_wake_one, but this very worker, and whoever seems to search. If its bit is down somebody has claimed it already and
+       its token is counted: then only the call is made again. */
+    if ((atomic_fetch_and_explicit(&pool->idle.parked[seat->index / 64], ~bit, memory_order_relaxed) & bit) != 0)
+        (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - (seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE),
+                                        memory_order_relaxed);
+    count_wake(pool);
+    /* P1 release, as in vg_unpark. The wake is made whatever the word said: a call may have been lost after it was written. */
+    (void)atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release);
+    (void)vg_futex_wake(&seat->wake, 1);
+}
+
+/* Is there mail, of a class that is not full? After C. */
+static bool has_mail_to_run(vg_worker *worker)
+{
+    if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
+        return true;
+    for (unsigned rest = worker->mail_ready; rest != 0; rest &= rest - 1)
+        if (!class_is_full(worker->pool, (unsigned)__builtin_ctz(rest)))
+            return true;
+    return false;
+}
+
+bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
+{
+    vigil_pool *pool = worker->pool;
+    vg_seat *seat = &worker->seat;
+    const uint64_t step = seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE;
+    const uint64_t bit = UINT64_C(1) << (seat->index % 64);
+    _Atomic uint64_t *bits = &pool->idle.parked[seat->index / 64];
+
+    const bool keep_one = pool->idle_policy == VIGIL_IDLE_KEEP_ONE_AWAKE && !seat->spare;
+
+    vg_slab_flush(&worker->calls);
+    vg_worker_state(worker, VIGIL_WORKER_PARKED);
+    const uint64_t parked_at = vg_peek(&seat->counts->state_since);
+    /* The count goes up before the bit shows, so that a claim never counts below zero. What was looked at and empty is no
+       longer called ready; C finds what was pushed meanwhile. relaxed: ordered by C. */
+    uint64_t clear = (uint64_t)looked_at << VG_READY_SHIFT;
+    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    do {
+        if (keep_one && vg_idle_searching(word) == 1) { /* decided in the same step as the parking of the others */
+            vg_worker_state(worker, VIGIL_WORKER_SPINNING);
+            return true;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, (word & ~clear) - VG_SEARCH_ONE + step,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    vg_count(&seat->counts->parks, 1);
+    if (worker->woken) {
+        vg_count(&seat->counts->wakes_spurious, 1);
+        worker->woken = false;
+    }
+    /* S3 release: our seat is in the table; pairs with the acquire in claim_seat. The rest is ordered by C. */
+    (void)atomic_fetch_or_explicit(bits, bit, memory_order_release);
+    atomic_store_explicit(&seat->mail_waits, worker->mail_ready, memory_order_relaxed);
+    /* C heavy fence: word and bits show this worker parked before it looks at the queues; pairs with A (injectors), with the
+       light fence A' after a spawn, with E in submit.c (mailbox) and with the waiters' fences in stats.c */
+    vg_fence_heavy(worker->fences);
+    for (unsigned rest = looked_at; rest != 0; rest &= rest - 1) {
+        unsigned class_ = (unsigned)__builtin_ctz(rest);
+        if (vg_work_visible(pool, 1U << class_))
+            vg_announce(pool, class_); /* shows it as ready again, and wakes one: perhaps us */
+    }
+    word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word) & ~looked_at))
+        vg_wake_one(pool);
+    vg_idle_signal(pool);
+
+    bool in_time = true;
+    if (!has_mail_to_run(worker) && !wait->over(worker, wait->arg)) {
+        VG_PROBE(park, pool->block.serial, seat->index);
+        const bool noted = worker->depth == 0 && worker->level >= VIGIL_WATCH_COUNTERS;
+        if (noted)
+            vg_wait_begin(&seat->counts->wait, VG_WAIT_WORK, 0, 0, parked_at);
+        in_time = vg_sleep_until_called(worker, wait->deadline_ns);
+        if (noted)
+            vg_wait_end(&seat->counts->wait);
+    }
+    atomic_store_explicit(&seat->mail_waits, 0, memory_order_relaxed);
+    vg_stack_open_signal();
+
+    /* Whoever claimed our bit has counted us as no longer parked and has given us its token. If nobody has, we come back by
+       ourselves and count as searching again: our last look is stale by now. */
+    if ((atomic_fetch_and_explicit(bits, ~bit, memory_order_relaxed) & bit) != 0)
+        (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - step, memory_order_relaxed);
+    worker->woken = true;
+    vg_worker_state(worker, VIGIL_WORKER_LOOKING);
+    vg_note_parked(worker, parked_at);
+    return in_time;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job.c - tasks with a handle.
+ *
+ * A job lives in a record of the handle table and has references: the user's, the queue's, and those of calls that use it
+ * at the moment. Its state decides who may run it, by compare-and-swap from QUEUED: the worker that takes it from the queue,
+ * a waiter that would rather run it than sleep, or a canceller. If it was not the first of these, the entry in the queue is a
+ * husk, which is dropped when it comes up. But a class may come up seldom, because higher ones keep the pool busy, or never,
+ * because the only worker is inside a task that waits for one job after the other. So when there are many of them, compared with
+ * what else waits, they are swept out (sweep_if_many), which keeps the memory flat at O(1) for each job.
+ */
+#include "note.h"
+
+#include "../core/options.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#ifdef VIGIL_CHECK
+#define HUSKS_MANY 1
+#else
+#define HUSKS_MANY 1024 /* more than fit into the ring, where a sweep cannot get at them */
+#endif
+
+#define STATE_MASK   0xfU
+#define WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
+#define WAIT_WORKER  0x20U /* workers wait; their seats say for which job */
+
+typedef struct vg_job {
+    vg_handle_slot slot; /* first */
+    vigil_task task;
+    int (*fn)(void *arg);
+    void (*cancel)(void *arg);
+    void *arg;
+    int status; /* written by the one that ends the job, before the state says so */
+    _Atomic uint32_t state;
+    _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
+    _Atomic uint32_t released; /* the user has given the handle back */
+    _Atomic uintptr_t runner;  /* the worker whose stack it is on */
+    struct vg_job *outer;      /* that worker's: the job that it was running before */
+    uint64_t id;               /* what the handle holds */
+} vg_job;
+
+uint64_t vg_job_id(const vigil_task *task)
+{
+    return ((const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task)))->id;
+}
+
+size_t vg_job_size(void)
+{
+    return sizeof(vg_job);
+}
+
+static vg_job *job_of(vigil_task *task)
+{
+    return (vg_job *)(void *)((char *)task - offsetof(vg_job, task));
+}
+
+static int job_run(vigil_task *task)
+{
+    vg_job *job = job_of(task);
+    return job->fn(job->arg);
+}
+
+static void job_cancel(vigil_task *task)
+{
+    vg_job *job = job_of(task);
+    if (job->cancel != NULL)
+        job->cancel(job->arg);
+}
+
+void *vg_job_function(const vigil_task *task)
+{
+    return (void *)(uintptr_t)job_of((vigil_task *)(uintptr_t)task)->fn;
+}
+
+static bool claim(vg_job *job)
+{
+    uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
+    do {
+        if ((state & STATE_MASK) != VIGIL_JOB_QUEUED)
+            return false;
+        /* relaxed: who claims got the job's fields with the queue entry or the handle */
+    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, (state & ~STATE_MASK) | VIGIL_JOB_RUNNING,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    vg_worker *worker = vg_current_worker;
+    atomic_store_explicit(&job->runner, (uintptr_t)worker, memory_order_relaxed);
+    if (worker != NULL) {
+        job->outer = worker->job;
+        worker->job = job;
+    }
+    return true;
+}
+
+unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room)
+{
+    unsigned count = 0;
+    for (const vg_job *job = worker->job; job != NULL && count < room; job = job->outer)
+        jobs[count++] = (uintptr_t)job;
+    return count;
+}
+
+bool vg_job_claim(vigil_task *task)
+{
+    return claim(job_of(task));
+}
+
+void vg_job_due(vigil_task *task)
+{
+    /* H5 release: the stamp is written; pairs with H6 */
+    atomic_store_explicit(&job_of(task)->due, 1, memory_order_release);
+}
+
+static void wake_workers(vigil_pool *pool, const vg_job *job)
+{
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        if (atomic_load_explicit(&seat->waiting_on, memory_order_relaxed) == (uintptr_t)job)
+            vg_unpark(seat);
+    }
+}
+
+void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelled)
+{
+    vg_job *job = job_of(task);
+    if (vg_current_worker != NULL)
+        vg_current_worker->job = job->outer; /* whoever claims a job also ends it, and jobs on a stack are nested */
+    job->status = status;
+    /* H1 release: the job's effects and its status are seen by the waiter; pairs with H2. acquire: the seats of the workers
+       that have set WAIT_WORKER say for whom they wait; pairs with H3. */
+    uint32_t before =
+        atomic_exchange_explicit(&job->state, cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE, memory_order_acq_rel);
+    if ((before & WAIT_OUTSIDE) != 0)
+        (void)vg_futex_wake(&job->state, VG_WAKE_ALL);
+    if ((before & WAIT_WORKER) != 0)
+        wake_workers(pool, job);
+}
+
+void vg_job_leave_queue(vigil_pool *pool, vigil_task *task)
+{
+    (void)vg_handles_release(&pool->jobs, job_of(task));
+}
+
+void vg_job_husk(vigil_pool *pool, vigil_task *task)
+{
+    const unsigned class_ = task->vg_class;
+    vg_worker *worker = vg_worker_of(pool);
+    (void)atomic_fetch_sub_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
+    if (worker != NULL)
+        vg_count(&worker->seat.counts->of[class_].husks, 1);
+    else
+        (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks[class_], 1, memory_order_relaxed);
+    vg_job_leave_queue(pool, task);
+}
+
+static void count_husk_made(vigil_pool *pool, unsigned class_)
+{
+    vg_worker *worker = vg_worker_of(pool);
+    (void)atomic_fetch_add_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
+    if (worker != NULL)
+        vg_count(&worker->seat.counts->of[class_].husks_made, 1);
+    else
+        (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks_made[class_], 1,
+                                        memory_order_relaxed);
+}
+
+bool vg_job_is_husk(const vigil_task *task)
+{
+    const vg_job *job = (const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task));
+    /* relaxed: a job never comes back to QUEUED while it has an entry, and only its own fields are looked at */
+    return (atomic_load_explicit(&job->state, memory_order_relaxed) & STATE_MASK) != VIGIL_JOB_QUEUED;
+}
+
+static bool is_husk(const vigil_task *task)
+{
+    return task->vg_kind == VG_KIND_JOB && vg_job_is_husk(task);
+}
+
+/* A husk was made. O(1) amortised: a sweep that walks past n tasks takes out at least half as many husks. */
+static void sweep_if_many(vigil_pool *pool, unsigned class_)
+{
+    vg_injector *injector = &pool->injectors[class_];
+    /* All counts relaxed: they only say whether a sweep is worth its while. */
+    int64_t waiting = atomic_load_explicit(&pool->husks_waiting[class_], memory_order_relaxed);
+    int64_t kept = atomic_load_explicit(&pool->husks_kept[class_], memory_order_relaxed);
+    if (waiting < kept) {
+        kept = waiting > 0 ? waiting : 0;
+        atomic_store_explicit(&pool->husks_kept[class_], kept, memory_order_relaxed);
+    }
+    uint64_t others = atomic_load_explicit(&injector->pending_count, memory_order_relaxed);
+    if (waiting - kept < HUSKS_MANY || (uint64_t)(waiting - kept) < others / 2)
+        return;
+    vigil_task *husks = NULL;
+    if (!vg_injector_sweep(injector, is_husk, &husks))
+        return; /* whoever moves tasks now drops what comes up; the next husk asks again */
+    /* full: the lists were let go (J11) before the look; pairs with A of the submitter and C of the worker that left them to us
+       (as in audit.c) */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (vg_injector_visible(injector))
+        vg_announce(pool, class_);
+    while (husks != NULL) {
+        vigil_task *husk = husks;
+        husks = husk->vg_next;
+        (void)vg_drop_husk(pool, husk);
+    }
+    waiting = atomic_load_explicit(&pool->husks_waiting[class_], memory_order_relaxed);
+    atomic_store_explicit(&pool->husks_kept[class_], waiting > 0 ? waiting : 0, memory_order_relaxed);
+}
+
+int vigil_job_submit(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), void *arg,
+                     const vigil_job_options *options)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    vigil_job_options taken = VIGIL_JOB_OPTIONS_INIT;
+    const vigil_job_options *with = &taken;
+    if (options != NULL)
+        error = vg_options_take(&taken, sizeof taken, options, options->size,
+                                offsetof(vigil_job_options, priority) + sizeof taken.priority);
+    if (error != 0)
+        return error;
+    if (handle == NULL || fn == NULL || (unsigned)with->priority >= VG_CLASSES || with->delay_ns < 0)
+        return -EINVAL;
+    uint64_t name = 0;
+    vg_job *job = vg_handles_alloc(&pool->jobs, 2, &name); /* the user's reference and the queue's */
+    if (job == NULL)
+        return -ENOMEM;
+    vigil_task_init(&job->task, job_run, job_cancel);
+    job->task.vg_kind = VG_KIND_JOB;
+    atomic_store_explicit(&job->task.vg_state, VG_TASK_QUEUED, memory_order_relaxed);
+    job->fn = fn;
+    job->cancel = with->cancel;
+    job->arg = arg;
+    job->status = 0;
+    job->id = name;
+    atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->released, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->due, with->delay_ns == 0, memory_order_relaxed);
+    atomic_store_explicit(&job->state, VIGIL_JOB_QUEUED, memory_order_relaxed);
+    error = with->delay_ns > 0 ? vg_submit_delayed(pool, &job->task, (unsigned)with->priority, with->delay_ns)
+                               : vg_submit_one(pool, &job->task, (unsigned)with->priority);
+    if (error != 0) {
+        (void)vg_handles_release(&pool->jobs, job);
+        (void)vg_handles_release(&pool->jobs, job);
+        return error;
+    }
+    handle->id = name;
+    return 0;
+}
+
+/* The record with one more reference, or an error. */
+static int acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    *job = vg_handles_acquire(&pool->jobs, handle.id);
+    if (*job == NULL)
+        return -ESTALE;
+    if (atomic_load_explicit(&(*job)->released, memory_order_relaxed) != 0) { /* only the queue still knows it */
+        (void)vg_handles_release(&pool->jobs, *job);
+        return -ESTALE;
+    }
+    return 0;
+}
+
+static bool ended(vg_job *job)
+{
+    /* H2 acquire: pairs with H1 */
+    return (atomic_load_explicit(&job->state, memory_order_acquire) & STATE_MASK) >= VIGIL_JOB_DONE;
+}
+
+static int sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_worker *worker, uint64_t wait)
+{
+    bool in_time = true;
+    for (;;) {
+        uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire); /* H2 */
+        if ((state & STATE_MASK) >= VIGIL_JOB_DONE)
+            return 0;
+        if (worker != NULL && vg_wait_rejected(worker, wait))
+            return -EDEADLK;
+        if (!in_time)
+            return -ETIMEDOUT;
+        if ((state & WAIT_OUTSIDE) == 0) {
+            /* relaxed: the one that ends the job reads the flag from the same word */
+            if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | WAIT_OUTSIDE, memory_order_relaxed,
+                                                       memory_order_relaxed))
+                continue;
+            state |= WAIT_OUTSIDE;
+        }
+        in_time = vg_futex_wait(&job->state, state, deadline_ns) == 0;
+    }
+}
+
+static int wait_outside(vigil_pool *pool, vg_job *job, uint64_t deadline_ns, const void *where)
+{
+    const bool blocked = vg_block_elsewhere();
+    const vg_waiting waiting = vg_note_wait(pool, NULL, VG_WAIT_JOB, job->id, where);
+    vg_worker *worker = blocked ? vg_current_worker : NULL; /* of another pool */
+    uint64_t number = 0;
+    if (worker != NULL)
+        number =
+            vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, &job->state);
+    int error = sleep_until_ended(job, deadline_ns, worker, number);
+    if (worker != NULL)
+        vg_wait_note_end(worker);
+    vg_note_waited(pool, &waiting);
+    vg_unblock_elsewhere(blocked);
+    return error;
+}
+
+typedef struct job_wait {
+    vg_job *job;
+    uint64_t number; /* of the wait */
+} job_wait;
+
+static bool job_is_over(vg_worker *worker, void *arg)
+{
+    const job_wait *it = arg;
+    return ended(it->job) || vg_wait_rejected(worker, it->number);
+}
+
+static int wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
+{
+    vigil_pool *pool = worker->pool;
+    /* Nobody has begun it: the best help is to run it here and now, unless its time has not come. */
+    /* H6 acquire: if it was delayed, the stamp that the timer thread wrote; pairs with H5 */
+    if (atomic_load_explicit(&job->due, memory_order_acquire) != 0) {
+        vg_handling(worker,
+                    1); /* for the audit: from here until the start is counted, entry and counters do not agree */
+        if (claim(job)) {
+            count_husk_made(pool, job->task.vg_class);
+            if (atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
+                vg_discard_claimed(pool, &job->task);
+            else
+                vg_run_claimed(worker, &job->task);
+            vg_handling(worker, 1); /* likewise while husks are between queue and count */
+            sweep_if_many(pool, job->task.vg_class);
+            vg_handling(worker, 0);
+            return 0;
+        }
+        vg_handling(worker, 0);
+    }
+    if (!ended(job) && atomic_load_explicit(&job->runner, memory_order_relaxed) == (uintptr_t)worker)
+        return -EDEADLK;
+    const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
+    atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
+    /* H3 release: whom the seat waits for is seen by the one that ends the job; pairs with H1's acquire */
+    (void)atomic_fetch_or_explicit(&job->state, WAIT_WORKER, memory_order_release);
+    job_wait it = {.job = job};
+    it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
+    const vg_wait wait = {.over = job_is_over, .arg = &it, .deadline_ns = deadline_ns};
+    const vg_waiting waiting = vg_note_wait(pool, worker, VG_WAIT_JOB, job->id, where);
+    int error = vg_worker_help(worker, &wait);
+    vg_note_waited(pool, &waiting);
+    if (error == 0 && !ended(job))
+        error = -EDEADLK; /* rejected: it was part of a circle */
+    vg_wait_note_end(worker);
+    atomic_store_explicit(&worker->seat.waiting_on, outer, memory_order_relaxed);
+    if (outer != 0)
+        vg_unpark(&worker->seat); /* the outer job's end may have called while we listened for the inner one */
+    return error;
+}
+
+int vigil_job_wait(vigil_pool *pool, vigil_job handle, int64_t timeout_ns, int *status)
+{
+    vg_job *job = NULL;
+    int error = acquire(pool, handle, &job);
+    if (error != 0)
+        return error;
+    const uint64_t deadline = vg_deadline_after(timeout_ns);
+    vg_worker *worker = vg_worker_of(pool);
+    if (!ended(job))
+        error = worker != NULL ? wait_on_worker(worker, job, deadline, __builtin_return_address(0))
+                               : wait_outside(pool, job, deadline, __builtin_return_address(0));
+    if (error == 0 && status != NULL)
+        *status = job->status;
+    (void)vg_handles_release(&pool->jobs, job);
+    return error;
+}
+
+int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
+{
+    vg_job *job = NULL;
+    int error = acquire(pool, handle, &job);
+    if (error != 0)
+        return error;
+    uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & STATE_MASK; /* H2 */
+    if (state >= VIGIL_JOB_DONE && status != NULL)
+        *status = job->status;
+    (void)vg_handles_release(&pool->jobs, job);
+    return (int)state;
+}
+
+int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
+{
+    vg_job *job = NULL;
+    int error = acquire(pool, handle, &job);
+    if (error != 0)
+        return error;
+    vg_stripe *call = vg_call_begin(pool);
+    if (claim(job)) {
+        count_husk_made(pool, job->task.vg_class);
+        vg_discard_claimed(pool, &job->task);
+        sweep_if_many(pool, job->task.vg_class);
+    } else {
+        error = -EBUSY;
+    }
+    vg_call_end(call);
+    (void)vg_handles_release(&pool->jobs, job);
+    return error;
+}
+
+int vigil_job_release(vigil_pool *pool, vigil_job handle)
+{
+    vg_job *job = NULL;
+    int error = acquire(pool, handle, &job);
+    if (error != 0)
+        return error;
+    /* Twice by the same handle would take the queue's reference: the flag lets one through. relaxed: it orders nothing. */
+    if (atomic_exchange_explicit(&job->released, 1, memory_order_relaxed) != 0)
+        error = -ESTALE;
+    else
+        (void)vg_handles_release(&pool->jobs, job);
+    (void)vg_handles_release(&pool->jobs, job);
+    return error;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * note.h - what the pool tells the recorder (watch/record.h), apart from its counters.
+ *
+ * Whoever submits a task writes an event with the stamp that the task gets anyway; the worker writes one when it has run. A look at
+ * the clock costs as much as a third of an empty task, so the worker is sparing with it. When it goes straight from one task
+ * to the next, the second begins, in the record, when the first has ended. And when tasks are short it lets as many of one
+ * class as fit into about VG_NOTE_SPAN, at most VG_NOTE_MOST, run before it looks again: they are noted together, and
+ * the histograms get the wait of the first and the average length, once for each. Then comes a long one: it is told from
+ * the short ones before it by what those usually take. The task that runs is named at all times.
+ *
+ * Exact are tasks of groups, jobs, and tasks inside tasks. Spawns that their parent runs itself are not noted at all (group.c,
+ * join.c).
+ */
+#ifndef VG_POOL_NOTE_H
+#define VG_POOL_NOTE_H
+
+#include "../watch/probes.h"
+#include "internal.h"
+
+#include <vigil/watch.h>
+
+enum {
+    VG_NOTE_SPAN = 8192, /* ticks: about 3 us */
+    VG_NOTE_MOST = 32
+};
+
+/* A task that runs inside another: what has to be shown again afterwards. */
+typedef struct vg_note {
+    uint64_t began, id, function;
+    uint64_t outer_function, outer_since, outer_id, outer_job;
+} vg_note;
+
+static inline uint64_t vg_peek(const vg_cell *cell)
+{
+    return atomic_load_explicit(cell, memory_order_relaxed); /* our own, or a statistic */
+}
+
+void vg_note_begin_slow(vg_worker *worker, vg_note *note, const vigil_task *task, void *function, uint64_t key);
+void vg_note_close(vg_worker *worker, int status);
+void vg_note_pause_slow(vg_worker *worker);
+void vg_note_inner_end(vg_worker *worker, const vg_note *note, unsigned class_, int status);
+
+/* Something comes between two tasks that may take long. */
+static inline void vg_note_pause(vg_worker *worker)
+{
+    if (worker->last_end != 0 && worker->depth == 0)
+        vg_note_pause_slow(worker);
+}
+
+/* The task has left its queue and is about to be called; its depth is counted. Nothing to do if it is like the one before
+   (the same function and class, all short). `exact`: see above. */
+static inline void vg_note_begin(vg_worker *worker, vg_note *note, const vigil_task *task, void *function, bool exact)
+{
+    const uint64_t key = exact ? 0 : (uint64_t)(uintptr_t)function ^ (uint64_t)(task->vg_class + 1U) << 56;
+    if (__builtin_expect(key != worker->batch_key || worker->depth > 1 || exact, 0))
+        vg_note_begin_slow(worker, note, task, function, key);
+}
+
+/* Its function has returned, and its depth is no longer counted. `simple`: nobody has to be told of its end. */
+static inline void vg_note_end(vg_worker *worker, const vg_note *note, unsigned class_, int status, bool simple)
+{
+    if (__builtin_expect(worker->depth != 0, 0)) {
+        vg_note_inner_end(worker, note, class_, status);
+        return;
+    }
+    if (++worker->unread < worker->interval && simple)
+        return;
+    vg_note_close(worker, status);
+    if (!simple)
+        worker->last_end = 0;
+}
+
+/* `count` tasks are about to be pushed; `first` has the stamp. */
+static inline void vg_note_submit(vigil_pool *pool, const vigil_task *first, void *function, unsigned class_,
+                                  uint64_t count)
+{
+    VG_PROBE(submit, pool->block.serial, function, class_, count);
+    if (pool->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(first->vg_stamp, vg_event_what(VG_EVENT_SUBMIT, class_, (uint64_t)(uintptr_t)function),
+                     pool->block.serial << 32 | (count & 0xffffffffU), (uint64_t)(uintptr_t)first);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+/* What a thread waits for now, and what a task below it on the stack waits for. */
+typedef struct vg_waiting {
+    vg_file_wait *wait; /* NULL: it is not recorded */
+    uint64_t outer_kind, outer_on, outer_where, outer_since;
+} vg_waiting;
+
+/* worker: the caller, NULL if it is none of this pool. */
+vg_waiting vg_note_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where);
+void vg_note_waited(const vigil_pool *pool, const vg_waiting *waiting);
+
+/* ---- the pool's blocks (slots.c) --------------------------------------------------------------------------------- */
+
+int vg_slots_open(vigil_pool *pool, unsigned workers);  /* 0; -ENOMEM */
+int vg_slots_cover(vigil_pool *pool, unsigned workers); /* there is a slot for each; under admin. 0; -ENOMEM */
+vg_file_worker *vg_slot_of(vigil_pool *pool, unsigned index);
+void vg_slots_show(vigil_pool *pool);
+void vg_slots_close(vigil_pool *pool);
+void vg_slot_begin(vg_worker *worker); /* on the worker's own thread, which begins and ends */
+void vg_slot_end(vg_worker *worker);
+void vg_note_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times);
+void vg_note_steal(vg_worker *thief, unsigned class_, unsigned victim);
+void vg_note_wake(vg_seat *seat);                       /* it sleeps, and is about to be woken */
+void vg_note_parked(vg_worker *worker, uint64_t since); /* it is back since state_since */
+
+#endif

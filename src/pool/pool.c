@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool.c - making, resizing, stopping and giving back a pool.
+ *
+ * Stop has three steps. Closing: injectors, mailboxes and the timer refuse what comes from outside; each decides by one
+ * compare-and-swap or under its lock, so a submit is accepted before or refused after. Draining: wait until every accepted task
+ * has ended (with VIGIL_STOP_NOW by discarding what is queued). Since only running tasks can add more by then, an idle pool
+ * stays idle. Leaving: the workers are told to go and joined.
+ */
+#include "note.h"
+
+#include "../core/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VG_DEFAULT_SPARES_MOST 64
+#define VG_MAX_JOBS            (1U << 24)
+#ifdef VIGIL_CHECK
+#define VG_DEFAULT_SPIN_NS 0
+#else
+#define VG_DEFAULT_SPIN_NS 50000
+#endif
+
+static int check_options(const vigil_pool_options *options)
+{
+    if (options->workers > VG_MAX_WORKERS || options->max_spares > VG_MAX_SPARES)
+        return -EINVAL;
+    if ((unsigned)options->idle > VIGIL_IDLE_KEEP_ONE_AWAKE || (unsigned)options->when_full > VIGIL_FULL_BLOCK ||
+        (unsigned)options->fences > VIGIL_FENCE_MEMBARRIER)
+        return -EINVAL;
+    if (options->no_spares && options->max_spares != 0)
+        return -EINVAL;
+    if (options->spin_us > 1000000 || (options->stack_size != 0 && options->stack_size < vg_thread_min_stack()))
+        return -EINVAL;
+    if ((options->cpus == NULL) != (options->cpu_count == 0))
+        return -EINVAL;
+    for (size_t i = 0; i < options->cpu_count; i++)
+        if (options->cpus[i] < 0)
+            return -EINVAL;
+    return 0;
+}
+
+static int choose_fences(vigil_fence_mode wanted, vg_fence_mode *mode)
+{
+    *mode = VG_FENCE_SYMMETRIC;
+    if (wanted == VIGIL_FENCE_SYMMETRIC)
+        return 0;
+    int error = vg_fence_register();
+    if (error == 0)
+        *mode = VG_FENCE_MEMBARRIER;
+    return wanted == VIGIL_FENCE_MEMBARRIER ? error : 0;
+}
+
+static void take_options(vigil_pool *pool, const vigil_pool_options *options, unsigned workers)
+{
+    pool->no_stealing = options->no_stealing;
+    pool->idle_policy = options->idle;
+    pool->max_spin_ns = options->spin_us != 0 ? options->spin_us * UINT64_C(1000) : VG_DEFAULT_SPIN_NS;
+    pool->max_queue = options->max_queue;
+    pool->when_full = options->when_full;
+    memcpy(pool->caps, options->class_cap, sizeof pool->caps);
+    if (options->no_spares)
+        pool->max_spares = 0;
+    else if (options->max_spares != 0)
+        pool->max_spares = options->max_spares;
+    else
+        pool->max_spares = workers < VG_DEFAULT_SPARES_MOST ? workers : VG_DEFAULT_SPARES_MOST;
+    pool->stack_size = options->stack_size;
+    (void)snprintf(pool->name, sizeof pool->name, "%s", options->name != NULL ? options->name : "vigil");
+    pool->on_worker_start = options->on_worker_start;
+    pool->on_worker_stop = options->on_worker_stop;
+    pool->on_failure = options->on_failure;
+    pool->user = options->user;
+}
+
+static int init_parts(vigil_pool *pool, const vigil_pool_options *options)
+{
+    int error = choose_fences(options->fences, &pool->fences);
+    if (error != 0)
+        return error;
+    atomic_init(&pool->shortcut, pool->fences == VG_FENCE_MEMBARRIER ? 1U : 0U);
+    if (options->cpu_count != 0) {
+        pool->cpus = malloc(options->cpu_count * sizeof *pool->cpus);
+        if (pool->cpus == NULL)
+            return -ENOMEM;
+        memcpy(pool->cpus, options->cpus, options->cpu_count * sizeof *pool->cpus);
+        pool->cpu_count = options->cpu_count;
+    }
+    error = vg_handles_init(&pool->jobs, vg_job_size(), VG_MAX_JOBS);
+    if (error != 0)
+        return error;
+    error = vg_forkguard_init(&pool->fork_guard);
+    if (error != 0)
+        vg_handles_destroy(&pool->jobs);
+    return error;
+}
+
+static vigil_pool *pool_make(const vigil_pool_options *options, unsigned workers, int *error)
+{
+    vigil_pool *pool = aligned_alloc(64, (sizeof *pool + 63) / 64 * 64);
+    if (pool == NULL) {
+        *error = -ENOMEM;
+        return NULL;
+    }
+    memset(pool, 0, sizeof *pool); /* every lock is free, every counter zero */
+    take_options(pool, options, workers);
+    *error = init_parts(pool, options);
+    if (*error != 0) {
+        free(pool->cpus);
+        free(pool);
+        return NULL;
+    }
+    pool->born = vg_tick_base_now();
+    *error = vg_slots_open(pool, workers);
+    if (*error != 0) {
+        vg_handles_destroy(&pool->jobs);
+        vg_forkguard_destroy(&pool->fork_guard);
+        free(pool->cpus);
+        free(pool);
+        return NULL;
+    }
+    vg_idle_init(&pool->idle);
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
+        vg_injector_init(&pool->injectors[class_]);
+    vg_slab_init(&pool->call_slab, vg_call_size());
+    for (unsigned i = 0; i < VG_STRIPES; i++) {
+        pool->stripes[i].counts = &pool->shared->stripes[i];
+        vg_slab_cache_init(&pool->stripes[i].calls, &pool->call_slab);
+    }
+    vg_slots_show(pool);
+    return pool;
+}
+
+static void pool_free(vigil_pool *pool)
+{
+    vg_seats_free(pool);
+    vg_slots_close(pool);
+    vg_slab_destroy(&pool->call_slab);
+    vg_handles_destroy(&pool->jobs);
+    vg_forkguard_destroy(&pool->fork_guard);
+    free(pool->cpus);
+    free(pool);
+}
+
+static void set_target(vigil_pool *pool, unsigned workers)
+{
+    atomic_store_explicit(&pool->target, workers, memory_order_relaxed);
+    vg_cell_set(&pool->shared->workers, workers);
+}
+
+/* Start workers until there are `workers`; under admin. Returns how many there are. */
+static unsigned start_workers(vigil_pool *pool, unsigned have, unsigned workers, unsigned *tokens_back, int *error)
+{
+    *error = 0;
+    for (; have < workers && *error == 0; have++) {
+        vg_seat *seat = vg_seat_at(pool, have);
+        if (seat != NULL && seat->life == VG_SEAT_TAKEN) { /* it was told to go and has not gone yet: it stays */
+            atomic_store_explicit(&seat->retire, 0, memory_order_relaxed);
+            continue;
+        }
+        *error = vg_slots_cover(pool, have + 1);
+        if (*error != 0)
+            break;
+        vg_search_begin(pool); /* the token of the new thread */
+        *error = vg_seat_start(pool, have);
+        if (*error != 0) {
+            ++*tokens_back;
+            break;
+        }
+    }
+    return have;
+}
+
+int vigil_pool_create(vigil_pool **out, const vigil_pool_options *given)
+{
+    vigil_pool_options taken = VIGIL_POOL_OPTIONS_INIT;
+    const vigil_pool_options *options = &taken;
+    if (out == NULL)
+        return -EINVAL;
+    int error = 0;
+    if (given != NULL)
+        error = vg_options_take(&taken, sizeof taken, given, given->size,
+                                offsetof(vigil_pool_options, workers) + sizeof taken.workers);
+    if (error == 0)
+        error = check_options(options);
+    if (error != 0)
+        return error;
+    unsigned workers = options->workers != 0 ? options->workers : vigil_cpu_count();
+    if (workers > VG_MAX_WORKERS)
+        workers = VG_MAX_WORKERS;
+    vigil_pool *pool = pool_make(options, workers, &error);
+    if (pool == NULL)
+        return error;
+    unsigned tokens_back = 0;
+    vg_mutex_lock(&pool->admin);
+    unsigned have = start_workers(pool, 0, workers, &tokens_back, &error);
+    set_target(pool, have);
+    vg_mutex_unlock(&pool->admin);
+    while (tokens_back-- != 0)
+        vg_search_end(pool);
+    if (error != 0 && (have == 0 || options->require_all_threads)) {
+        (void)vigil_pool_destroy(pool);
+        return error;
+    }
+    vg_subject_add(&pool->subject, &vg_pool_subject_calls, pool, pool->block.serial);
+    *out = pool;
+    return 0;
+}
+
+int vigil_pool_resize(vigil_pool *pool, unsigned workers)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (workers == 0 || workers > VG_MAX_WORKERS)
+        return -EINVAL;
+    unsigned tokens_back = 0;
+    vg_mutex_lock(&pool->admin);
+    unsigned have = atomic_load_explicit(&pool->target, memory_order_relaxed);
+    if (atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN) {
+        error = -ESHUTDOWN;
+    } else if (workers > have) {
+        have = start_workers(pool, have, workers, &tokens_back, &error);
+        set_target(pool, have);
+    } else {
+        set_target(pool, workers);
+        for (unsigned i = workers; i < have; i++) {
+            vg_seat *seat = vg_seat_at(pool, i);
+            atomic_store_explicit(&seat->retire, 1, memory_order_relaxed);
+            vg_unpark(seat); /* sticky: it is seen even if the worker is just about to park */
+        }
+    }
+    vg_mutex_unlock(&pool->admin);
+    while (tokens_back-- != 0)
+        vg_search_end(pool);
+    return error;
+}
+
+unsigned vigil_pool_workers(const vigil_pool *pool)
+{
+    return pool == NULL ? 0 : atomic_load_explicit(&pool->target, memory_order_relaxed);
+}
+
+vigil_pool *vigil_pool_current(void)
+{
+    return vg_current_worker != NULL ? vg_current_worker->pool : NULL;
+}
+
+int vigil_pool_current_worker(void)
+{
+    return vg_current_worker != NULL ? (int)vg_current_worker->seat.index : -1;
+}
+
+/* ---- stop ---- */
+
+static void raise_phase(vigil_pool *pool, vg_phase phase)
+{
+    uint32_t seen = atomic_load_explicit(&pool->phase, memory_order_relaxed);
+    while (seen < (uint32_t)phase &&
+           !atomic_compare_exchange_weak_explicit(&pool->phase, &seen, (uint32_t)phase, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+    if (phase == VG_DISCARDING)
+        atomic_store_explicit(&pool->shortcut, 0, memory_order_relaxed);
+    vg_cell_set(&pool->shared->phase, atomic_load_explicit(&pool->phase, memory_order_relaxed)); /* may lag */
+}
+
+static void close_entrances(vigil_pool *pool)
+{
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
+        vg_injector_close(&pool->injectors[class_]);
+    vg_mutex_lock(&pool->admin); /* against a resize that opens a mailbox */
+    const unsigned high = atomic_load_explicit(&pool->high, memory_order_relaxed);
+    for (unsigned i = 0; i < high; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        if (seat != NULL)
+            (void)atomic_fetch_or_explicit(&seat->mailbox, 1U, memory_order_relaxed);
+    }
+    vg_mutex_unlock(&pool->admin);
+    vg_delay_close(pool);
+    vg_room_signal(pool);
+}
+
+static void discard_mail(vigil_pool *pool, vg_seat *seat)
+{
+    uintptr_t head = atomic_fetch_and_explicit(&seat->mailbox, 1U, memory_order_acquire); /* M2, pairs with M1 */
+    vigil_task *task = (vigil_task *)(head & ~(uintptr_t)1);
+    while (task != NULL) {
+        vigil_task *next = task->vg_next;
+        (void)atomic_fetch_add_explicit(&seat->mail_taken, 1, memory_order_relaxed);
+        vg_discard(pool, task);
+        task = next;
+    }
+}
+
+static void discard_deque(vigil_pool *pool, vg_deque *deque)
+{
+    vigil_task *task = NULL;
+    vg_steal_result result;
+    while ((result = vg_deque_steal(deque, pool->fences, &task)) != VG_STEAL_EMPTY)
+        if (result == VG_STEAL_WON)
+            vg_discard(pool, task);
+}
+
+/* Discard what is queued now. Workers that run tasks meanwhile discard by themselves what they add. */
+static void discard_queued(vigil_pool *pool)
+{
+    vg_delay_cancel_all(pool);
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
+        vigil_task *task;
+        bool more = false;
+        while ((task = vg_injector_take(&pool->injectors[class_], &more)) != NULL)
+            vg_discard(pool, task);
+        if (more)
+            vg_announce(pool, class_);
+    }
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        discard_mail(pool, seat);
+        for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
+            discard_deque(pool, seat->deques[class_]);
+    }
+}
+
+int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if ((unsigned)mode > VIGIL_STOP_NOW)
+        return -EINVAL;
+    if (vg_worker_of(pool) != NULL)
+        return -EDEADLK;
+    const uint64_t deadline = vg_deadline_after(timeout_ns);
+    raise_phase(pool, mode == VIGIL_STOP_NOW ? VG_DISCARDING : VG_DRAINING);
+    close_entrances(pool);
+    if (mode == VIGIL_STOP_NOW) {
+        vg_stripe *call = vg_call_begin(pool);
+        discard_queued(pool);
+        vg_call_end(call);
+    }
+    error = vg_wait_until_idle(pool, deadline);
+    if (error != 0)
+        return error;
+    vg_mutex_lock(&pool->admin);
+    if (!pool->joined)
+        vg_seats_quit(pool);
+    vg_mutex_unlock(&pool->admin);
+    error = vg_seats_wait(pool, deadline); /* their stop hooks may take their time */
+    if (error != 0)
+        return error;
+    vg_mutex_lock(&pool->admin);
+    if (!pool->joined) {
+        vg_seats_join(pool);
+        vg_delay_stop(pool);
+        pool->joined = true;
+        vg_cell_set(&pool->shared->phase, 3);
+    }
+    vg_mutex_unlock(&pool->admin);
+    return 0;
+}
+
+/* A submit whose task has run may still be on its way out; see submit.c. */
+static void wait_for_leavers(vigil_pool *pool)
+{
+    for (unsigned i = 0; i < VG_STRIPES; i++) {
+        vg_stripe *stripe = &pool->stripes[i];
+        uint64_t entered = atomic_load_explicit(&stripe->entered, memory_order_relaxed);
+        /* acquire: its last touch lies before our freeing; pairs with the release in submit.c's leave */
+        while (atomic_load_explicit(&stripe->left, memory_order_acquire) < entered)
+            vg_thread_yield();
+    }
+}
+
+int vigil_pool_destroy(vigil_pool *pool)
+{
+    if (pool == NULL)
+        return 0;
+    if (vg_forked(&pool->fork_guard)) {
+        vg_subject_remove(&pool->subject);
+        vg_delay_free(pool); /* the threads have stayed with the parent; the memory is a copy, and ours */
+        pool_free(pool);
+        return 0;
+    }
+    if (vg_worker_of(pool) != NULL)
+        return -EDEADLK;
+    (void)vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER);
+    vg_subject_remove(&pool->subject);
+    wait_for_leavers(pool);
+    pool_free(pool);
+    return 0;
+}

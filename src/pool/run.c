@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - what happens to a task that has left its queue: it runs, or it is discarded.
+ *
+ * The order of the counters is a promise: a task is counted as started before it is counted as ended, and as ended before its
+ * group (or its job) hears of it. The last touch of a task that belongs to nobody is the call of its function; of a task in a
+ * group, the group's decrement.
+ */
+#include "note.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+__attribute__((noinline)) void vg_note_raise(void)
+{
+    vg_current_worker->raised = true;
+}
+
+/* Call the function with a way out for vigil_raise. Apart, because whatever calls setjmp is poor in registers. */
+int vg_run_guarded(vigil_task *task)
+{
+    vg_raise_frame frame;
+    int status;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        status = task->run(task);
+    } else {
+        status = frame.status;
+        vg_note_raise();
+    }
+    vg_raise_pop(&frame);
+    return status;
+}
+
+int vg_call_guarded(int (*fn)(void *arg), void *arg)
+{
+    vg_raise_frame frame;
+    int status;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        status = fn(arg);
+    } else {
+        status = frame.status;
+        vg_note_raise();
+    }
+    vg_raise_pop(&frame);
+    return status;
+}
+
+static __attribute__((noinline)) void cancel_guarded(vigil_task *task)
+{
+    vg_raise_frame frame;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0)
+        task->cancel(task);
+    vg_raise_pop(&frame);
+}
+
+void *vg_task_function(const vigil_task *task)
+{
+    switch (task->vg_kind) {
+    case VG_KIND_CALL:
+        return vg_call_function(task);
+    case VG_KIND_JOB:
+        return vg_job_function(task);
+    default:
+        return (void *)(uintptr_t)task->run;
+    }
+}
+
+void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function)
+{
+    vigil_pool *pool = worker->pool;
+    const bool raised = worker->raised;
+    worker->raised = false;
+    if (pool->on_failure != NULL) {
+        vigil_failure failure = {
+            .size = sizeof failure,
+            .status = status,
+            .raised = raised,
+            .priority = (vigil_priority)class_,
+            .worker = worker->seat.index,
+            .function = function,
+        };
+        pool->on_failure(pool->user, &failure);
+    }
+    vg_count(&worker->seat.counts->of[class_].failed, 1);
+}
+
+bool vg_drop_husk(vigil_pool *pool, vigil_task *task)
+{
+    if (task->vg_kind != VG_KIND_JOB || !vg_job_is_husk(task))
+        return false;
+    if ((task->vg_flags & VG_FLAG_COUNTED) != 0)
+        vg_room_release(pool);
+    vg_job_husk(pool, task);
+    return true;
+}
+
+/* What the queue knew of the task. false: it was only the husk of a job that has ended by other means. */
+static bool left_queue(vigil_pool *pool, vigil_task *task)
+{
+    if ((task->vg_flags & VG_FLAG_COUNTED) != 0) {
+        task->vg_flags &= (uint16_t)~VG_FLAG_COUNTED;
+        vg_room_release(pool);
+    }
+    if (task->vg_kind == VG_KIND_JOB && !vg_job_claim(task)) {
+        vg_job_husk(pool, task);
+        return false;
+    }
+    return true;
+}
+
+void vg_run_claimed(vg_worker *worker, vigil_task *task)
+{
+    vigil_group *group = task->vg_group;
+    const unsigned class_ = task->vg_class;
+    vg_file_worker *counts = worker->seat.counts;
+    vg_count(&counts->of[class_].started, 1);
+    vg_handling(worker, 0);
+    vg_worker_state(worker, VIGIL_WORKER_RUNNING);
+
+    vg_lane *const outer_lane = worker->lane;
+    vigil_group *const outer_group = worker->group;
+    const unsigned outer_blocking = worker->blocking;
+    worker->lane = &worker->lanes[class_];
+    worker->group = group;
+    worker->depth++;
+    if (group != NULL && group->vg_owner != worker) /* stolen: tell the waiter where its descendants are */
+        atomic_store_explicit(&group->vg_thief, worker->seat.index + 1, memory_order_relaxed);
+    const uint8_t kind = task->vg_kind;
+    void *function = kind == VG_KIND_PLAIN ? (void *)(uintptr_t)task->run : vg_task_function(task);
+    vg_note note;
+    if (__builtin_expect(worker->level >= VIGIL_WATCH_COUNTERS, 1))
+        vg_note_begin(worker, &note, task, function, group != NULL || kind == VG_KIND_JOB);
+    VG_PROBE(run, function, class_, task);
+    /* relaxed: whoever submits the task again learns that it may from the function itself */
+    atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
+    int status = vg_run_guarded(task);
+    worker->depth--;
+    VG_PROBE(done, function, class_, status);
+    if (__builtin_expect(worker->level >= VIGIL_WATCH_COUNTERS, 1))
+        vg_note_end(worker, &note, class_, status, group == NULL && kind != VG_KIND_JOB && status >= 0);
+    worker->lane = outer_lane;
+    worker->group = outer_group;
+    while (__builtin_expect(worker->blocking > outer_blocking, 0))
+        (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
+
+    if (__builtin_expect(status < 0, 0))
+        vg_task_failed(worker, class_, status, function);
+    else
+        vg_count(&counts->of[class_].completed, 1);
+    if (group != NULL)
+        vg_group_finish(worker->pool, worker, group, status);
+    else if (kind == VG_KIND_JOB)
+        vg_job_finish(worker->pool, task, status, false);
+}
+
+void vg_count_cancelled(vigil_pool *pool, unsigned class_)
+{
+    vg_worker *worker = vg_worker_of(pool);
+    if (worker != NULL)
+        vg_count(&worker->seat.counts->of[class_].cancelled, 1);
+    else /* release, as vg_count */
+        (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->cancelled[class_], 1, memory_order_release);
+}
+
+void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
+{
+    vigil_group *group = task->vg_group;
+    const unsigned class_ = task->vg_class;
+    const uint8_t kind = task->vg_kind;
+    if (pool->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_CANCEL, class_, (uint64_t)(uintptr_t)vg_task_function(task)),
+                     /* a job may be cancelled while another thread moves its entry, which is who writes the stamp */
+                     kind != VG_KIND_JOB && (task->vg_flags & VG_FLAG_STAMPED) != 0 ? task->vg_stamp : 0,
+                     (uint64_t)(uintptr_t)task);
+    atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
+    if (task->cancel != NULL)
+        cancel_guarded(task);
+    vg_count_cancelled(pool, class_);
+    if (group != NULL)
+        vg_group_finish(pool, vg_worker_of(pool), group, -ECANCELED);
+    else if (kind == VG_KIND_JOB)
+        vg_job_finish(pool, task, -ECANCELED, true);
+    /* F full fence: the end is counted before we ask for waiters; pairs with G in stats.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    vg_idle_signal(pool);
+}
+
+static void discard_taken(vigil_pool *pool, vigil_task *task)
+{
+    const uint8_t kind = task->vg_kind;
+    vg_discard_claimed(pool, task);
+    if (kind == VG_KIND_JOB)
+        vg_job_leave_queue(pool, task);
+}
+
+void vg_discard(vigil_pool *pool, vigil_task *task)
+{
+    if (left_queue(pool, task))
+        discard_taken(pool, task);
+}
+
+void vg_run(vg_worker *worker, vigil_task *task)
+{
+    if (__builtin_expect(task->vg_kind == VG_KIND_JOB || (task->vg_flags & VG_FLAG_COUNTED) != 0, 0) &&
+        !left_queue(worker->pool, task)) {
+        vg_handling(worker, 0);
+        return;
+    }
+    if (__builtin_expect(atomic_load_explicit(&worker->pool->phase, memory_order_relaxed) == VG_DISCARDING, 0)) {
+        discard_taken(worker->pool, task);
+        vg_handling(worker, 0);
+        return;
+    }
+    const uint8_t kind = task->vg_kind;
+    vg_run_claimed(worker, task);
+    if (__builtin_expect(kind == VG_KIND_JOB, 0))
+        vg_job_leave_queue(worker->pool, task);
+}
+
+/* ---- class caps ---- */
+
+bool vg_cap_enter(vg_worker *worker, unsigned class_)
+{
+    if (worker->cap_held[class_] == 0) {
+        _Atomic uint32_t *used = &worker->pool->cap_used[class_];
+        uint32_t seen = atomic_load_explicit(used, memory_order_relaxed);
+        do {
+            if (seen >= worker->pool->caps[class_])
+                return false;
+            /* Acquire pairs with the release in free_place: who takes the place sees what its last holder wrote, so that a
+               cap of one orders a class like a lock. */
+        } while (
+            !atomic_compare_exchange_weak_explicit(used, &seen, seen + 1, memory_order_acquire, memory_order_relaxed));
+    }
+    worker->cap_held[class_]++;
+    return true;
+}
+
+static void free_place(vigil_pool *pool, unsigned class_)
+{
+    /* Release: pairs with the acquire in vg_cap_enter. */
+    (void)atomic_fetch_sub_explicit(&pool->cap_used[class_], 1, memory_order_release);
+    /* A full fence: the place is free before the word is read; pairs with B, C and D. A worker that parked because the class
+       was full is woken for what waits in it. */
+    atomic_thread_fence(memory_order_seq_cst);
+    /* Whether or not it is called ready: a worker that parked while the class was full has taken the call back. */
+    if (vg_work_visible(pool, 1U << class_))
+        vg_announce(pool, class_);
+    /* Nobody else can take the mail of a worker that parked because the class was full. */
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        if ((atomic_load_explicit(&seat->mail_waits, memory_order_relaxed) & (1U << class_)) != 0)
+            vg_unpark(seat);
+    }
+}
+
+void vg_cap_leave(vg_worker *worker, unsigned class_)
+{
+    if (--worker->cap_held[class_] == 0)
+        free_place(worker->pool, class_);
+}
+
+void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES])
+{
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
+        held[class_] = worker->cap_held[class_];
+        worker->cap_held[class_] = 0;
+        if (held[class_] != 0)
+            free_place(worker->pool, class_);
+    }
+}
+
+void vg_caps_resume(vg_worker *worker, const unsigned held[VG_CLASSES])
+{
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
+        worker->cap_held[class_] = held[class_];
+        if (held[class_] != 0)
+            (void)atomic_fetch_add_explicit(&worker->pool->cap_used[class_], 1, memory_order_relaxed);
+    }
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seats.c - the workers' threads: starting, retiring, joining.
+ *
+ * A seat is made once, shown in the table, and kept until the pool is destroyed, so that thieves and wakers may look at it
+ * at any time. Its thread may come and go. A new thread begins as a searcher; its token is counted before it is started,
+ * so that publishers rely on it from then on, and given back if it cannot be started.
+ */
+#include "note.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool shall_leave(vg_worker *worker, void *arg)
+{
+    (void)arg;
+    /* relaxed: whoever sets these calls vg_unpark afterwards, which orders them */
+    return atomic_load_explicit(&worker->pool->quit, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&worker->seat.retire, memory_order_relaxed) != 0;
+}
+
+/* The worker has been told to go: give the seat up. false: the pool has grown again meanwhile, it stays. */
+static bool give_up_seat(vg_worker *worker)
+{
+    vigil_pool *pool = worker->pool;
+    vg_seat *seat = &worker->seat;
+    if (seat->spare || atomic_load_explicit(&pool->quit, memory_order_relaxed) != 0)
+        return true; /* the one that ends the pool joins us, and nothing is queued any more */
+    vg_mutex_lock(&pool->admin);
+    bool go = atomic_load_explicit(&seat->retire, memory_order_relaxed) != 0;
+    if (go) {
+        seat->life = VG_SEAT_LEFT;
+        /* No more mail from here on: a push sees the bit, or is collected below (M2). relaxed: the same word decides. */
+        (void)atomic_fetch_or_explicit(&seat->mailbox, 1U, memory_order_relaxed);
+    }
+    vg_mutex_unlock(&pool->admin);
+    return go;
+}
+
+static void introduce(vg_worker *worker)
+{
+    const vigil_pool *pool = worker->pool;
+    vg_seat *seat = &worker->seat;
+    const unsigned index = worker->seat.index;
+    char name[32];
+    if (worker->seat.spare)
+        (void)snprintf(name, sizeof name, "%.10s/s%u", pool->name, index - VG_MAX_WORKERS);
+    else
+        (void)snprintf(name, sizeof name, "%.10s/%u", pool->name, index);
+    vg_thread_set_name(name);
+    atomic_store_explicit(&seat->thread_id, vg_thread_id(), memory_order_relaxed);
+    if (pool->cpu_count != 0)
+        vg_thread_bind(pool->cpus[index % pool->cpu_count]);
+}
+
+static void *worker_main(void *arg)
+{
+    vg_worker *worker = arg;
+    vigil_pool *pool = worker->pool;
+    vg_current_worker = worker;
+    worker->raise_top = &vg_raise_top;
+    introduce(worker);
+    vg_slot_begin(worker);
+    vg_stack_open_signal();
+    bool searching = true;
+    if (pool->on_worker_start != NULL) {
+        vg_search_end(pool); /* the hook may take its time: nobody must rely on our search meanwhile */
+        pool->on_worker_start(pool->user, worker->seat.index);
+        searching = false;
+    }
+    const vg_wait wait = {.over = shall_leave, .arg = NULL, .deadline_ns = VG_NO_DEADLINE};
+    do {
+        vg_worker_loop(worker, &wait, searching);
+        searching = false;
+    } while (!give_up_seat(worker));
+    vg_worker_state(worker, VIGIL_WORKER_STOPPING);
+    vg_give_away_own_work(worker);
+    vg_slab_flush(&worker->calls);
+    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    vg_idle_signal(pool);
+    if (pool->on_worker_stop != NULL)
+        pool->on_worker_stop(pool->user, worker->seat.index);
+    vg_worker_state(worker, VIGIL_WORKER_STOPPED);
+    atomic_store_explicit(&worker->seat.thread_id, 0, memory_order_relaxed);
+    vg_slot_end(worker);
+    vg_current_worker = NULL;
+    /* The last touch of the pool; what is left is joined. relaxed: see vg_seats_wait. */
+    if (atomic_fetch_sub_explicit(&pool->alive, 1, memory_order_relaxed) == 1)
+        (void)vg_futex_wake(&pool->alive, VG_WAKE_ALL);
+    return NULL;
+}
+
+static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
+{
+    vg_file_worker *slot = vg_slot_of(pool, index);
+    vg_worker *worker = slot == NULL ? NULL : aligned_alloc(64, (sizeof *worker + 63) / 64 * 64);
+    if (worker == NULL)
+        return NULL;
+    memset(worker, 0, sizeof *worker);
+    vg_seat *seat = &worker->seat;
+    seat->pool = pool;
+    seat->index = index;
+    seat->spare = spare;
+    seat->counts = slot;
+    worker->pool = pool;
+    worker->fences = pool->fences;
+    worker->lane = &worker->lanes[VIGIL_NORMAL];
+    worker->spin_ns = pool->max_spin_ns;
+    worker->random = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
+        vg_lane *lane = &worker->lanes[class_];
+        vg_deque_init(&lane->own);
+        seat->deques[class_] = &lane->own.deque;
+        lane->busy = vg_lane_busy(worker->fences, class_);
+        lane->busy_mask = vg_idle_busy_mask(class_);
+        lane->counts = &seat->counts->of[class_];
+        lane->class_ = class_;
+        lane->tail.of.state = VG_TASK_QUEUED;
+        lane->tail.of.class_ = (uint8_t)class_;
+        lane->tail.of.kind = VG_KIND_PLAIN;
+        lane->tail.of.flags = 0;
+        lane->start.local = 1;
+        lane->start.open = VG_GROUP_COUNT_ZERO;
+    }
+    vg_slab_cache_init(&worker->calls, &pool->call_slab);
+    return worker;
+}
+
+/* Make sure that the seat exists and is free. */
+static int prepare_seat(vigil_pool *pool, unsigned index, bool spare, vg_worker **worker)
+{
+    vg_seat *seat = atomic_load_explicit(&pool->seats[index], memory_order_relaxed); /* written under our lock */
+    if (seat == NULL) {
+        *worker = worker_make(pool, index, spare);
+        if (*worker == NULL)
+            return -ENOMEM;
+        /* S1 release: the seat is whole for everybody who finds it in the table; pairs with vg_seat_at */
+        atomic_store_explicit(&pool->seats[index], &(*worker)->seat, memory_order_release);
+        return 0;
+    }
+    *worker = (vg_worker *)(void *)seat; /* nobody uses the private half: its thread has gone */
+    if (seat->life == VG_SEAT_LEFT) {
+        vg_thread_join(seat->thread);
+        seat->life = VG_SEAT_EMPTY;
+        atomic_store_explicit(&seat->mailbox, 0, memory_order_relaxed);
+    }
+    return 0;
+}
+
+static int start_thread(vg_worker *worker)
+{
+    vg_seat *seat = &worker->seat;
+    atomic_store_explicit(&seat->retire, 0, memory_order_relaxed);
+    atomic_store_explicit(&seat->counts->state_since, vg_ticks(), memory_order_relaxed);
+    vg_worker_state(worker, VIGIL_WORKER_STARTING);
+    (void)atomic_fetch_add_explicit(&worker->pool->alive, 1, memory_order_relaxed);
+    int error = vg_thread_start(&seat->thread, worker->pool->stack_size, worker_main, worker);
+    if (error != 0) {
+        vg_worker_state(worker, VIGIL_WORKER_UNUSED);
+        (void)atomic_fetch_sub_explicit(&worker->pool->alive, 1, memory_order_relaxed);
+        return error;
+    }
+    seat->life = VG_SEAT_TAKEN;
+    return 0;
+}
+
+int vg_seat_start(vigil_pool *pool, unsigned index)
+{
+    vg_worker *worker = NULL;
+    int error = prepare_seat(pool, index, false, &worker);
+    if (error != 0)
+        return error;
+    /* relaxed: seen by whoever looks for the worker's bits, because the thread starts after it (IDLE.md, "Tables") */
+    if (index >= atomic_load_explicit(&pool->high, memory_order_relaxed))
+        atomic_store_explicit(&pool->high, index + 1, memory_order_relaxed);
+    return start_thread(worker);
+}
+
+int vg_spare_start(vigil_pool *pool)
+{
+    int error = -EAGAIN;
+    vg_mutex_lock(&pool->spare_lock);
+    unsigned next = atomic_load_explicit(&pool->spare_high, memory_order_relaxed);
+    if (next < pool->max_spares && atomic_load_explicit(&pool->quit, memory_order_relaxed) == 0) {
+        vg_worker *worker = NULL;
+        error = prepare_seat(pool, VG_MAX_WORKERS + next, true, &worker);
+        if (error == 0) {
+            atomic_store_explicit(&pool->spare_high, next + 1, memory_order_relaxed); /* as high, above */
+            error = start_thread(worker);
+            if (error != 0)
+                atomic_store_explicit(&pool->spare_high, next, memory_order_relaxed);
+        }
+        (void)atomic_fetch_add_explicit(error == 0 ? &pool->shared->spares_started : &pool->shared->spares_refused, 1,
+                                        memory_order_relaxed);
+    }
+    vg_mutex_unlock(&pool->spare_lock);
+    return error;
+}
+
+void vg_seats_quit(vigil_pool *pool)
+{
+    atomic_store_explicit(&pool->quit, 1, memory_order_relaxed);
+    vg_mutex_lock(&pool->spare_lock); /* a spare that is being started now is counted; later ones are refused */
+    vg_mutex_unlock(&pool->spare_lock);
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
+        vg_unpark(vg_seat_at(pool, i));
+}
+
+int vg_seats_wait(vigil_pool *pool, uint64_t deadline_ns)
+{
+    bool in_time = true;
+    uint32_t alive;
+    /* relaxed: the join that follows orders what the threads have done */
+    while ((alive = atomic_load_explicit(&pool->alive, memory_order_relaxed)) != 0) {
+        if (!in_time)
+            return -ETIMEDOUT;
+        in_time = vg_futex_wait(&pool->alive, alive, deadline_ns) == 0;
+    }
+    return 0;
+}
+
+void vg_seats_join(vigil_pool *pool)
+{
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        if (seat->life != VG_SEAT_EMPTY)
+            vg_thread_join(seat->thread);
+        seat->life = VG_SEAT_EMPTY;
+    }
+}
+
+void vg_seats_free(vigil_pool *pool)
+{
+    for (unsigned i = 0; i < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(pool, i);
+        if (seat == NULL)
+            continue;
+        for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
+            vg_deque_destroy(seat->deques[class_]);
+        free(seat);
+    }
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * submit.c - the ways into the pool.
+ *
+ * A submit counts the task, pushes it, announces it. Counting comes first, so that nobody ever sees more tasks ended than
+ * accepted; what the queue then refuses is counted as withdrawn, and taken off when numbers are shown (stats.c).
+ *
+ * Calls from threads that are no workers are counted in and out (entered, left): vigil_pool_destroy waits for a submit that is
+ * still on its way out although its task has already run.
+ */
+#include "note.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+typedef struct submitter {
+    vigil_pool *pool;
+    vg_worker *worker; /* NULL: the caller is none */
+    vg_stripe *stripe; /* then this */
+} submitter;
+
+static submitter enter(vigil_pool *pool)
+{
+    submitter by = {.pool = pool, .worker = vg_worker_of(pool), .stripe = NULL};
+    if (by.worker != NULL) {
+        vg_handling(by.worker, 1);
+    } else {
+        by.stripe = vg_call_begin(pool); /* the push that follows publishes it together with the task (J1, M1) */
+    }
+    return by;
+}
+
+static void count_submitted(submitter by, unsigned class_, uint64_t count)
+{
+    if (by.worker != NULL)
+        vg_count(&by.worker->lanes[class_].counts->submitted, count);
+    else /* relaxed, as in enter */
+        (void)atomic_fetch_add_explicit(&by.stripe->counts->submitted[class_], count, memory_order_relaxed);
+}
+
+/* What was counted as submitted is not accepted after all. */
+static void withdraw(submitter by, unsigned class_, uint64_t count)
+{
+    if (by.worker != NULL)
+        vg_count(&by.worker->lanes[class_].counts->withdrawn, count);
+    else /* release, as vg_count: who sees the withdrawal sees what is withdrawn; else it seems to take another's task away */
+        (void)atomic_fetch_add_explicit(&by.stripe->counts->withdrawn[class_], count, memory_order_release);
+    /* F full fence: the withdrawal is counted before we ask for waiters, who may have seen the task as accepted; pairs with
+       G in stats.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    vg_idle_signal(by.pool);
+}
+
+static int leave(submitter by, unsigned class_, uint64_t count, int error)
+{
+    if (error != 0) {
+        if (by.worker != NULL)
+            vg_count(&by.worker->lanes[class_].counts->refused, count);
+        else
+            (void)atomic_fetch_add_explicit(&by.stripe->counts->refused[class_], count, memory_order_relaxed);
+    }
+    if (by.worker != NULL)
+        vg_handling(by.worker, 0);
+    else
+        vg_call_end(by.stripe);
+    return error;
+}
+
+/* ---- bounded queues ---- */
+
+static bool room_try(vigil_pool *pool, uint64_t count)
+{
+    uint64_t used = atomic_load_explicit(&pool->queued_places, memory_order_relaxed);
+    do {
+        if (used + count > pool->max_queue)
+            return false;
+        /* relaxed: a place is only a number */
+    } while (!atomic_compare_exchange_weak_explicit(&pool->queued_places, &used, used + count, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return true;
+}
+
+static int room_take(submitter by, uint64_t count)
+{
+    vigil_pool *pool = by.pool;
+    if (pool->max_queue == 0 || room_try(pool, count))
+        return 0;
+    if (pool->when_full == VIGIL_FULL_REFUSE || by.worker != NULL)
+        return -EAGAIN;
+    const vg_waiting waiting = vg_note_wait(pool, NULL, VG_WAIT_ROOM, pool->block.serial, NULL);
+    (void)atomic_fetch_add_explicit(&pool->room_waiters, 1, memory_order_relaxed);
+    int error = 0;
+    for (;;) {
+        uint32_t seq = atomic_load_explicit(&pool->room_seq, memory_order_relaxed);
+        /* R1 full fence: counted as waiting before places and phase are read; pairs with R2 and with stop */
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN) {
+            error = -ESHUTDOWN;
+            break;
+        }
+        if (room_try(pool, count))
+            break;
+        (void)vg_futex_wait(&pool->room_seq, seq, VG_NO_DEADLINE);
+    }
+    (void)atomic_fetch_sub_explicit(&pool->room_waiters, 1, memory_order_relaxed);
+    vg_note_waited(pool, &waiting);
+    return error;
+}
+
+void vg_room_signal(vigil_pool *pool)
+{
+    /* R2 full fence: the free place (or the phase) is visible before we ask for waiters; pairs with R1 */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&pool->room_waiters, memory_order_relaxed) == 0)
+        return;
+    (void)atomic_fetch_add_explicit(&pool->room_seq, 1, memory_order_relaxed);
+    (void)vg_futex_wake(&pool->room_seq, VG_WAKE_ALL);
+}
+
+void vg_room_release(vigil_pool *pool)
+{
+    (void)atomic_fetch_sub_explicit(&pool->queued_places, 1, memory_order_relaxed);
+    if (pool->when_full == VIGIL_FULL_BLOCK)
+        vg_room_signal(pool);
+}
+
+static void room_give_back(vigil_pool *pool, uint64_t count)
+{
+    if (pool->max_queue == 0)
+        return;
+    (void)atomic_fetch_sub_explicit(&pool->queued_places, count, memory_order_relaxed);
+    if (pool->when_full == VIGIL_FULL_BLOCK)
+        vg_room_signal(pool);
+}
+
+/* ---- the FIFO queue ---- */
+
+static uint16_t queue_flags(const vigil_pool *pool)
+{
+    return pool->max_queue != 0 ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
+}
+
+static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, uint64_t count, unsigned class_)
+{
+    submitter by = enter(pool);
+    int error = room_take(by, count);
+    if (error == 0) {
+        count_submitted(by, class_, count);
+        vg_note_submit(pool, oldest, vg_task_function(oldest), class_, count);
+        /* A task of a pool that drains may still submit: it is part of what was accepted. */
+        error = vg_injector_push(&pool->injectors[class_], newest, oldest, by.worker != NULL);
+        if (error == 0) {
+            vg_announce(pool, class_);
+        } else {
+            withdraw(by, class_, count);
+            room_give_back(pool, count);
+        }
+    }
+    return leave(by, class_, count, error);
+}
+
+int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
+{
+    task->vg_class = (uint8_t)class_;
+    task->vg_flags = queue_flags(pool);
+    task->vg_stamp = vg_ticks();
+    return push_chain(pool, task, task, 1, class_);
+}
+
+static bool take_task(vigil_task *task)
+{
+    /* Two threads that submit one task at once: the exchange lets one through. relaxed: nothing is published by it. */
+    return atomic_exchange_explicit(&task->vg_state, VG_TASK_QUEUED, memory_order_relaxed) == VG_TASK_FREE;
+}
+
+static void give_task_back(vigil_task *task)
+{
+    atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
+}
+
+/* The checks of every submit; the task is the pool's afterwards. */
+static int begin_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
+        return -EINVAL;
+    if (!take_task(task))
+        return -EBUSY;
+    task->vg_group = NULL;
+    task->vg_kind = VG_KIND_PLAIN;
+    task->vg_class = (uint8_t)priority;
+    return 0;
+}
+
+static int end_submit(vigil_task *task, int error)
+{
+    if (error != 0)
+        give_task_back(task);
+    return error;
+}
+
+int vigil_pool_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority)
+{
+    int error = begin_submit(pool, task, priority);
+    return error != 0 ? error : end_submit(task, vg_submit_one(pool, task, (unsigned)priority));
+}
+
+int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t count, vigil_priority priority)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (tasks == NULL || (unsigned)priority >= VG_CLASSES || (pool->max_queue != 0 && count > pool->max_queue))
+        return -EINVAL;
+    if (count == 0)
+        return 0;
+    const uint64_t now = vg_ticks();
+    size_t taken = 0;
+    for (; taken < count && error == 0; taken++) {
+        error = begin_submit(pool, tasks[taken], priority);
+        if (error != 0)
+            break;
+        tasks[taken]->vg_flags = queue_flags(pool);
+        tasks[taken]->vg_stamp = now;
+        tasks[taken]->vg_next = taken > 0 ? tasks[taken - 1] : NULL;
+    }
+    if (error == 0)
+        error = push_chain(pool, tasks[count - 1], tasks[0], count, (unsigned)priority);
+    for (size_t i = 0; error != 0 && i < taken; i++)
+        give_task_back(tasks[i]);
+    return error;
+}
+
+/* ---- one worker's mailbox ---- */
+
+static int push_mail(vigil_pool *pool, vg_seat *seat, vigil_task *task)
+{
+    uintptr_t head = atomic_load_explicit(&seat->mailbox, memory_order_relaxed);
+    do {
+        if ((head & 1) != 0)
+            return atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN ? -ESHUTDOWN : -ENOENT;
+        task->vg_next = (vigil_task *)head;
+        /* M1 release: the task and its link are seen by the worker; pairs with M2 in take.c */
+    } while (!atomic_compare_exchange_weak_explicit(&seat->mailbox, &head, (uintptr_t)task, memory_order_release,
+                                                    memory_order_relaxed));
+    (void)atomic_fetch_add_explicit(&seat->mail_pushed, 1, memory_order_relaxed);
+    /* E full fence: the mail is there before we ask whether its reader is parked; pairs with C in vg_park */
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=
+        0)
+        vg_unpark(seat);
+    return 0;
+}
+
+int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vigil_priority priority)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (worker >= atomic_load_explicit(&pool->target, memory_order_relaxed))
+        return -ENOENT;
+    vg_seat *seat = vg_seat_at(pool, worker);
+    if (seat == NULL)
+        return -ENOENT; /* its thread could not be made */
+    error = begin_submit(pool, task, priority);
+    if (error != 0)
+        return error;
+    task->vg_flags = queue_flags(pool);
+    task->vg_stamp = vg_ticks();
+    submitter by = enter(pool);
+    error = room_take(by, 1);
+    if (error == 0) {
+        count_submitted(by, (unsigned)priority, 1);
+        vg_note_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
+        error = push_mail(pool, seat, task);
+        if (error != 0) {
+            withdraw(by, (unsigned)priority, 1);
+            room_give_back(pool, 1);
+        }
+    }
+    return end_submit(task, leave(by, (unsigned)priority, 1, error));
+}
+
+/* ---- later ---- */
+
+int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64_t delay_ns)
+{
+    task->vg_class = (uint8_t)class_;
+    task->vg_flags = queue_flags(pool);
+    submitter by = enter(pool);
+    int error = room_take(by, 1);
+    if (error == 0) {
+        count_submitted(by, class_, 1);
+        error = vg_delay_add(pool, task, delay_ns);
+        if (error != 0) {
+            withdraw(by, class_, 1);
+            room_give_back(pool, 1);
+        }
+    }
+    return leave(by, class_, 1, error);
+}
+
+void vg_submit_due(vigil_pool *pool, vigil_task *task)
+{
+    const unsigned class_ = task->vg_class;
+    task->vg_stamp = vg_ticks();
+    if (task->vg_kind == VG_KIND_JOB)
+        vg_job_due(task);
+    vg_note_submit(pool, task, vg_task_function(task), class_, 1);
+    (void)vg_injector_push(&pool->injectors[class_], task, task, true); /* it was accepted long ago */
+    vg_announce(pool, class_);
+}
+
+int vigil_pool_submit_after(vigil_pool *pool, vigil_task *task, vigil_priority priority, int64_t delay_ns)
+{
+    if (delay_ns < 0)
+        return -EINVAL;
+    int error = begin_submit(pool, task, priority);
+    return error != 0 ? error : end_submit(task, vg_submit_delayed(pool, task, (unsigned)priority, delay_ns));
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * take.c - how a worker chooses its next task.
+ *
+ * The ready bits of the idle word tell which classes may have work anywhere; the worker goes through them from CRITICAL
+ * down, and in each class looks at its own deque, its mailbox, the injector, and the others' deques. So while a CRITICAL task
+ * is queued anywhere nobody starts a LOW one, with two stated exceptions: the ageing picks (pool.h), and one task for each
+ * VG_MOVE_PATIENCE times that a worker has given up the core in vain for another that was put aside while it moved tasks of
+ * the higher class from the injector's list to its ring.
+ *
+ * A ready bit may be stale (the queue has been emptied). A worker that meets a stale bit again and again on its way to a
+ * lower class takes it back, with the same care as a parking worker: clear, heavy fence, look again.
+ */
+#include "note.h"
+#include "take.h"
+
+#include <stddef.h>
+
+#ifdef VIGIL_CHECK
+#define VG_TURN_PERIOD   3
+#define VG_STALE_LIMIT   2
+#define VG_MOVE_PATIENCE 1
+#else
+#define VG_TURN_PERIOD   61
+#define VG_STALE_LIMIT   8
+#define VG_MOVE_PATIENCE 256
+#endif
+
+/* Sort what has come in by mail into the lists of the classes, oldest first. */
+static void collect_mail(vg_worker *worker)
+{
+    /* M2 acquire: the tasks and their links are seen; pairs with M1 in submit.c. The closed bit stays. */
+    uintptr_t head = atomic_fetch_and_explicit(&worker->seat.mailbox, 1U, memory_order_acquire);
+    vigil_task *list = (vigil_task *)(head & ~(uintptr_t)1);
+    vigil_task *oldest_first = NULL;
+    while (list != NULL) {
+        vigil_task *next = list->vg_next;
+        list->vg_next = oldest_first;
+        oldest_first = list;
+        list = next;
+    }
+    while (oldest_first != NULL) {
+        vigil_task *task = oldest_first;
+        oldest_first = task->vg_next;
+        task->vg_next = NULL;
+        unsigned class_ = task->vg_class;
+        if (worker->mail_last[class_] != NULL)
+            worker->mail_last[class_]->vg_next = task;
+        else
+            worker->mail_first[class_] = task;
+        worker->mail_last[class_] = task;
+        worker->mail_ready |= 1U << class_;
+    }
+}
+
+vigil_task *vg_mail_next(vg_worker *worker, unsigned class_)
+{
+    if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
+        collect_mail(worker);
+    vigil_task *task = worker->mail_first[class_];
+    if (task == NULL)
+        return NULL;
+    worker->mail_first[class_] = task->vg_next;
+    if (task->vg_next == NULL) {
+        worker->mail_last[class_] = NULL;
+        worker->mail_ready &= ~(1U << class_);
+    }
+    (void)atomic_fetch_add_explicit(&worker->seat.mail_taken, 1,
+                                    memory_order_relaxed); /* stop takes mail out as well */
+    return task;
+}
+
+static uint64_t next_random(vg_worker *worker)
+{
+    uint64_t x = worker->random; /* xorshift64: where to begin stealing needs no more */
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    worker->random = x;
+    return x;
+}
+
+/* Try each spawner of one word of the table, beginning at `start`. */
+static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned word, unsigned start, bool *lost)
+{
+    vigil_pool *pool = thief->pool;
+    vg_file_worker *counts = thief->seat.counts;
+    /* S2 acquire: a seat whose bit we see is in the table; pairs with the release in vg_push_own_slow */
+    uint64_t bits = atomic_load_explicit(&pool->spawners[class_][word], memory_order_acquire);
+    if (thief->seat.index / 64 == word)
+        bits &= ~(UINT64_C(1) << (thief->seat.index % 64));
+    while (bits != 0) {
+        uint64_t later = bits & (~UINT64_C(0) << start); /* the first victim at or after start, else the first of all */
+        unsigned at = (unsigned)__builtin_ctzll(later != 0 ? later : bits);
+        bits &= ~(UINT64_C(1) << at);
+        vg_deque *victim = vg_seat_at(pool, word * 64 + at)->deques[class_];
+        if (vg_deque_size(victim) == 0)
+            continue;
+        vg_worker_state(thief, VIGIL_WORKER_STEALING);
+        vg_count(&counts->steals_tried, 1);
+        vigil_task *task = NULL;
+        switch (vg_deque_steal(victim, thief->fences, &task)) {
+        case VG_STEAL_WON:
+            vg_count(&counts->steals_won, 1);
+            vg_note_steal(thief, class_, word * 64 + at);
+            return task;
+        case VG_STEAL_LOST:
+            vg_count(&counts->steals_lost, 1);
+            *lost = true;
+            break;
+        case VG_STEAL_EMPTY:
+            break;
+        }
+    }
+    return NULL;
+}
+
+vigil_task *vg_steal_class(vg_worker *thief, unsigned class_)
+{
+    if (thief->pool->no_stealing)
+        return NULL;
+    uint64_t random = next_random(thief);
+    for (int round = 0; round < 4;
+         round++) { /* a lost race means that another made progress; the park looks once more */
+        bool lost = false;
+        unsigned first_word = (unsigned)(random >> 32) % VG_SEAT_WORDS;
+        for (unsigned i = 0; i < VG_SEAT_WORDS; i++) {
+            unsigned word = (first_word + i) % VG_SEAT_WORDS;
+            vigil_task *task = steal_from_word(thief, class_, word, (unsigned)random % 64, &lost);
+            if (task != NULL)
+                return task;
+        }
+        if (!lost)
+            break;
+    }
+    return NULL;
+}
+
+static vigil_task *take_from_injector(vigil_pool *pool, unsigned class_)
+{
+    vigil_task *task;
+    do { /* a husk is nobody's turn: it must not cost the class the pick that the ageing rule owes it */
+        bool more = false;
+        task = vg_injector_take(&pool->injectors[class_], &more);
+        if (more)
+            vg_announce(pool, class_);
+    } while (task != NULL && vg_drop_husk(pool, task));
+    if (task != NULL && vg_fault(VG_FAULT_LOSE_TASK)) {
+        vg_fault_lose(task);
+        return NULL;
+    }
+    return task;
+}
+
+static vigil_task *take_class(vg_worker *worker, unsigned class_)
+{
+    vigil_pool *pool = worker->pool;
+    vigil_task *task = NULL;
+    bool injector_first = ++worker->turn % VG_TURN_PERIOD == 0;
+    if (injector_first)
+        task = take_from_injector(pool, class_);
+    if (task == NULL && (worker->announced & (1U << class_)) != 0 && vg_deque_size(worker->seat.deques[class_]) != 0)
+        task = vg_deque_pop(&worker->lanes[class_].own, worker->fences);
+    if (task == NULL)
+        task = vg_mail_next(worker, class_);
+    if (task == NULL)
+        task = take_from_injector(pool, class_);
+    if (task == NULL)
+        task = vg_steal_class(worker, class_);
+    return task;
+}
+
+/* One class, if its cap lets us. *capped: it does not. */
+static vigil_task *take_class_within_cap(vg_worker *worker, unsigned class_, bool *capped)
+{
+    *capped = false;
+    if (worker->pool->caps[class_] == 0)
+        return take_class(worker, class_);
+    if (!vg_cap_enter(worker, class_)) {
+        *capped = true;
+        return NULL;
+    }
+    vigil_task *task = take_class(worker, class_);
+    if (task == NULL)
+        vg_cap_leave(worker, class_);
+    return task;
+}
+
+/* A class has been called ready too often and was empty: take the call back. */
+static void retract(vg_worker *worker, unsigned class_)
+{
+    vigil_pool *pool = worker->pool;
+    (void)atomic_fetch_and_explicit(&pool->idle.word, ~vg_ready_bit(class_), memory_order_relaxed);
+    /* C' heavy fence: the bit is down before the queues are read; pairs with A and A' */
+    vg_fence_heavy(worker->fences);
+    if (vg_work_visible(pool, 1U << class_))
+        vg_announce(pool, class_);
+}
+
+/* The class seemed empty; before we go on to a lower one, make sure that its tasks were not just being moved by another. */
+static vigil_task *look_again(vg_worker *worker, unsigned class_)
+{
+    vigil_pool *pool = worker->pool;
+    for (int i = 0; i < VG_MOVE_PATIENCE; i++) {
+        vg_note_pause(worker);
+        if (vg_injector_moving(&pool->injectors[class_]))
+            vg_thread_yield();
+        else if (!vg_work_visible(pool, 1U << class_))
+            return NULL;
+        bool capped = false;
+        vigil_task *task = take_class_within_cap(worker, class_, &capped);
+        if (task != NULL || capped)
+            return task;
+    }
+    return NULL;
+}
+
+static unsigned own_ready(vg_worker *worker)
+{
+    unsigned ready = worker->mail_ready;
+    for (unsigned rest = worker->announced; rest != 0; rest &= rest - 1) {
+        unsigned class_ = (unsigned)__builtin_ctz(rest);
+        if (vg_deque_size(worker->seat.deques[class_]) != 0)
+            ready |= 1U << class_;
+    }
+    return ready;
+}
+
+/* The pick of a lower class that the ageing rule owes. */
+static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
+{
+    bool waits = false;
+    for (unsigned i = 0; i < VG_CLASSES; i++) {
+        unsigned class_ = (worker->ageing_next + i) % VG_CLASSES;
+        if ((lower & (1U << class_)) == 0)
+            continue;
+        bool capped = false;
+        vigil_task *task = take_class_within_cap(worker, class_, &capped);
+        if (task != NULL) {
+            worker->since_ageing = 0;
+            worker->ageing_next = (class_ + 1) % VG_CLASSES;
+            vg_count(&worker->seat.counts->ageing_picks, 1);
+            return task;
+        }
+        waits = waits || (!capped && vg_injector_moving(&worker->pool->injectors[class_]));
+    }
+    if (!waits) /* nothing waits, or a cap keeps it; otherwise the pick is owed still */
+        worker->since_ageing = 0;
+    return NULL;
+}
+
+vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
+{
+    vigil_pool *pool = worker->pool;
+    *looked_at = 0;
+    if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
+        collect_mail(worker);
+    /* acquire: a class whose bit we see shows its push; pairs with the release in vg_announce */
+    unsigned ready = vg_idle_ready(atomic_load_explicit(&pool->idle.word, memory_order_acquire)) | own_ready(worker);
+    if (ready != 0 && vg_fault(VG_FAULT_STARVE_CLASS))
+        ready &= ~(1U << vg_fault_argument(VG_FAULT_STARVE_CLASS));
+    if (ready == 0)
+        return NULL;
+    vg_handling(worker, 1);
+    unsigned lower = ready & (ready - 1);
+    if (lower != 0 && worker->since_ageing >= VIGIL_AGEING_PERIOD - 1) {
+        vigil_task *task = ageing_pick(worker, lower);
+        if (task != NULL)
+            return task;
+    }
+    unsigned empty = 0;
+    for (unsigned rest = ready; rest != 0; rest &= rest - 1) {
+        unsigned class_ = (unsigned)__builtin_ctz(rest);
+        bool capped = false;
+        vigil_task *task = take_class_within_cap(worker, class_, &capped);
+        if (task == NULL && !capped && (rest & (rest - 1)) != 0)
+            task = look_again(worker, class_);
+        if (task == NULL) {
+            if (!capped)
+                empty |= 1U << class_;
+            continue;
+        }
+        worker->misses[class_] = 0;
+        if ((rest & (rest - 1)) != 0)
+            worker->since_ageing++;
+        for (; empty != 0; empty &= empty - 1) {
+            unsigned passed = (unsigned)__builtin_ctz(empty);
+            if (++worker->misses[passed] >= VG_STALE_LIMIT) {
+                worker->misses[passed] = 0;
+                retract(worker, passed);
+            }
+        }
+        return task;
+    }
+    vg_handling(worker, 0);
+    *looked_at = empty;
+    return NULL;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watched.c - the pool as the watchdog sees it: a photograph of what is queued, who does what, and who waits for whom.
+ *
+ * Nobody is stopped for it, so the parts of a photograph are not of one moment. The watchdog knows that and believes only what it
+ * sees again (src/watch/judge_pool.c).
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VG_SMALL_STACK = 64 * 1024 /* too small to be walked by a signal handler */
+};
+
+static vg_doing doing(vg_seat *seat, uint64_t state)
+{
+    switch ((vigil_worker_state)state) {
+    case VIGIL_WORKER_STARTING:
+        return VG_DOING_START;
+    case VIGIL_WORKER_RUNNING:
+        return atomic_load_explicit(&seat->handling, memory_order_relaxed) != 0 ? VG_DOING_HANDLING : VG_DOING_TASK;
+    case VIGIL_WORKER_LOOKING:
+    case VIGIL_WORKER_STEALING:
+    case VIGIL_WORKER_SPINNING:
+        return VG_DOING_SEARCH;
+    case VIGIL_WORKER_PARKED:
+        return VG_DOING_PARKED;
+    case VIGIL_WORKER_BLOCKED:
+        return VG_DOING_BLOCKED;
+    default:
+        return VG_DOING_NOTHING;
+    }
+}
+
+static void add_hold(vg_worker_fact *fact, uintptr_t object)
+{
+    for (unsigned i = 0; i < fact->hold_count; i++)
+        if (fact->holds[i] == object)
+            return;
+    if (fact->hold_count < VG_FACT_HOLDS)
+        fact->holds[fact->hold_count++] = object;
+}
+
+static void read_waits(vg_seat *seat, vg_worker_fact *fact)
+{
+    const uint32_t count = atomic_load_explicit(&seat->note_count, memory_order_relaxed);
+    if (count == 0 || count > VG_WAIT_NOTES)
+        return; /* none, or the innermost is not known: then no arrow begins or ends here */
+    const vg_wait_note *top = &seat->notes[count - 1];
+    const uint64_t number = atomic_load_explicit(&top->number, memory_order_relaxed);
+    fact->wait = (vg_wait_fact){
+        .what = (vg_wait_what)atomic_load_explicit(&top->what, memory_order_relaxed),
+        .limited = atomic_load_explicit(&top->limited, memory_order_relaxed) != 0,
+        .number = number,
+        .since_ns = atomic_load_explicit(&top->since, memory_order_relaxed),
+        .object = atomic_load_explicit(&top->object, memory_order_relaxed),
+        .function = (const void *)atomic_load_explicit(&top->function, memory_order_relaxed),
+    };
+    fact->wait.rejectable = fact->wait.what == VG_WAITS_JOB;
+    for (unsigned i = 0; i < VG_NOTE_JOBS; i++) {
+        const uintptr_t job = atomic_load_explicit(&top->jobs[i], memory_order_relaxed);
+        if (job != 0)
+            add_hold(fact, job);
+    }
+    for (uint32_t n = 0; n < count; n++)
+        for (unsigned i = 0; i < VG_NOTE_GROUPS; i++) {
+            const uintptr_t group = atomic_load_explicit(&seat->notes[n].groups[i], memory_order_relaxed);
+            if (group != 0)
+                add_hold(fact, group);
+        }
+    if (number == 0 || atomic_load_explicit(&top->number, memory_order_relaxed) != number ||
+        atomic_load_explicit(&seat->note_count, memory_order_relaxed) != count) {
+        fact->wait.what = VG_WAITS_NOT; /* it changed under our eyes */
+        fact->hold_count = 0;
+    }
+}
+
+static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
+{
+    const vg_file_worker *counts = seat->counts;
+    memset(fact, 0, sizeof *fact);
+    fact->self = seat;
+    fact->index = seat->index;
+    fact->spare = seat->spare;
+    fact->thread = atomic_load_explicit(&seat->thread_id, memory_order_relaxed);
+    fact->changes = atomic_load_explicit(&counts->changes, memory_order_relaxed);
+    for (unsigned c = 0; c < VG_CLASSES; c++) {
+        fact->progress += atomic_load_explicit(&counts->of[c].started, memory_order_relaxed) +
+                          atomic_load_explicit(&counts->of[c].completed, memory_order_relaxed) +
+                          atomic_load_explicit(&counts->of[c].failed, memory_order_relaxed);
+        fact->activity += atomic_load_explicit(&counts->of[c].submitted, memory_order_relaxed) +
+                          atomic_load_explicit(&counts->of[c].spawned, memory_order_relaxed) +
+                          atomic_load_explicit(&counts->of[c].refused, memory_order_relaxed) +
+                          atomic_load_explicit(&counts->of[c].husks, memory_order_relaxed);
+        fact->queued += (uint64_t)vg_deque_size(seat->deques[c]);
+    }
+    fact->activity += atomic_load_explicit(&counts->steals_tried, memory_order_relaxed);
+    fact->mail = atomic_load_explicit(&seat->mail_pushed, memory_order_relaxed) -
+                 atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
+    fact->queued += fact->mail;
+    fact->doing = doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
+    /* A task's name stays for a moment after its end (watch/format.h). */
+    if (fact->doing == VG_DOING_TASK || fact->doing == VG_DOING_BLOCKED || fact->doing == VG_DOING_HANDLING ||
+        atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0)
+        fact->function = (const void *)(uintptr_t)atomic_load_explicit(&counts->task_function, memory_order_relaxed);
+    fact->called = atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_CALLED;
+    fact->shown =
+        (atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=
+        0;
+    read_waits(seat, fact);
+}
+
+static int reserve(vg_pool_facts *facts, size_t count)
+{
+    if (count <= facts->room)
+        return 0;
+    vg_worker_fact *larger = realloc(facts->worker, count * sizeof *larger);
+    if (larger == NULL)
+        return -ENOMEM;
+    facts->worker = larger;
+    facts->room = count;
+    return 0;
+}
+
+static int read_workers(vigil_pool *pool, vg_pool_facts *facts)
+{
+    size_t count = 0;
+    facts->count = 0;
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
+        count++;
+    int error = reserve(facts, count);
+    if (error != 0)
+        return error;
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS && facts->count < count; i++)
+        read_worker(pool, vg_seat_at(pool, i), &facts->worker[facts->count++]);
+    return 0;
+}
+
+/* Is a submit between its count and its last look at the sleepers? Those that wait for room are not. */
+static bool calls_under_way(vigil_pool *pool)
+{
+    uint64_t inside = 0;
+    for (unsigned i = 0; i < VG_STRIPES; i++) {
+        const uint64_t left = atomic_load_explicit(&pool->stripes[i].left, memory_order_relaxed);
+        const uint64_t entered = atomic_load_explicit(&pool->stripes[i].entered, memory_order_relaxed);
+        inside += entered > left ? entered - left : 0;
+    }
+    return inside > atomic_load_explicit(&pool->room_waiters, memory_order_relaxed);
+}
+
+static int pool_facts(void *object, vg_pool_facts *facts)
+{
+    vigil_pool *pool = object;
+    vigil_pool_stats stats = {.size = sizeof stats};
+    (void)vigil_pool_stats_get(pool, &stats);
+    (void)snprintf(facts->name, sizeof facts->name, "%s", pool->name);
+    const uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    facts->workers = stats.workers;
+    facts->searching = vg_idle_searching(word);
+    facts->credits = vg_idle_credits(word);
+    facts->visible = 0;
+    facts->full = 0;
+    facts->calls = calls_under_way(pool);
+    facts->spins = pool->idle_policy == VIGIL_IDLE_KEEP_ONE_AWAKE;
+    facts->small_stacks = pool->stack_size != 0 && pool->stack_size < VG_SMALL_STACK;
+    facts->stopping = atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN;
+    facts->max_spares = pool->max_spares;
+    facts->all_queued = stats.total.queued;
+    facts->all_submitted = stats.total.submitted;
+    facts->all_ended = stats.total.completed + stats.total.failed + stats.total.cancelled;
+    facts->all_started = 0;
+    facts->delayed = 0;
+    for (unsigned c = 0; c < VG_CLASSES; c++) {
+        const vigil_class_stats *one = &stats.by_class[c];
+        const uint64_t delayed = atomic_load_explicit(&pool->shared->delayed[c], memory_order_relaxed);
+        facts->queued[c] = one->queued > delayed ? one->queued - delayed : 0;
+        facts->started[c] = one->running + one->completed + one->failed;
+        facts->all_started += facts->started[c];
+        facts->oldest_ns[c] = one->oldest_age_ns;
+        facts->delayed += delayed;
+        if (vg_work_visible(pool, 1U << c))
+            facts->visible |= 1U << c;
+        if (pool->caps[c] != 0 && atomic_load_explicit(&pool->cap_used[c], memory_order_relaxed) >= pool->caps[c])
+            facts->full |= 1U << c;
+    }
+    facts->steals_tried = stats.steals_tried;
+    facts->steals_won = stats.steals_won;
+    facts->work_ns = stats.work_ns;
+    return read_workers(pool, facts);
+}
+
+static void pool_audit(void *object, vg_audit_fact *fact)
+{
+    vigil_audit audit = {.size = sizeof audit};
+    (void)vigil_pool_audit(object, &audit);
+    fact->settled = audit.settled;
+    fact->lost = audit.lost;
+    fact->expected = audit.expected;
+    fact->found = audit.found;
+}
+
+static void add_hist(uint64_t *to, const vg_file_hist *from)
+{
+    for (unsigned b = 0; b < VG_HIST_BUCKETS; b++)
+        to[b] += atomic_load_explicit(&from->buckets[b], memory_order_relaxed);
+}
+
+static bool pool_latencies(void *object, vg_latencies *sums)
+{
+    vigil_pool *pool = object;
+    const vg_file_pool_hists *sets = pool->hists.memory;
+    memset(sums, 0, sizeof *sums);
+    if (sets == NULL)
+        return false;
+    for (unsigned i = 0; i < pool->hist_sets; i++)
+        for (unsigned c = 0; c < VG_CLASSES; c++) {
+            add_hist(sums->wait, &sets[i].wait[c]);
+            add_hist(sums->run, &sets[i].run[c]);
+        }
+    sums->tick_ns = vg_tick_length(pool->born);
+    return true;
+}
+
+static int pool_rewake(void *object, unsigned worker)
+{
+    vg_seat *seat = worker < VG_MAX_SEATS ? vg_seat_at(object, worker) : NULL;
+    if (seat == NULL)
+        return -ENOENT;
+    vg_call_again(seat);
+    return 0;
+}
+
+static void pool_stir(void *object)
+{
+    for (unsigned i = 0; (i = vg_seat_next(object, i)) < VG_MAX_SEATS; i++) {
+        vg_seat *seat = vg_seat_at(object, i);
+        if (atomic_load_explicit(&seat->counts->state, memory_order_relaxed) == VIGIL_WORKER_PARKED)
+            vg_unpark(seat);
+    }
+}
+
+static int pool_lend(void *object)
+{
+    return vg_place_lend(object);
+}
+
+static void pool_take_back(void *object)
+{
+    vg_place_take_back(object);
+}
+
+static int pool_reject(void *object, unsigned worker, uint64_t wait)
+{
+    vg_seat *seat = worker < VG_MAX_SEATS ? vg_seat_at(object, worker) : NULL;
+    if (seat == NULL)
+        return -ENOENT;
+    atomic_store_explicit(&seat->rejected, wait, memory_order_relaxed); /* the calls below order it */
+    const uint32_t count = atomic_load_explicit(&seat->note_count, memory_order_relaxed);
+    for (uint32_t n = 0; n < count && n < VG_WAIT_NOTES; n++) {
+        if (atomic_load_explicit(&seat->notes[n].number, memory_order_relaxed) != wait)
+            continue;
+        /* It may have gone meanwhile, together with the word: the kernel takes only the address, and a stray wake is one more
+           return for no reason. */
+        _Atomic uint32_t *word =
+            (_Atomic uint32_t *)atomic_load_explicit(&seat->notes[n].word, memory_order_relaxed); // NOLINT
+        if (word != NULL)
+            (void)vg_futex_wake(word, VG_WAKE_ALL);
+    }
+    vg_unpark(seat); /* sticky: at most superfluous */
+    return 0;
+}
+
+const vg_subject_calls vg_pool_subject_calls = {
+    .pool = true,
+    .pool_facts = pool_facts,
+    .audit = pool_audit,
+    .latencies = pool_latencies,
+    .stir = pool_stir,
+    .rewake = pool_rewake,
+    .lend = pool_lend,
+    .take_back = pool_take_back,
+    .reject = pool_reject,
+};

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker.c - the life of a worker: take, search, park.
+ *
+ * A worker that has just run a task takes the next one without any ceremony (vg_take): taking work away can never leave a
+ * task beside a sleeper. Only when that finds nothing does it become a searcher, which publishers rely on, and from there
+ * it runs a task or parks, both of which look at the queues once more (idle.c).
+ *
+ * Order inside a class: own deque, mailbox, injector, other deques; every VG_TURN_PERIOD-th take begins with the injector, so
+ * that a worker that keeps spawning does not starve submitted work of its own class.
+ */
+#include "note.h"
+
+#include "take.h"
+
+#include <errno.h>
+
+#ifdef VIGIL_CHECK
+#define VG_SPIN_ROUND 1
+#else
+#define VG_SPIN_ROUND 32
+#endif
+#define VG_SPIN_LEAST_NS 1000
+#define VG_SPIN_PROBE    16
+
+_Thread_local vg_worker *vg_current_worker;
+
+void vg_worker_state(vg_worker *worker, vigil_worker_state state)
+{
+    vg_file_worker *counts = worker->seat.counts;
+    uint64_t before = atomic_load_explicit(&counts->state, memory_order_relaxed);
+    if (before == (uint64_t)state)
+        return;
+    uint64_t now = vg_ticks();
+    vg_note_pause(worker);
+    if (state == VIGIL_WORKER_RUNNING && worker->depth == 0)
+        worker->last_end = now;
+    uint64_t since = atomic_load_explicit(&counts->state_since, memory_order_relaxed);
+    vg_count(&counts->time[before], now > since ? now - since : 0);
+    atomic_store_explicit(&counts->state_since, now, memory_order_relaxed);
+    atomic_store_explicit(&counts->state, (uint64_t)state, memory_order_relaxed);
+    uint64_t n = atomic_load_explicit(&counts->changes, memory_order_relaxed);
+    atomic_store_explicit(&counts->history[n % VIGIL_WORKER_HISTORY].since, now, memory_order_relaxed);
+    atomic_store_explicit(&counts->history[n % VIGIL_WORKER_HISTORY].state, (uint64_t)state, memory_order_relaxed);
+    vg_count(&counts->changes, 1);
+}
+
+void vg_push_own_slow(vg_worker *worker, vg_lane *lane, vigil_task *task)
+{
+    vigil_pool *pool = worker->pool;
+    const unsigned class_ = lane->class_;
+    if ((worker->announced & (1U << class_)) == 0) {
+        const unsigned index = worker->seat.index;
+        /* S2 release: the seat and its deques are seen by whoever sees the bit; pairs with the acquires in idle.c, take.c */
+        (void)atomic_fetch_or_explicit(&pool->spawners[class_][index / 64], UINT64_C(1) << (index % 64),
+                                       memory_order_release);
+        worker->announced |= 1U << class_;
+    }
+    if (vg_deque_grow(&lane->own) == 0) {
+        (void)vg_deque_push(&lane->own, task);
+        vg_announce_own(worker, lane);
+        return;
+    }
+    /* No memory for a larger deque: the injector needs none. It must be taken even while the pool drains. */
+    vg_group_member_moved(task);
+    (void)vg_injector_push(&pool->injectors[class_], task, task, true);
+    vg_announce(pool, class_);
+}
+
+void vg_announce_own_slow(vigil_pool *pool, unsigned class_)
+{
+    if (pool->no_stealing) /* nobody else can take it */
+        (void)atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_relaxed);
+    else
+        vg_announce(pool, class_);
+}
+
+void vg_give_away_own_work(vg_worker *worker)
+{
+    vigil_pool *pool = worker->pool;
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
+        vigil_task *newest = NULL;
+        vigil_task *oldest = NULL;
+        vigil_task *task;
+        while ((task = vg_mail_next(worker, class_)) != NULL) {
+            /* oldest first; the chain for the injector begins with the newest */
+            task->vg_next = newest;
+            newest = task;
+            if (oldest == NULL)
+                oldest = task;
+        }
+        while ((task = vg_deque_pop(&worker->lanes[class_].own, worker->fences)) != NULL) {
+            vg_group_member_moved(task);
+            task->vg_next = newest;
+            newest = task;
+            if (oldest == NULL)
+                oldest = task;
+        }
+        if (newest == NULL)
+            continue;
+        (void)vg_injector_push(&pool->injectors[class_], newest, oldest, true);
+        vg_announce(pool, class_);
+    }
+}
+
+static bool expired(const vg_wait *wait)
+{
+    return wait->deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= wait->deadline_ns;
+}
+
+/* Look again for a while without sleeping; true: there is something to take, or the wait is over. */
+static bool spin(vg_worker *worker, const vg_wait *wait)
+{
+    vigil_pool *pool = worker->pool;
+    if (pool->idle_policy == VIGIL_IDLE_PARK || pool->max_spin_ns == 0)
+        return false;
+    const bool keep_one = pool->idle_policy == VIGIL_IDLE_KEEP_ONE_AWAKE;
+    if (!keep_one && worker->spin_ns <= VG_SPIN_LEAST_NS && ++worker->spins_skipped % VG_SPIN_PROBE != 0)
+        return false; /* it has brought nothing for long: only try now and then whether that has changed */
+    vg_worker_state(worker, VIGIL_WORKER_SPINNING);
+    uint64_t until = vg_now_ns() + worker->spin_ns;
+    for (;;) {
+        for (int i = 0; i < VG_SPIN_ROUND; i++) {
+            uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+            if (vg_idle_searching(word) > 1)
+                return false; /* one spinner is enough */
+            if (vg_work_visible(pool, vg_idle_ready(word)) ||
+                atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1 ||
+                wait->over(worker, wait->arg)) {
+                worker->spin_ns = 2 * worker->spin_ns < pool->max_spin_ns ? 2 * worker->spin_ns : pool->max_spin_ns;
+                return true;
+            }
+            vg_spin_pause();
+        }
+        if (vg_now_ns() < until)
+            continue;
+        if (keep_one) {
+            vg_thread_yield(); /* the core is there for others too */
+            return false;      /* vg_park decides who is the one */
+        }
+        worker->spin_ns = worker->spin_ns / 2 > VG_SPIN_LEAST_NS ? worker->spin_ns / 2 : VG_SPIN_LEAST_NS;
+        return false;
+    }
+}
+
+/* Look everywhere, then spin. The caller searches. NULL: nothing there, or the wait is over. */
+static vigil_task *search(vg_worker *worker, const vg_wait *wait, unsigned *looked_at)
+{
+    vg_worker_state(worker, VIGIL_WORKER_LOOKING);
+    vigil_task *task = vg_take(worker, looked_at);
+    if (task != NULL)
+        return task;
+    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    vg_idle_signal(worker->pool);
+    while (!wait->over(worker, wait->arg) && spin(worker, wait)) {
+        task = vg_take(worker, looked_at);
+        if (task != NULL)
+            return task;
+    }
+    return NULL;
+}
+
+static void run_found(vg_worker *worker, vigil_task *task)
+{
+    if (worker->woken) {
+        vg_count(&worker->seat.counts->wakes_useful, 1);
+        worker->woken = false;
+    }
+    const unsigned class_ = task->vg_class; /* read now: the task may be gone afterwards */
+    if (vg_fault(VG_FAULT_FREEZE_WORKER))
+        vg_fault_freeze();
+    vg_run(worker, task);
+    if (worker->pool->caps[class_] != 0)
+        vg_cap_leave(worker, class_);
+}
+
+/* A spare that finds more workers at work than the pool should have goes dormant, its queues to the others. */
+static bool surplus(const vg_worker *worker)
+{
+    return worker->seat.spare && worker->depth == 0 &&
+           vg_idle_credits(atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed)) < 0;
+}
+
+void vg_worker_loop(vg_worker *worker, const vg_wait *wait, bool searching)
+{
+    vigil_pool *pool = worker->pool;
+    for (;;) {
+        unsigned looked_at = 0;
+        if (!searching) {
+            if (wait->over(worker, wait->arg))
+                return;
+            if (__builtin_expect(surplus(worker), 0)) {
+                vg_search_begin(pool);
+                vg_give_away_own_work(worker);
+                (void)vg_park(worker, 0, wait);
+            } else {
+                vigil_task *task = vg_take(worker, &looked_at);
+                if (task != NULL) {
+                    run_found(worker, task);
+                    continue;
+                }
+                vg_search_begin(pool);
+            }
+            searching = true;
+        }
+        vigil_task *task = search(worker, wait, &looked_at);
+        if (task != NULL) {
+            vg_search_end(pool);
+            searching = false;
+            run_found(worker, task);
+            continue;
+        }
+        if (wait->over(worker, wait->arg) || expired(wait) || !vg_park(worker, looked_at, wait)) {
+            vg_search_end(pool);
+            return;
+        }
+    }
+}
+
+int vg_worker_help(vg_worker *worker, const vg_wait *wait)
+{
+    vigil_worker_state before =
+        (vigil_worker_state)atomic_load_explicit(&worker->seat.counts->state, memory_order_relaxed);
+    unsigned held[VG_CLASSES];
+    vg_caps_suspend(worker, held);
+    if (worker->level >= VIGIL_WATCH_COUNTERS)
+        vg_cell_add(&worker->seat.counts->depth, 1);
+    vg_worker_loop(worker, wait, false);
+    if (worker->level >= VIGIL_WATCH_COUNTERS)
+        vg_cell_add(&worker->seat.counts->depth, UINT64_MAX);
+    vg_caps_resume(worker, held);
+    vg_worker_state(worker, before);
+    return wait->over(worker, wait->arg) ? 0 : -ETIMEDOUT;
+}
