@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * at_end.c - who wants to be told that the loop has ended. An intrusive list that only the owner touches; ending.c takes
+ * it apart in E4, so a node that removes another one, or itself again, meets a list that is in order.
+ */
+#include "inner.h"
+
+int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    if (it == NULL || it->run == NULL)
+        return vg_refuse(loop, -EINVAL, "vigil_loop_at_end needs a node whose run is set");
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; nobody would be told");
+    if (it->vg_loop != NULL)
+        return vg_refuse(loop, -EBUSY, "the node waits for the end of a loop already; remove it there first");
+    it->vg_loop = loop;
+    it->vg_next = NULL;
+    it->vg_prev = loop->at_end_last;
+    if (loop->at_end_last != NULL)
+        loop->at_end_last->vg_next = it;
+    else
+        loop->at_end_first = it;
+    loop->at_end_last = it;
+    return 0;
+}
+
+static void unlink_node(vigil_loop *loop, vigil_at_end *it)
+{
+    if (it->vg_prev != NULL)
+        it->vg_prev->vg_next = it->vg_next;
+    else
+        loop->at_end_first = it->vg_next;
+    if (it->vg_next != NULL)
+        it->vg_next->vg_prev = it->vg_prev;
+    else
+        loop->at_end_last = it->vg_prev;
+    it->vg_next = NULL;
+    it->vg_prev = NULL;
+    it->vg_loop = NULL;
+}
+
+int vigil_loop_at_end_remove(vigil_loop *loop, vigil_at_end *it)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    if (it == NULL)
+        return vg_refuse(loop, -EINVAL, "vigil_loop_at_end_remove needs a node");
+    if (it->vg_loop != loop)
+        return -ENOENT;
+    unlink_node(loop, it);
+    return 0;
+}
+
+vigil_at_end *vg_at_end_take(vigil_loop *loop)
+{
+    vigil_at_end *it = loop->at_end_first;
+    if (it != NULL)
+        unlink_node(loop, it);
+    return it;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * children.c - the end of child processes, by pidfd: no SIGCHLD, no waiting for "any child", so a child that somebody else
+ * in the program waits for is never taken from them.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "note.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    WAIT_PIDFD = 3 /* P_PIDFD, which older headers do not have */
+};
+
+typedef struct child {
+    vg_slot_head head;
+    uint32_t slot;
+    pid_t pid;
+    int pidfd;
+    vg_watch *watch;
+    vigil_child_fn fn;
+    void *arg;
+    const void *created;
+    uint64_t since;
+} child;
+
+struct vg_children {
+    vg_slots slots;
+};
+
+static child *at(const vg_children *children, uint32_t slot)
+{
+    child *it = vg_slots_at(&children->slots, slot);
+    return (it->head.generation & 1U) != 0 ? it : NULL;
+}
+
+static void close_fd(int fd)
+{
+    int saved = errno;
+    (void)close(fd);
+    errno = saved;
+}
+
+static void give_back(vigil_loop *loop, child *it)
+{
+    vg_watch_remove_inner(loop, it->watch);
+    close_fd(it->pidfd);
+    vg_slots_free(&loop->children->slots, it->slot, it);
+}
+
+/* wait for this very child; nowait: only look whether it could be waited for. */
+static int wait_for(int pidfd, siginfo_t *info, bool look)
+{
+    int saved = errno;
+    memset(info, 0, sizeof *info);
+    int rc;
+    do {
+        rc = waitid((idtype_t)WAIT_PIDFD, (id_t)pidfd, info, WEXITED | WNOHANG | (look ? WNOWAIT : 0));
+    } while (rc != 0 && errno == EINTR);
+    rc = rc == 0 ? 0 : -errno;
+    errno = saved;
+    return rc;
+}
+
+static void ended(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
+{
+    (void)watch;
+    (void)events;
+    child *it = arg;
+    siginfo_t info;
+    int rc = wait_for(fd, &info, false);
+    if (rc == 0 && info.si_pid == 0)
+        return; /* not yet: a thread of it has ended */
+    vigil_child name = {.id = vg_slots_name(it->slot, it)};
+    vigil_child_fn fn = it->fn;
+    void *user = it->arg;
+    pid_t pid = it->pid;
+    give_back(loop, it);
+    if (rc == 0)
+        vg_count(&loop->shared->children_reaped, 1);
+    else /* somebody waited for it first, or SIGCHLD is ignored, so the kernel did */
+        vg_emit(loop, VIGIL_LOOP_CHILD_LOST, -1, rc, (uint64_t)pid,
+                "a watched child has ended, but somebody else has waited for it (or SIGCHLD is ignored); its status is "
+                "lost");
+    vg_loop_note_call(loop, (uintptr_t)fn); /* instead of our own, which has been called by the watch */
+    fn(loop, name, pid, rc == 0 ? info.si_code : 0, rc == 0 ? info.si_status : rc, user);
+}
+
+static int open_pidfd(pid_t pid)
+{
+    int saved = errno;
+    long fd = syscall(SYS_pidfd_open, pid, 0);
+    int rc = fd < 0 ? -errno : (int)fd;
+    errno = saved;
+    return rc;
+}
+
+int vigil_child_add(vigil_loop *loop, vigil_child *result, pid_t pid, vigil_child_fn fn, void *arg)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc == 0)
+        rc = vg_guard_open(loop);
+    if (rc != 0)
+        return rc;
+    if (fn == NULL || pid <= 0)
+        return vg_refuse(loop, -EINVAL, "a child watch needs a callback and the pid of one child");
+    if (loop->children == NULL) {
+        loop->children = calloc(1, sizeof *loop->children);
+        if (loop->children == NULL)
+            return vg_refuse(loop, -ENOMEM, "no memory for a child watch");
+        vg_slots_init(&loop->children->slots, sizeof(child));
+    }
+    int pidfd = open_pidfd(pid);
+    if (pidfd < 0)
+        return pidfd == -ESRCH ? vg_refuse(loop, -ENOENT, "there is no process with that pid") : pidfd;
+    siginfo_t info;
+    if (wait_for(pidfd, &info, true) == -ECHILD) {
+        close_fd(pidfd);
+        return vg_refuse(loop, -ENOENT, "that process is not a child of this one, so its end cannot be waited for");
+    }
+    uint32_t slot;
+    child *made = vg_slots_alloc(&loop->children->slots, &slot);
+    if (made == NULL) {
+        close_fd(pidfd);
+        return vg_refuse(loop, -ENOMEM, "no memory for a child watch");
+    }
+    made->slot = slot;
+    made->pid = pid;
+    made->pidfd = pidfd;
+    made->fn = fn;
+    made->arg = arg;
+    made->created = __builtin_return_address(0);
+    made->since = vg_now_ns();
+    rc = vg_watch_add_inner(loop, &made->watch, pidfd, VIGIL_FD_READ, ended, made, true);
+    if (rc != 0) {
+        close_fd(pidfd);
+        vg_slots_free(&loop->children->slots, slot, made);
+        return rc;
+    }
+    if (result != NULL)
+        result->id = vg_slots_name(slot, made);
+    return 0;
+}
+
+int vigil_child_remove(vigil_loop *loop, vigil_child name)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    uint32_t slot = loop->children == NULL ? UINT32_MAX : vg_slots_find(&loop->children->slots, name.id);
+    if (slot == UINT32_MAX)
+        return -ESTALE;
+    give_back(loop, vg_slots_at(&loop->children->slots, slot));
+    return 0;
+}
+
+void vg_children_drop(vigil_loop *loop)
+{
+    for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
+        child *it = at(loop->children, slot);
+        if (it != NULL)
+            give_back(loop, it);
+    }
+}
+
+void vg_children_after_fork(vigil_loop *loop)
+{
+    for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
+        child *it = at(loop->children, slot);
+        if (it == NULL)
+            continue;
+        pid_t pid = it->pid;
+        give_back(loop, it);
+        vg_emit(loop, VIGIL_LOOP_CHILD_LOST, -1, -ECHILD, (uint64_t)pid,
+                "a watched child is the child of the parent of this fork; it is not watched here any more");
+    }
+}
+
+void vg_children_close(vigil_loop *loop)
+{
+    for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
+        child *it = at(loop->children, slot);
+        if (it != NULL)
+            close_fd(it->pidfd);
+    }
+}
+
+void vg_children_free(vigil_loop *loop)
+{
+    if (loop->children != NULL)
+        vg_slots_destroy(&loop->children->slots);
+    free(loop->children);
+    loop->children = NULL;
+}
+
+uint32_t vg_children_list(const vigil_loop *loop, vigil_keeper *keepers, size_t room, uint64_t now)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
+        const child *it = at(loop->children, slot);
+        if (it == NULL)
+            continue;
+        if (count < room)
+            keepers[count] = (vigil_keeper){.kind = VIGIL_KEEPER_CHILD,
+                                            .id = vg_slots_name(slot, it),
+                                            .number = it->pid,
+                                            .since_ns = now - it->since,
+                                            .created = it->created};
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "chunks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    HUGE_PAGE = 2 << 20
+};
+
+void vg_chunk_pool_init(vg_chunk_pool *pool)
+{
+    vg_mutex_init(&pool->lock);
+    pool->with_free = NULL;
+    pool->waiting = 0;
+    atomic_init(&pool->held, 0);
+}
+
+static void link_block(vg_chunk_pool *pool, vg_block *block)
+{
+    block->previous = NULL;
+    block->next = pool->with_free;
+    if (block->next != NULL)
+        block->next->previous = block;
+    pool->with_free = block;
+}
+
+static void unlink_block(vg_chunk_pool *pool, vg_block *block)
+{
+    if (block->previous != NULL)
+        block->previous->next = block->next;
+    else
+        pool->with_free = block->next;
+    if (block->next != NULL)
+        block->next->previous = block->previous;
+}
+
+static void count_held(vg_chunk_pool *pool, uint64_t more)
+{
+    uint64_t held = atomic_load_explicit(&pool->held, memory_order_relaxed);
+    atomic_store_explicit(&pool->held, held + more, memory_order_relaxed);
+}
+
+static void free_block(vg_chunk_pool *pool, vg_block *block)
+{
+    unlink_block(pool, block);
+    pool->waiting -= block->total;
+    count_held(pool, 0 - (uint64_t)block->total);
+    free(block->memory);
+    free(block);
+}
+
+void vg_chunk_pool_destroy(vg_chunk_pool *pool)
+{
+    while (pool->with_free != NULL)
+        free_block(pool, pool->with_free);
+}
+
+/* As many chunks as there are already, within limits. */
+static vg_block *new_block(vg_chunk_pool *pool)
+{
+    uint64_t held = atomic_load_explicit(&pool->held, memory_order_relaxed);
+    size_t total = VG_BLOCK_LEAST;
+    while (total < held && total < VG_BLOCK_MOST)
+        total *= 2;
+    vg_block *block = malloc(sizeof *block);
+    size_t bytes = total * VG_CHUNK_BYTES;
+    char *memory = block == NULL ? NULL : aligned_alloc(bytes >= HUGE_PAGE ? bytes : VG_CHUNK_BYTES, bytes);
+    if (memory == NULL) {
+        free(block);
+        return NULL;
+    }
+    if (bytes >= HUGE_PAGE) {
+        int saved = errno;
+        (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
+        errno = saved;
+    }
+    *block = (vg_block){.memory = memory, .total = (uint32_t)total};
+    pool->waiting += total;
+    count_held(pool, total);
+    link_block(pool, block);
+    return block;
+}
+
+vg_chunk_head *vg_chunk_take(vg_chunk_pool *pool)
+{
+    vg_chunk_head *fresh = NULL;
+    vg_mutex_lock(&pool->lock);
+    vg_block *block = pool->with_free != NULL ? pool->with_free : new_block(pool);
+    vg_chunk_head *chunk = block == NULL ? NULL : block->free;
+    if (chunk != NULL) {
+        block->free = chunk->next;
+        chunk->next = NULL;
+    } else if (block != NULL) {
+        fresh = (vg_chunk_head *)(void *)(block->memory + (size_t)block->cut++ * VG_CHUNK_BYTES);
+        chunk = fresh;
+    }
+    if (chunk != NULL) {
+        pool->waiting--;
+        if (++block->in_use == block->total)
+            unlink_block(pool, block);
+    }
+    vg_mutex_unlock(&pool->lock);
+    if (fresh != NULL) { /* touch the memory outside the lock: it costs page faults */
+        memset(fresh, 0, VG_CHUNK_BYTES);
+        fresh->block = block;
+    }
+    return chunk;
+}
+
+void vg_chunk_give(vg_chunk_pool *pool, vg_chunk_head *chunk)
+{
+    vg_block *block = chunk->block;
+    vg_mutex_lock(&pool->lock);
+    chunk->next = block->free;
+    block->free = chunk;
+    pool->waiting++;
+    if (block->in_use-- == block->total)
+        link_block(pool, block);
+    if (block->in_use == 0 && pool->waiting >= block->total + VG_CHUNKS_KEPT)
+        free_block(pool, block);
+    vg_mutex_unlock(&pool->lock);
+}

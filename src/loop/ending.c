@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ending.c - from Terminating to done.
+ *
+ *   E1  the door of the ingress is closed (before the state changes), Terminating
+ *   E2  timers, signals, children and watches are dropped; closed() callbacks are queued
+ *   E3  graceful: internal lane, posts, immediates, close queue and microtasks run until all are empty, and the lane is closed in
+ *       the instant in which it is empty. Abort, at once or at the deadline: they get their cancel callbacks instead;
+ *       closed() callbacks run in any case, because they free things
+ *   E4  Terminated; the end hooks run (promises that are pending are rejected; vigil_loop_at_end), and the microtasks that they
+ *       queue
+ *   E5  the poller is closed; everybody who was inside a call that could wake us has left; the wake descriptor is closed
+ *   E6  done
+ *
+ * User code runs in E3 and E4, and may raise: so what has been reached is in the loop (end_step), and the body is entered
+ * again. After E6 this thread does not touch the loop any more.
+ */
+#include "note.h"
+
+#include "core/thread.h"
+
+enum {
+    GRACE_NS = 100000000 /* how long a shutdown waits for the end after its time is up, before it goes away */
+};
+
+enum {
+    END_DROP,
+    END_DRAIN,
+    END_CANCEL,
+    END_HOOKS,
+    END_LEFTOVERS,
+    END_OVER
+};
+
+static bool abort_wanted(vigil_loop *loop)
+{
+    uint32_t interrupt = atomic_load_explicit(&loop->interrupt, memory_order_relaxed);
+    if ((interrupt & VG_ABORT) != 0)
+        return true;
+    uint64_t deadline = atomic_load_explicit(&loop->end_deadline, memory_order_relaxed);
+    if (deadline == VG_NO_DEADLINE || vg_now_ns() < deadline)
+        return false;
+    (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
+    return true;
+}
+
+bool vg_end_is_overdue(vigil_loop *loop)
+{
+    return vg_state(loop) >= VIGIL_LOOP_TERMINATING && abort_wanted(loop);
+}
+
+static void drop(vigil_loop *loop)
+{
+    loop->step = VG_STEP_BEGIN;
+    loop->step_begun = false;
+    loop->poll_count = 0;
+    loop->hook_at = NULL;
+    vg_timers_drop(loop);
+    vg_signals_drop(loop);
+    vg_children_drop(loop);
+    vg_watch_drop_all(loop);
+}
+
+/* A post was accepted and is not published yet: its producer is about to. Or whoever closed the door is about to say what was
+   accepted. */
+static void await_producer(vigil_loop *loop)
+{
+    while (!vg_ingress_ready(&loop->ingress) && !vg_lane_ready(&loop->lane) && !vg_ingress_drained(&loop->ingress) &&
+           !abort_wanted(loop))
+        vg_thread_yield();
+}
+
+static void drain(vigil_loop *loop)
+{
+    while (!abort_wanted(loop)) {
+        (void)atomic_fetch_and_explicit(&loop->interrupt, ~(uint32_t)VG_STOP, memory_order_relaxed);
+        if (!vg_drain_some(loop) && !vg_ingress_drained(&loop->ingress))
+            await_producer(loop);
+        else if (vg_ingress_drained(&loop->ingress) && !vg_loop_alive_queues(loop) &&
+                 vg_lane_close_if_empty(&loop->lane)) {
+            loop->end_step = END_HOOKS;
+            return;
+        }
+    }
+    loop->end_step = END_CANCEL;
+}
+
+static void cancel_fifo(vigil_loop *loop, vg_fifo *queue)
+{
+    while (queue->first != NULL)
+        vg_fifo_cancel(&loop->calls, vg_fifo_pop(queue));
+}
+
+static void cancel_queues(vigil_loop *loop)
+{
+    cancel_fifo(loop, &loop->immediates_now);
+    cancel_fifo(loop, &loop->immediates);
+    cancel_fifo(loop, &loop->closers_now);
+    cancel_fifo(loop, &loop->closers);
+    cancel_fifo(loop, &loop->ticks);
+    cancel_fifo(loop, &loop->microtasks);
+    for (;;) {
+        if (loop->dead_now == NULL && atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed))
+            vg_watch_bury(loop);
+        if (loop->dead_now == NULL)
+            break;
+        vg_watch *watch = loop->dead_now;
+        loop->dead_now = watch->next;
+        vg_count(&loop->shared->closes_run, 1);
+        vg_watch_free_dead(loop, watch);
+    }
+}
+
+static void cancel_all(vigil_loop *loop)
+{
+    loop->in_checkpoint = false;
+    do {
+        if (loop->internal == NULL)
+            loop->internal = vg_lane_take(&loop->lane);
+        while (loop->internal != NULL) {
+            vigil_post *post = loop->internal;
+            loop->internal = post->vg_next;
+            vg_count(&loop->shared->internal_cancelled, 1);
+            vg_fifo_cancel(&loop->calls, post);
+        }
+        vg_taken post;
+        while (vg_ingress_take(&loop->ingress, vg_ingress_end(&loop->ingress), &post)) {
+            vg_count(&loop->shared->posts_cancelled, 1);
+            vg_call_fn cancel = vg_ingress_cancel(&loop->ingress);
+            if (cancel != NULL)
+                cancel(post.arg);
+        }
+        cancel_queues(loop);
+        if (!vg_ingress_drained(&loop->ingress))
+            vg_thread_yield(); /* accepted, and about to be published */
+    } while (!vg_ingress_drained(&loop->ingress) || vg_loop_alive_queues(loop) || !vg_lane_close_if_empty(&loop->lane));
+    loop->end_step = END_HOOKS;
+}
+
+/* Let the room above end its things; true: it wants to be asked again. If nobody has made it, nobody will. */
+static bool end_upstairs(vigil_loop *loop)
+{
+    vg_upstairs *upstairs = NULL;
+    /* acquire: what its maker wrote; pairs with the release in room.c, vg_room_of */
+    if (atomic_compare_exchange_strong_explicit(&loop->upstairs, &upstairs, &vg_upstairs_none, memory_order_acquire,
+                                                memory_order_acquire) ||
+        upstairs == &vg_upstairs_none)
+        return false;
+    return upstairs->end(upstairs, loop);
+}
+
+static void run_or_cancel_microtasks(vigil_loop *loop)
+{
+    while (loop->ticks.count + loop->microtasks.count != 0 || (loop->upstairs_waits && !abort_wanted(loop))) {
+        loop->microtasks_breached = false;
+        if (!abort_wanted(loop)) {
+            vg_checkpoint(loop);
+            continue;
+        }
+        loop->ended = true;
+        cancel_fifo(loop, &loop->ticks);
+        cancel_fifo(loop, &loop->microtasks);
+    }
+}
+
+static void run_hooks(vigil_loop *loop)
+{
+    uint32_t terminating = VIGIL_LOOP_TERMINATING;
+    (void)atomic_compare_exchange_strong_explicit(&loop->state, &terminating, VIGIL_LOOP_TERMINATED,
+                                                  memory_order_relaxed, memory_order_relaxed);
+    while (loop->end_hooks != NULL) {
+        vg_end_hook *hook = loop->end_hooks;
+        loop->end_hooks = hook->next;
+        hook->run(hook, loop);
+    }
+    for (vigil_at_end *it; (it = vg_at_end_take(loop)) != NULL;)
+        it->run(it);
+    bool more;
+    do {
+        loop->ended = abort_wanted(loop); /* then nothing new comes, and what is there is cancelled */
+        more = end_upstairs(loop);
+        run_or_cancel_microtasks(loop);
+    } while (more);
+    loop->ended = true;
+    loop->end_step = END_LEFTOVERS;
+}
+
+static void end_body(vigil_loop *loop)
+{
+    if (loop->end_step == END_DROP) {
+        drop(loop);
+        loop->end_step = END_DRAIN;
+    }
+    if (loop->end_step == END_DRAIN)
+        drain(loop);
+    if (loop->end_step == END_CANCEL)
+        cancel_all(loop);
+    if (loop->end_step == END_HOOKS)
+        run_hooks(loop);
+    if (loop->end_step == END_LEFTOVERS) {
+        cancel_queues(loop); /* what E4 queued too much */
+        loop->end_step = END_OVER;
+    }
+}
+
+void vg_loop_end(vigil_loop *loop)
+{
+    /* acquire: the closed door, and with it every post that was accepted before; pairs with the release in close_the_door.
+       Whoever calls us has seen Terminating by a relaxed load. And the last reason to live went by a release too (post.c,
+       vg_loop_unkeep): who gave it away is counted in `inflight`. Without this the drain may look at a word from before the last
+       posts, find it drained and lose them. */
+    atomic_thread_fence(memory_order_acquire);
+    atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
+    vg_loop_note_state(loop, VIGIL_LOOP_TERMINATING, vg_ticks());
+    vg_guarded(loop, end_body);
+    vg_mutex_lock(&loop->watches.lock);
+    loop->watches.closed = true; /* nobody opens the poller again behind our back */
+    vg_poller_close(&loop->poller);
+    vg_mutex_unlock(&loop->watches.lock);
+    vg_ingress_quiesce(&loop->ingress);
+    /* acquire: the last touch of each call in flight; pairs with the release in vg_inflight_end */
+    while (atomic_load_explicit(&loop->inflight, memory_order_acquire) != 0)
+        vg_thread_yield();
+    vg_poller_close_wake(&loop->poller);
+    vg_loop_note_state(loop, VIGIL_LOOP_TERMINATED, vg_ticks());
+    vg_loop_note_sample(loop);
+    vg_loop_note_owner(loop, 0);
+    /* release, twice: everything we did to the loop; pairs with the acquires of who waits for done, and of claim */
+    atomic_store_explicit(&loop->owner, 0, memory_order_release);
+    atomic_store_explicit(&loop->done, 1, memory_order_release);
+    (void)vg_futex_wake(&loop->done, VG_WAKE_ALL); /* by address alone: the loop may be freed */
+}
+
+/* ---- asking for the end ------------------------------------------------------------------------------------------ */
+
+/* E1. */
+static void close_the_door(vigil_loop *loop)
+{
+    vg_ingress_close(&loop->ingress);
+    uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
+    do {
+        if ((state & VG_STATE_MASK) >= VIGIL_LOOP_TERMINATING)
+            return; /* it does not sleep, and looks at its deadline again and again */
+        /* acq_rel: like W3 in sleep.c; and what the caller wrote (deadline, abort) is seen by who sees Terminating */
+    } while (!atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_TERMINATING, memory_order_acq_rel,
+                                                    memory_order_relaxed));
+    if ((state & VG_STATE_MASK) != VIGIL_LOOP_SLEEPING)
+        return;
+    (void)atomic_fetch_add_explicit(&loop->shared->wakes_sent, 1, memory_order_relaxed);
+    if ((state & VG_SLEEPS_IN_POLLER) != 0)
+        vg_poller_wake(&loop->poller);
+    else
+        (void)vg_futex_wake(&loop->state, 1);
+}
+
+static void begin_end(vigil_loop *loop)
+{
+    vg_inflight_begin(loop); /* the wake descriptor stays open until our wake is through */
+    close_the_door(loop);
+    vg_inflight_end(loop);
+}
+
+/* If nobody runs the loop, end it here. */
+static bool end_it_ourselves(vigil_loop *loop)
+{
+    /* R2: Terminating is set before we try to become the owner; pairs with R1 in run.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    uintptr_t nobody = 0;
+    /* acquire: what the last owner left behind; pairs with the release in run.c, give_back.
+       release: who wants to run the loop and finds us there sees Terminating; pairs with the acquire in run.c, claim */
+    if (!atomic_compare_exchange_strong_explicit(&loop->owner, &nobody, vg_self(), memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return false;
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATED) {                    /* somebody did, and gave the right back */
+        atomic_store_explicit(&loop->owner, 0, memory_order_release); /* release: as everywhere */
+        return false;
+    }
+    vg_loop_end(loop);
+    return true;
+}
+
+static int wait_done(vigil_loop *loop, uint64_t deadline)
+{
+    /* acquire: everything the owner did; pairs with the release in vg_loop_end */
+    while (atomic_load_explicit(&loop->done, memory_order_acquire) == 0) {
+        if (vg_futex_wait(&loop->done, 0, deadline) != 0)
+            return -ETIMEDOUT;
+    }
+    return 0;
+}
+
+int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    uint64_t deadline = vg_deadline_after(timeout_ns);
+    uint64_t before = atomic_load_explicit(&loop->end_deadline, memory_order_relaxed);
+    while (deadline < before && !atomic_compare_exchange_weak_explicit(&loop->end_deadline, &before, deadline,
+                                                                       memory_order_relaxed, memory_order_relaxed)) {
+    }
+    begin_end(loop);
+    if (vg_is_owner(loop))
+        return 0;
+    uintptr_t last = atomic_load_explicit(&loop->last_owner, memory_order_relaxed);
+    if ((last == 0 || last == vg_self()) && end_it_ourselves(loop))
+        return 0;
+    if (wait_done(loop, deadline) == 0)
+        return 0;
+    (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
+    if (wait_done(loop, vg_deadline_after(GRACE_NS)) == 0)
+        return 0;
+    return vg_refuse(loop, -ETIMEDOUT,
+                     "a callback does not return, or the thread that ran the loop does not come back "
+                     "to it; the loop ends when it does");
+}
+
+int vigil_loop_close(vigil_loop *loop)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if (vg_is_owner(loop))
+        return vg_refuse(
+            loop, -EDEADLK,
+            "a callback cannot wait for its own end; call vigil_loop_shutdown(loop, 0), which does not wait");
+    (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
+    begin_end(loop);
+    if (end_it_ourselves(loop))
+        return 0;
+    return wait_done(loop, VG_NO_DEADLINE);
+}
+
+int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if (vg_is_owner(loop))
+        return vg_refuse(loop, -EDEADLK, "a callback cannot wait for the end of its own loop");
+    return wait_done(loop, vg_deadline_after(timeout_ns));
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fifo.h - the owner's queues: ticks, microtasks, immediates, deferred calls. One thread, no atomics but the mark in the post
+ * that says that it is queued (other threads may try to post the same one).
+ *
+ * A queued thing is a vigil_post. A function with an argument travels in a vg_call, which begins with a post whose run
+ * is NULL: that saves a second indirect call for each microtask.
+ */
+#ifndef VG_LOOP_FIFO_H
+#define VG_LOOP_FIFO_H
+
+#include <vigil/loop.h>
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct vg_fifo {
+    vigil_post *first;
+    vigil_post *last;
+    size_t count;
+} vg_fifo;
+
+typedef struct vg_call {
+    vigil_post post; /* run == NULL: it is a vg_call */
+    vigil_call_fn fn;
+    vigil_call_fn cancel;
+    void *arg;
+    uint64_t reserved;
+} vg_call;
+
+/* The owner's store of calls: blocks that are freed with the loop. */
+typedef struct vg_call_block {
+    struct vg_call_block *next;
+} vg_call_block;
+
+typedef struct vg_call_store {
+    vigil_post *free; /* linked by vg_next */
+    vg_call_block *blocks;
+} vg_call_store;
+
+static inline void vg_fifo_push(vg_fifo *fifo, vigil_post *post)
+{
+    post->vg_next = NULL;
+    if (fifo->first == NULL)
+        fifo->first = post;
+    else
+        fifo->last->vg_next = post;
+    fifo->last = post;
+    fifo->count++;
+}
+
+static inline vigil_post *vg_fifo_pop(vg_fifo *fifo)
+{
+    vigil_post *post = fifo->first;
+    if (post != NULL) {
+        fifo->first = post->vg_next;
+        fifo->count--;
+    }
+    return post;
+}
+
+/* Put all of `tail` behind `fifo`; `tail` is empty afterwards. */
+static inline void vg_fifo_append(vg_fifo *fifo, vg_fifo *tail)
+{
+    if (tail->first == NULL)
+        return;
+    if (fifo->first == NULL)
+        fifo->first = tail->first;
+    else
+        fifo->last->vg_next = tail->first;
+    fifo->last = tail->last;
+    fifo->count += tail->count;
+    tail->first = NULL;
+    tail->count = 0;
+}
+
+/* Adds calls to the store; NULL: no memory. */
+vg_call *vg_call_refill(vg_call_store *store);
+void vg_call_store_destroy(vg_call_store *store);
+
+static inline vg_call *vg_call_new(vg_call_store *store)
+{
+    vigil_post *post = store->free;
+    if (post == NULL)
+        return vg_call_refill(store);
+    store->free = post->vg_next;
+    return (vg_call *)post;
+}
+
+static inline void vg_call_free(vg_call_store *store, vg_call *call)
+{
+    call->post.vg_next = store->free;
+    store->free = &call->post;
+}
+
+/* Run what was popped: its memory is given back or its sender's again before the function is entered. */
+static inline void vg_fifo_run(vg_call_store *store, vigil_post *post)
+{
+    if (post->run == NULL) {
+        vg_call *call = (vg_call *)post;
+        vigil_call_fn fn = call->fn;
+        void *arg = call->arg;
+        vg_call_free(store, call);
+        fn(arg);
+        return;
+    }
+    /* release: our reading of vg_next comes before the post is pushed again; pairs with the acquire in vg_post_claim */
+    atomic_store_explicit(&post->vg_queued, 0, memory_order_release);
+    post->run(post);
+}
+
+static inline void vg_fifo_cancel(vg_call_store *store, vigil_post *post)
+{
+    if (post->run == NULL) {
+        vg_call *call = (vg_call *)post;
+        vigil_call_fn cancel = call->cancel;
+        void *arg = call->arg;
+        vg_call_free(store, call);
+        if (cancel != NULL)
+            cancel(arg);
+        return;
+    }
+    atomic_store_explicit(&post->vg_queued, 0, memory_order_release); /* release: as above */
+    if (post->cancel != NULL)
+        post->cancel(post);
+}
+
+/* Any thread. Mark a post as queued; false: it is already. */
+static inline bool vg_post_claim(vigil_post *post)
+{
+    /* acquire: the loop's last look at the post comes before our writing to it; pairs with the release in vg_fifo_run */
+    return atomic_exchange_explicit(&post->vg_queued, 1, memory_order_acquire) == 0;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c - so that other libraries can live on this loop: before the poll, at the last look, after the poll.
+ */
+#include "note.h"
+
+#include "core/options.h"
+
+int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *calls, void *arg)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc == 0)
+        rc = vg_guard_open(loop);
+    if (rc != 0)
+        return rc;
+    vigil_hook_calls ours;
+    if (calls == NULL || vg_options_take(&ours, sizeof ours, calls, calls->size, sizeof ours) != 0)
+        return vg_refuse(loop, -EINVAL, "hooks need their calls, with the size set");
+    uint32_t slot;
+    vg_hook *made = vg_slots_alloc(&loop->hook_slots, &slot);
+    if (made == NULL)
+        return vg_refuse(loop, -ENOMEM, "no memory for another hook");
+    made->slot = slot;
+    made->alive = true;
+    made->calls = ours;
+    made->arg = arg;
+    made->next = NULL;
+    vg_hook **link = &loop->hooks;
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = made;
+    if (hook != NULL)
+        hook->id = vg_slots_name(slot, made);
+    return 0;
+}
+
+int vigil_hook_remove(vigil_loop *loop, vigil_hook hook)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    uint32_t slot = vg_slots_find(&loop->hook_slots, hook.id);
+    vg_hook *found = slot == UINT32_MAX ? NULL : vg_slots_at(&loop->hook_slots, slot);
+    if (found == NULL || !found->alive)
+        return -ESTALE;
+    found->alive = false; /* it may be the one that runs: it is unlinked at the end of the turn */
+    loop->hooks_dead = true;
+    return 0;
+}
+
+void vg_hooks_sweep(vigil_loop *loop)
+{
+    vg_hook **link = &loop->hooks;
+    while (*link != NULL) {
+        vg_hook *hook = *link;
+        if (hook->alive) {
+            link = &hook->next;
+            continue;
+        }
+        *link = hook->next;
+        vg_slots_free(&loop->hook_slots, hook->slot, hook);
+    }
+    loop->hooks_dead = false;
+}
+
+/* The next living hook of this step; hook_at is NULL before the first. */
+static vg_hook *advance(vigil_loop *loop)
+{
+    vg_hook *hook = loop->hook_at == NULL ? loop->hooks : loop->hook_at->next;
+    while (hook != NULL && !hook->alive)
+        hook = hook->next;
+    if (hook != NULL)
+        loop->hook_at = hook;
+    return hook;
+}
+
+void vg_hooks_prepare(vigil_loop *loop)
+{
+    for (vg_hook *hook; !vg_interrupted(loop) && (hook = advance(loop)) != NULL;) {
+        if (hook->calls.prepare == NULL)
+            continue;
+        vg_count(&loop->shared->prepares_run, 1);
+        vg_loop_note_call(loop, (uintptr_t)hook->calls.prepare);
+        int64_t most = hook->calls.prepare(loop, hook->arg);
+        vg_loop_note_called(loop);
+        if (most >= 0) {
+            uint64_t deadline = most == 0 ? 0 : vg_deadline_after(most);
+            if (deadline < loop->prepare_deadline)
+                loop->prepare_deadline = deadline;
+        }
+        vg_checkpoint(loop);
+    }
+    if (!vg_interrupted(loop))
+        loop->hook_at = NULL;
+}
+
+bool vg_hooks_recheck(vigil_loop *loop)
+{
+    for (vg_hook *hook = loop->hooks; hook != NULL; hook = hook->next) {
+        if (hook->alive && hook->calls.recheck != NULL && hook->calls.recheck(loop, hook->arg))
+            return true;
+    }
+    return false;
+}
+
+void vg_hooks_check(vigil_loop *loop)
+{
+    for (vg_hook *hook; !vg_interrupted(loop) && (hook = advance(loop)) != NULL;) {
+        if (hook->calls.check == NULL)
+            continue;
+        vg_count(&loop->shared->checks_run, 1);
+        vg_loop_note_call(loop, (uintptr_t)hook->calls.check);
+        hook->calls.check(loop, hook->arg);
+        vg_loop_note_called(loop);
+        vg_checkpoint(loop);
+    }
+    if (!vg_interrupted(loop))
+        loop->hook_at = NULL;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "ingress.h"
+
+#include "core/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+_Static_assert(sizeof(vg_chunk) <= VG_CHUNK_BYTES, "a chunk fits");
+_Static_assert((VG_CHUNK_BYTES >> VG_INGRESS_CHUNK_SHIFT) == 1, "the low bits of a chunk's address are free");
+
+static uint64_t word_for(const vg_chunk *chunk, uint64_t count)
+{
+    return (uint64_t)((uintptr_t)chunk >> VG_INGRESS_CHUNK_SHIFT) << VG_INGRESS_ADDRESS_SHIFT | count;
+}
+
+/* Places of the newest chunk that were really given out. */
+static uint64_t given_out(uint64_t word)
+{
+    return vg_ingress_count(word) < VG_CHUNK_SLOTS ? vg_ingress_count(word) : VG_CHUNK_SLOTS;
+}
+
+/* ---- chunks ----------------------------------------------------------------------------------------------------- */
+
+static vg_chunk *chunk_new(vg_ingress *queue)
+{
+    vg_chunk *chunk = (vg_chunk *)vg_chunk_take(&queue->pool);
+    if (chunk != NULL && (uint64_t)(uintptr_t)chunk >> (64 - VG_INGRESS_ADDRESS_SHIFT + VG_INGRESS_CHUNK_SHIFT) != 0) {
+        vg_chunk_give(&queue->pool, &chunk->head); /* no address of the systems we know: the word could not hold it */
+        return NULL;
+    }
+    return chunk;
+}
+
+static bool chunk_is_left(const vg_chunk *chunk)
+{
+    for (int i = 0; i < VG_CHUNK_SLOTS; i++) {
+        /* acquire: the producer's last touch comes before our reuse; pairs with the release in vg_ingress_leave */
+        if (atomic_load_explicit(&chunk->left[i], memory_order_acquire) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void chunk_wipe(vg_chunk *chunk)
+{
+    /* `run` and `arg` are NULL already: the owner clears them when it takes the place. */
+    for (int i = 0; i < VG_CHUNK_SLOTS; i++)
+        atomic_store_explicit(&chunk->left[i], 0, memory_order_relaxed);
+    /* relaxed: it was set before the place was published, which the owner has seen */
+    if (atomic_load_explicit(&chunk->any_cancel, memory_order_relaxed) != 0) {
+        memset(chunk->cancels, 0, sizeof chunk->cancels);
+        atomic_store_explicit(&chunk->any_cancel, 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&chunk->next, NULL, memory_order_relaxed);
+}
+
+/* Owner: a chunk of which every place was taken. */
+static void chunk_retire(vg_ingress *queue, vg_chunk *chunk)
+{
+    /* The limbo is nearly always empty: it holds chunks of which a producer was preempted in its last instructions. */
+    atomic_store_explicit(&chunk->next, queue->limbo, memory_order_relaxed);
+    queue->limbo = chunk;
+    vg_chunk *keep = NULL;
+    for (vg_chunk *each = queue->limbo, *next; each != NULL; each = next) {
+        next = atomic_load_explicit(&each->next, memory_order_relaxed);
+        if (chunk_is_left(each)) {
+            chunk_wipe(each);
+            vg_chunk_give(&queue->pool, &each->head);
+        } else {
+            atomic_store_explicit(&each->next, keep, memory_order_relaxed);
+            keep = each;
+        }
+    }
+    queue->limbo = keep;
+}
+
+/* ---- producers -------------------------------------------------------------------------------------------------- */
+
+/* The newest chunk is used up. Take a place in a new one, ours or another producer's. */
+int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place)
+{
+    vg_chunk *mine = NULL;
+    int rc = 0;
+    /* acquire: the chunk's contents; pairs with the release of the compare-exchange below */
+    uint64_t word = atomic_load_explicit(&queue->word, memory_order_acquire);
+    for (;;) {
+        if ((word & VG_INGRESS_CLOSED) != 0) {
+            rc = -ESHUTDOWN;
+            break;
+        }
+        if (vg_ingress_count(word) < VG_CHUNK_SLOTS) {
+            /* acquire: as above */
+            word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
+            if (vg_ingress_count(word) < VG_CHUNK_SLOTS && (word & VG_INGRESS_CLOSED) == 0) {
+                *place = (vg_place){vg_ingress_chunk(word), vg_ingress_count(word)};
+                break;
+            }
+            word = atomic_load_explicit(&queue->word, memory_order_acquire); /* acquire: as above */
+            continue;
+        }
+        if (mine == NULL)
+            mine = chunk_new(queue);
+        if (mine == NULL) {
+            /* Take back what was counted beyond the end (I5); if it fails another producer is at it. */
+            (void)atomic_compare_exchange_strong_explicit(&queue->word, &word,
+                                                          word_for(vg_ingress_chunk(word), VG_CHUNK_SLOTS),
+                                                          memory_order_relaxed, memory_order_relaxed);
+            rc = -ENOMEM;
+            break;
+        }
+        /* acq_rel: the new chunk's zeros are seen by who adds to the word; pairs with the acquires in this file.
+           `full` may have been retired and used up a second time since we read the word: then it is still the newest chunk,
+           and still has no successor, which is all that we need. From the success until the link below it cannot be
+           retired. */
+        vg_chunk *full = vg_ingress_chunk(word);
+        if (atomic_compare_exchange_strong_explicit(&queue->word, &word, word_for(mine, 1), memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+            *place = (vg_place){mine, 0};
+            (void)atomic_fetch_add_explicit(&queue->installed, 1, memory_order_relaxed);
+            /* release: the owner that follows the link sees the zeros; pairs with the acquire in vg_ingress_next_chunk */
+            atomic_store_explicit(&full->next, mine, memory_order_release);
+            mine = NULL;
+            break;
+        }
+    }
+    if (mine != NULL)
+        vg_chunk_give(&queue->pool, &mine->head);
+    return rc;
+}
+
+/* With a bound: one more waits, unless that would be too many. */
+static bool count_in(vg_ingress *queue, uint64_t bound)
+{
+    uint64_t waiting = atomic_load_explicit(&queue->waiting, memory_order_relaxed);
+    do {
+        if (waiting >= bound)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&queue->waiting, &waiting, waiting + 1, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return true;
+}
+
+int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
+                            vg_left **left)
+{
+    if (!count_in(queue, bound))
+        return -EAGAIN;
+    int rc = vg_ingress_put(queue, run, cancel, arg, left);
+    if (rc != 0)
+        (void)atomic_fetch_sub_explicit(&queue->waiting, 1, memory_order_relaxed);
+    return rc;
+}
+
+int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left)
+{
+    if (atomic_load_explicit(&queue->door, memory_order_relaxed))
+        return -ESHUTDOWN;
+    if (atomic_load_explicit(&queue->bound, memory_order_relaxed) != 0)
+        return vg_ingress_push_bounded(queue, UINT64_MAX, run, cancel, arg, left);
+    return vg_ingress_put(queue, run, cancel, arg, left);
+}
+
+/* ---- the owner -------------------------------------------------------------------------------------------------- */
+
+vg_slot *vg_ingress_next_chunk(vg_ingress *queue)
+{
+    vg_chunk *used = queue->head;
+    /* acquire: the chunk behind is all zero; pairs with the release in vg_ingress_place_slowly */
+    vg_chunk *next = atomic_load_explicit(&used->next, memory_order_acquire);
+    if (next == NULL)
+        return NULL;
+    queue->head = next;
+    queue->at = 0;
+    chunk_retire(queue, used);
+    return &next->slots[0];
+}
+
+bool vg_ingress_ready(const vg_ingress *queue)
+{
+    const vg_chunk *chunk = queue->head;
+    uint32_t at = queue->at;
+    if (at == VG_CHUNK_SLOTS) {
+        /* acquire: the chunk behind is all zero; pairs with the release in vg_ingress_place_slowly */
+        chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
+        at = 0;
+    }
+    /* acquire: the word that gave this place out, so that vg_ingress_end lies behind it and the turn takes what kept the loop
+       awake; pairs with the release in vg_ingress_put */
+    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_acquire) != NULL;
+}
+
+/* The word, or once it is closed what it was then (I3); 0 while somebody is between closing it and saying so. */
+static uint64_t effective_word(const vg_ingress *queue)
+{
+    uint64_t word = atomic_load_explicit(&queue->word, memory_order_relaxed);
+    return (word & VG_INGRESS_CLOSED) == 0 ? word : atomic_load_explicit(&queue->last_word, memory_order_relaxed);
+}
+
+vg_ingress_mark vg_ingress_end(const vg_ingress *queue)
+{
+    uint64_t word = effective_word(queue); /* 0 gives a mark that nothing reaches: published posts may still be taken */
+    vg_ingress_mark end = {.chunk = vg_ingress_chunk(word), .at = (uint32_t)given_out(word)};
+    return end;
+}
+
+uint64_t vg_ingress_accepted(const vg_ingress *queue)
+{
+    uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
+    uint64_t installed;
+    uint64_t word;
+    int tries = 8;
+    do {
+        /* acquire: the word is read between the two; statistics only */
+        installed = atomic_load_explicit(&queue->installed, memory_order_acquire);
+        word = effective_word(queue);
+    } while (installed != atomic_load_explicit(&queue->installed, memory_order_relaxed) && --tries > 0);
+    uint64_t accepted = installed * VG_CHUNK_SLOTS + given_out(word);
+    return accepted > taken ? accepted : taken;
+}
+
+static void say_closed(vg_ingress *queue, uint64_t word)
+{
+    atomic_store_explicit(&queue->last_word, word, memory_order_relaxed);
+    atomic_store_explicit(&queue->door, true, memory_order_relaxed);
+}
+
+void vg_ingress_close(vg_ingress *queue)
+{
+    uint64_t word = atomic_load_explicit(&queue->word, memory_order_relaxed);
+    do {
+        if ((word & VG_INGRESS_CLOSED) != 0)
+            return;
+    } while (!atomic_compare_exchange_weak_explicit(&queue->word, &word, word | VG_INGRESS_CLOSED, memory_order_relaxed,
+                                                    memory_order_relaxed)); /* I3: this is the instant */
+    say_closed(queue, word);
+}
+
+bool vg_ingress_close_if_drained(vg_ingress *queue)
+{
+    uint64_t word = atomic_load_explicit(&queue->word, memory_order_relaxed);
+    do {
+        vg_ingress_mark end = {.chunk = vg_ingress_chunk(word), .at = (uint32_t)given_out(word)};
+        if ((word & VG_INGRESS_CLOSED) != 0)
+            return true;
+        if (!vg_ingress_at_end(queue, end))
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&queue->word, &word, word | VG_INGRESS_CLOSED, memory_order_relaxed,
+                                                    memory_order_relaxed)); /* I3 */
+    say_closed(queue, word);
+    return true;
+}
+
+bool vg_ingress_drained(const vg_ingress *queue)
+{
+    return vg_ingress_at_end(queue, vg_ingress_end(queue));
+}
+
+void vg_ingress_quiesce(vg_ingress *queue)
+{
+    for (uint32_t i = 0; i < queue->at; i++) {
+        /* acquire: the producer's last touch comes before the end of the loop; pairs with vg_ingress_leave */
+        while (atomic_load_explicit(&queue->head->left[i], memory_order_acquire) == 0)
+            vg_thread_yield();
+    }
+    for (vg_chunk *each = queue->limbo; each != NULL; each = atomic_load_explicit(&each->next, memory_order_relaxed)) {
+        while (!chunk_is_left(each))
+            vg_thread_yield();
+    }
+}
+
+static void run_nothing(void *arg)
+{
+    (void)arg;
+}
+
+void vg_ingress_after_fork(vg_ingress *queue)
+{
+    vg_mutex_init(&queue->pool.lock); /* its holder may be a thread that is not here */
+    /* We are alone: every access may be relaxed. */
+    uint64_t word = effective_word(queue);
+    if (word == 0) { /* whoever closed it is not here to say what it was: nothing is lost by believing the count */
+        word = atomic_load_explicit(&queue->word, memory_order_relaxed);
+        say_closed(queue, word);
+    }
+    vg_chunk *newest = vg_ingress_chunk(word);
+    uint32_t from = queue->at;
+    for (vg_chunk *each = queue->head;; from = 0) {
+        uint32_t to = each == newest ? (uint32_t)given_out(word) : VG_CHUNK_SLOTS;
+        for (uint32_t i = 0; i < to; i++) {
+            if (i >= from && atomic_load_explicit(&each->slots[i].run, memory_order_relaxed) == NULL) {
+                each->cancels[i] = NULL;
+                atomic_store_explicit(&each->slots[i].run, run_nothing, memory_order_relaxed);
+            }
+            atomic_store_explicit(&each->left[i], 1, memory_order_relaxed);
+        }
+        if (each == newest)
+            break;
+        vg_chunk *next = atomic_load_explicit(&each->next, memory_order_relaxed);
+        if (next == NULL) {
+            /* Its successor's producer had swung the word and not linked yet. That is the newest, unless the fork hit two
+               producers in these few instructions a whole chunk apart: then what lies between is out of reach. */
+            next = newest;
+            atomic_store_explicit(&each->next, next, memory_order_relaxed);
+        }
+        each = next;
+    }
+    for (vg_chunk *each = queue->limbo; each != NULL; each = atomic_load_explicit(&each->next, memory_order_relaxed)) {
+        for (int i = 0; i < VG_CHUNK_SLOTS; i++)
+            atomic_store_explicit(&each->left[i], 1, memory_order_relaxed);
+    }
+}
+
+int vg_ingress_init(vg_ingress *queue, uint64_t bound)
+{
+    memset(queue, 0, sizeof *queue);
+    vg_chunk_pool_init(&queue->pool);
+    vg_chunk *first = chunk_new(queue);
+    if (first == NULL)
+        return -ENOMEM;
+    queue->head = first;
+    atomic_init(&queue->word, word_for(first, 0));
+    atomic_init(&queue->bound, bound);
+    return 0;
+}
+
+static void give_back_list(vg_ingress *queue, vg_chunk *list)
+{
+    while (list != NULL) {
+        vg_chunk *next = atomic_load_explicit(&list->next, memory_order_relaxed);
+        vg_chunk_give(&queue->pool, &list->head);
+        list = next;
+    }
+}
+
+void vg_ingress_destroy(vg_ingress *queue)
+{
+    give_back_list(queue, queue->head);
+    give_back_list(queue, queue->limbo);
+    vg_chunk_pool_destroy(&queue->pool);
+}

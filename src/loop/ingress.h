@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ingress.h - the queue of posts: any thread pushes, the owner takes.
+ *
+ * The problem: a push must cost little more than one atomic instruction, at any backlog and with any number of producers;
+ * it must be decided in one instant whether a post was accepted before the loop closed its door; memory must come back; and
+ * the loop may be destroyed as soon as the last post has run, while its producer is still on its way out of the call.
+ *
+ * The shape: a list of chunks of VG_CHUNK_SLOTS places, and one word that says where the next post goes:
+ *
+ *     63                                28  27  26                 0
+ *    [ address of the newest chunk >> 12  | C | places given out    ]      C: closed
+ *
+ * A push adds 1 to the word and gets, in the same instruction, the chunk, its place in it, and whether the door was open.
+ *   place < VG_CHUNK_SLOTS, open   the place is the producer's: it fills it and publishes it (I1)
+ *   place >= VG_CHUNK_SLOTS        the chunk is used up: bring a new one, swing the word to it with a compare-exchange that
+ *                                  also takes its first place, then link it behind the old one
+ *   closed                         refused; the addition counts for nothing
+ *
+ * Invariants
+ *   I1  A place is published by the release store of `run`, which is NULL before. The owner takes places in order and stops
+ *       at the first that is not published. Its producer has yet to fence and to look at the loop's state, so it will wake
+ *       the loop (SLEEP.md); those behind it need not.
+ *   I2  A chunk is not reused before each of its places was given out, taken, and left: the producer's last touch of anything
+ *       is the release store of 1 to the place's mark in `left`. So whoever has a place in a chunk may use the chunk, the queue
+ *       and the loop without counting itself in and out.
+ *   I3  Closing sets C with one compare-exchange. What was given out before is accepted and will be published; nothing is
+ *       after. Producers that come too late still add to the count, so whoever closes also writes down the word as it was
+ *       (last_word). Closing only if empty is a compare-exchange from exactly the value that the owner has taken everything of.
+ *   I4  A chunk that is used again is all zero: nothing of its past is in it.
+ *   I5  The count never runs into C: a producer adds only once per chunk that it finds used up, then waits for the word to
+ *       change; after a failed allocation the surplus is taken back; once closed, the door is read before the word.
+ *
+ * FIFO per producer: its second addition comes after its first. O(1): no step looks at more than one chunk, except that the
+ * owner checks the marks when it retires one, which is part of the price of that many posts.
+ *
+ * Cache lines: a post that has no cancel touches 16 bytes of its chunk and one byte of the marks. The marks lie apart from the
+ * places, because the owner clears a place while its producer may still be on its way to the mark; and the cancels lie apart
+ * from both, because few posts have one. A producer asks for the line that it will need four lines on: the owner has
+ * written to it when it took what was there, and fetching it from there costs more than all of the rest.
+ *
+ * Rejected: a lock (the peers' way; it is what we are measured against); an intrusive list with one compare-exchange a post
+ * (an allocation each, and a walk to reverse 10^7 of them); counting producers in and out (two more atomic instructions).
+ */
+#ifndef VG_LOOP_INGRESS_H
+#define VG_LOOP_INGRESS_H
+
+#include "chunks.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void (*vg_call_fn)(void *arg);
+
+#ifdef VIGIL_CHECK
+enum {
+    VG_CHUNK_SLOTS = 2
+};
+#else
+enum {
+    VG_CHUNK_SLOTS = 160
+};
+#endif
+
+typedef struct vg_slot {
+    _Atomic(vg_call_fn) run; /* NULL: not published */
+    void *arg;               /* producer's until `run` is published, then the owner's */
+} vg_slot;
+
+/* 1: the producer touches nothing of the loop any more. */
+typedef _Atomic uint8_t vg_left;
+
+typedef struct vg_chunk {
+    vg_chunk_head head;
+    _Atomic(struct vg_chunk *) next;
+    _Atomic uint32_t any_cancel; /* 1: some of `cancels` are set */
+    alignas(64) vg_left left[VG_CHUNK_SLOTS];
+    alignas(64) vg_slot slots[VG_CHUNK_SLOTS];
+    vg_call_fn cancels[VG_CHUNK_SLOTS]; /* as `arg`; NULL: none */
+} vg_chunk;
+
+typedef struct vg_ingress {
+    alignas(64) _Atomic uint64_t word; /* every producer writes it: a line of its own */
+    alignas(64) _Atomic bool door;     /* true once closed: read before the word so that refusals do not count (I5) */
+    _Atomic uint64_t last_word;        /* the word at the instant of closing; 0: not known yet */
+    _Atomic uint64_t bound;            /* most that may wait; 0: none. Written before producers exist */
+    alignas(64) vg_chunk_pool pool;
+    _Atomic uint64_t installed;           /* chunks that have had a successor; for statistics */
+    alignas(64) _Atomic uint64_t waiting; /* posts accepted and not taken; kept only with a bound */
+    alignas(64) vg_chunk *head;           /* owner's from here: the chunk with the next place to take */
+    uint32_t at;                          /* that place */
+    vg_chunk *limbo;                      /* taken, but not yet left by all; linked by `next` */
+    _Atomic uint64_t taken;               /* owner writes, anybody reads */
+} vg_ingress;
+
+/* The parts of the word. */
+#define VG_INGRESS_COUNT         ((UINT64_C(1) << 27) - 1)
+#define VG_INGRESS_CLOSED        (UINT64_C(1) << 27)
+#define VG_INGRESS_ADDRESS_SHIFT 28
+#define VG_INGRESS_CHUNK_SHIFT   12
+
+static inline vg_chunk *vg_ingress_chunk(uint64_t word)
+{
+    return (vg_chunk *)(uintptr_t)((word >> VG_INGRESS_ADDRESS_SHIFT) << VG_INGRESS_CHUNK_SHIFT);
+}
+
+static inline uint64_t vg_ingress_count(uint64_t word)
+{
+    return word & VG_INGRESS_COUNT;
+}
+
+/* A producer's place. */
+typedef struct vg_place {
+    vg_chunk *chunk;
+    uint64_t at;
+} vg_place;
+
+/* A place between two posts. */
+typedef struct vg_ingress_mark {
+    const vg_chunk *chunk;
+    uint32_t at;
+} vg_ingress_mark;
+
+typedef struct vg_taken {
+    vg_call_fn run;
+    void *arg;
+} vg_taken;
+
+/* 0; -ENOMEM. bound: most posts that may wait, 0 for no bound. */
+int vg_ingress_init(vg_ingress *queue, uint64_t bound);
+
+/* Frees the chunks. Nobody uses the queue any more; what is still in it is forgotten. */
+void vg_ingress_destroy(vg_ingress *queue);
+
+/* The newest chunk is used up: take a place in a new one, ours or another producer's. */
+int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place);
+/* The queue has a bound. */
+int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
+                            vg_left **left);
+
+/* A producer fetches, for writing, the line that it will need this many places on. */
+enum {
+    VG_PREFETCH_SLOTS = 16
+};
+/* For functions that push: gcc has the instruction only where it is told that the processor has it; on those that do not, it
+   does nothing. */
+#if defined(__x86_64__)
+#define VG_PUSHES __attribute__((target("prfchw")))
+#else
+#define VG_PUSHES
+#endif
+
+/* A push without a look at door and bound. */
+static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left)
+{
+    /* acquire: the chunk is all zero but for what producers wrote; pairs with the release in vg_ingress_place_slowly */
+    uint64_t word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
+    vg_place place = {vg_ingress_chunk(word), vg_ingress_count(word)};
+    if (__builtin_expect((word & VG_INGRESS_CLOSED) != 0 || place.at >= VG_CHUNK_SLOTS, 0)) {
+        int rc = vg_ingress_place_slowly(queue, &place);
+        if (rc != 0)
+            return rc;
+    }
+    vg_slot *slot = &place.chunk->slots[place.at];
+    __builtin_prefetch((const char *)slot + VG_PREFETCH_SLOTS * sizeof *slot,
+                       1); /* it may lie behind the slots: a hint */
+    slot->arg = arg;
+    if (cancel != NULL) {
+        place.chunk->cancels[place.at] = cancel;
+        atomic_store_explicit(&place.chunk->any_cancel, 1, memory_order_relaxed); /* the next release publishes it */
+    }
+    /* release: arg, cancel, and what the producer wrote before the post; pairs with the acquire in vg_ingress_take (I1) */
+    atomic_store_explicit(&slot->run, run, memory_order_release);
+    *left = &place.chunk->left[place.at];
+    return 0;
+}
+
+/* Any thread. Publish a post. 0: *left must be handed to vg_ingress_leave when the caller has done its part of waking the
+   loop. -ESHUTDOWN; -EAGAIN the bound is reached; -ENOMEM. */
+static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left)
+{
+    if (atomic_load_explicit(&queue->door, memory_order_relaxed)) /* a hint; the word decides */
+        return -ESHUTDOWN;
+    uint64_t bound = atomic_load_explicit(&queue->bound, memory_order_relaxed);
+    if (bound != 0)
+        return vg_ingress_push_bounded(queue, bound, run, cancel, arg, left);
+    return vg_ingress_put(queue, run, cancel, arg, left);
+}
+
+/* The same past the bound. */
+int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left);
+
+/* Any thread: the last touch of a push. */
+static inline void vg_ingress_leave(vg_left *left)
+{
+    /* release: all that this producer did with the loop comes before its end; pairs with the acquires in chunk_is_left and
+       vg_ingress_quiesce */
+    atomic_store_explicit(left, 1, memory_order_release);
+}
+
+/* Owner. Whether the next place is published. After a full fence: SLEEP.md. */
+bool vg_ingress_ready(const vg_ingress *queue);
+
+/* Owner. What is accepted by now: the snapshot of a phase. */
+vg_ingress_mark vg_ingress_end(const vg_ingress *queue);
+
+/* Owner. The next place, if it is published: the step over to the next chunk. NULL if not. */
+vg_slot *vg_ingress_next_chunk(vg_ingress *queue);
+
+static inline bool vg_ingress_at_end(const vg_ingress *queue, vg_ingress_mark end)
+{
+    return queue->head == end.chunk && queue->at == end.at;
+}
+
+/* Owner. Take the next post before `end`; false if there is none or it is not published. */
+static inline bool vg_ingress_take(vg_ingress *queue, vg_ingress_mark end, vg_taken *post)
+{
+    if (vg_ingress_at_end(queue, end))
+        return false;
+    vg_slot *slot = &queue->head->slots[queue->at];
+    if (queue->at == VG_CHUNK_SLOTS) {
+        slot = vg_ingress_next_chunk(queue);
+        if (slot == NULL || vg_ingress_at_end(queue, end)) /* the step may have reached the end: the first place */
+            return false;
+    }
+    /* acquire: what the producer wrote; pairs with the release in vg_ingress_put (I1) */
+    post->run = atomic_load_explicit(&slot->run, memory_order_acquire);
+    if (post->run == NULL)
+        return false;
+    post->arg = slot->arg;
+    slot->arg = NULL;
+    atomic_store_explicit(&slot->run, NULL, memory_order_relaxed);
+    queue->at++;
+    uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
+    atomic_store_explicit(&queue->taken, taken + 1, memory_order_relaxed);
+    if (atomic_load_explicit(&queue->bound, memory_order_relaxed) != 0)
+        (void)atomic_fetch_sub_explicit(&queue->waiting, 1, memory_order_relaxed);
+    return true;
+}
+
+/* Owner. The cancel function of the post that was taken last; NULL: it has none. */
+static inline vg_call_fn vg_ingress_cancel(const vg_ingress *queue)
+{
+    return queue->head->cancels[queue->at - 1]; /* a chunk is retired by the take behind its last place, not before */
+}
+
+/* Any thread, for statistics: how many posts were accepted. Exact unless a producer stands in the middle of bringing a chunk. */
+uint64_t vg_ingress_accepted(const vg_ingress *queue);
+
+/* Any thread. Refuse from now on. */
+void vg_ingress_close(vg_ingress *queue);
+
+/* Owner. Refuse from now on if everything that was accepted has been taken; true if the door is closed now. */
+bool vg_ingress_close_if_drained(vg_ingress *queue);
+
+/* Owner, door closed: whether everything that was accepted has been taken. */
+bool vg_ingress_drained(const vg_ingress *queue);
+
+/* Owner, door closed and drained: wait until each producer has left. They are between two instructions of a call that does not
+   block, so this is a matter of the scheduler. */
+void vg_ingress_quiesce(vg_ingress *queue);
+
+/* The only thread of a forked child: places that were given out to threads that are not here any more are filled with
+   nothing, and all have left. */
+void vg_ingress_after_fork(vg_ingress *queue);
+
+#endif

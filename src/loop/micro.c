@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * micro.c - ticks and microtasks: what runs right after the callback that asked for it.
+ *
+ * A checkpoint runs all ticks, then all microtasks (with those that they add), and again while there are ticks: the order of
+ * Node. It is over when both queues are empty, or the budget is used up. In between, when both are empty, the room above
+ * may have a word (rejections that nobody handles), which can add to them.
+ *
+ * A microtask that raises leaves through vigil_raise, and the checkpoint is entered again: so where it stands is in the loop,
+ * not in locals, and what is counted is what the budget lost.
+ */
+#include "note.h"
+
+#include <stddef.h>
+
+enum {
+    FLOOD = 100000
+};
+
+/* The budget is used up. True: go on all the same. */
+static bool exhausted(vigil_loop *loop)
+{
+    if (vg_end_is_overdue(loop))
+        return false;
+    if (loop->options.microtasks == VIGIL_MICROTASK_EXHAUSTIVE) {
+        loop->microtask_given += FLOOD;
+        loop->microtask_left = FLOOD;
+        vg_emit(
+            loop, VIGIL_LOOP_MICROTASK_FLOOD, -1, 0, loop->microtask_given - FLOOD,
+            "one checkpoint has run a great many microtasks and goes on; nothing else happens on the loop meanwhile");
+        return true;
+    }
+    loop->microtasks_breached = true;
+    vg_count(&loop->shared->microtask_breaches, 1);
+    vg_emit(loop, VIGIL_LOOP_MICROTASK_BREACH, -1, 0, loop->ticks.count + loop->microtasks.count,
+            "a checkpoint ran its whole budget of microtasks and more are queued; they wait for the next turn. Does a "
+            "microtask queue itself again?");
+    return false;
+}
+
+static bool aborted(const vigil_loop *loop)
+{
+    return (atomic_load_explicit(&loop->interrupt, memory_order_relaxed) & VG_ABORT) != 0;
+}
+
+/* Run the queue until it is empty; false: the checkpoint is over. */
+static inline bool run_all(vigil_loop *loop, vg_fifo *queue, uint64_t one_tick)
+{
+    while (queue->first != NULL) {
+        if (aborted(loop) || (loop->microtask_left == 0 && !exhausted(loop)))
+            return false;
+        loop->microtask_left--;
+        loop->microtask_ticks += one_tick;
+        vigil_post *post = vg_fifo_pop(queue);
+        vg_loop_note_call(loop, vg_fifo_function(post));
+        vg_fifo_run(&loop->calls, post);
+        vg_loop_note_called(loop);
+    }
+    return true;
+}
+
+void vg_checkpoint_slow(vigil_loop *loop)
+{
+    if (loop->microtasks_breached)
+        return;
+    if (!loop->in_checkpoint) { /* else a microtask has raised, and this is the same checkpoint */
+        loop->in_checkpoint = true;
+        loop->in_microtasks = false;
+        loop->microtask_given =
+            loop->options.microtasks == VIGIL_MICROTASK_EXHAUSTIVE ? FLOOD : loop->options.microtask_budget;
+        loop->microtask_left = loop->microtask_given;
+        loop->microtask_ticks = 0;
+    }
+    for (;;) {
+        if (!loop->in_microtasks && !run_all(loop, &loop->ticks, 1))
+            break;
+        loop->in_microtasks = true;
+        if (!run_all(loop, &loop->microtasks, 0))
+            break;
+        loop->in_microtasks = false;
+        if (loop->ticks.first != NULL)
+            continue;
+        if (!loop->upstairs_waits)
+            break;
+        loop->upstairs_waits = false;
+        /* relaxed: who sets upstairs_waits is the owner, and has seen it */
+        vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_relaxed);
+        upstairs->checkpoint(upstairs, loop);
+    }
+    loop->in_checkpoint = false;
+    vg_count(&loop->shared->ticks_run, loop->microtask_ticks);
+    vg_count(&loop->shared->microtasks_run, loop->microtask_given - loop->microtask_left - loop->microtask_ticks);
+}
+
+/* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+/* May the owner queue something? Also while the loop drains. */
+static inline int guard(vigil_loop *loop)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    return loop->ended ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one") : 0;
+}
+
+/* The queue is named by its place in the loop, which may be NULL until the guard has looked. */
+static inline vg_fifo *queue_at(vigil_loop *loop, size_t place)
+{
+    return (vg_fifo *)(void *)((char *)loop + place);
+}
+
+static inline int queue_call(vigil_loop *loop, size_t place, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+{
+    int rc = guard(loop);
+    if (rc != 0)
+        return rc;
+    if (fn == NULL)
+        return vg_refuse(loop, -EINVAL, "there is no function to call");
+    vg_call *call = vg_call_new(&loop->calls);
+    if (call == NULL)
+        return vg_refuse(loop, -ENOMEM, "no memory to queue another call");
+    call->fn = fn;
+    call->cancel = cancel;
+    call->arg = arg;
+    vg_fifo_push(queue_at(loop, place), &call->post);
+    return 0;
+}
+
+static inline int queue_post(vigil_loop *loop, size_t place, vigil_post *post)
+{
+    int rc = guard(loop);
+    if (rc != 0)
+        return rc;
+    if (post == NULL || post->run == NULL)
+        return vg_refuse(loop, -EINVAL, "the post has no run function; set it up with vigil_post_init");
+    if (!vg_post_claim(post))
+        return vg_refuse(loop, -EBUSY, "the post is queued already");
+    vg_fifo_push(queue_at(loop, place), post);
+    return 0;
+}
+
+int vigil_loop_tick(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+{
+    return queue_call(loop, offsetof(vigil_loop, ticks), fn, cancel, arg);
+}
+
+int vigil_loop_microtask(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+{
+    return queue_call(loop, offsetof(vigil_loop, microtasks), fn, cancel, arg);
+}
+
+int vigil_loop_tick_node(vigil_loop *loop, vigil_post *post)
+{
+    return queue_post(loop, offsetof(vigil_loop, ticks), post);
+}
+
+int vigil_loop_microtask_node(vigil_loop *loop, vigil_post *post)
+{
+    return queue_post(loop, offsetof(vigil_loop, microtasks), post);
+}
+
+int vigil_loop_immediate(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+{
+    return queue_call(loop, offsetof(vigil_loop, immediates), fn, cancel, arg);
+}
+
+int vigil_loop_defer(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+{
+    return queue_call(loop, offsetof(vigil_loop, closers), fn, cancel, arg);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * note.c - the loop's part of the recorder: its block, its states, its events.
+ */
+#include "note.h"
+
+#include <string.h>
+
+/* ---- the block --------------------------------------------------------------------------------------------------- */
+
+int vg_loop_note_open(vigil_loop *loop)
+{
+    loop->level = (uint8_t)vg_record_hold(&loop->record_epoch);
+    int error = vg_block_get(&loop->block, VG_BLOCK_LOOP, sizeof *loop->shared, 0, 1);
+    if (error != 0) {
+        vg_record_release(loop->record_epoch);
+        return error;
+    }
+    loop->shared = loop->block.memory;
+    /* The recorder is off: the clock is read as if all callbacks were short, and nothing is noted. */
+    loop->interval = loop->level >= VIGIL_WATCH_COUNTERS ? 1 : UINT32_MAX;
+    memcpy(loop->shared->name, loop->name, sizeof loop->shared->name);
+    loop->shared->born_ticks = loop->tick_base.ticks;
+    vg_cell_set(&loop->shared->state_since, loop->tick_base.ticks);
+    vg_block_show(&loop->block);
+    return 0;
+}
+
+void vg_loop_note_close(vigil_loop *loop)
+{
+    vg_block_put(&loop->block);
+    vg_record_release(loop->record_epoch);
+}
+
+/* The child has a copy of the block, at the same place, which nobody else can see: move to a recorder of its own. */
+int vg_loop_note_after_fork(vigil_loop *loop)
+{
+    vg_record_block before = loop->block;
+    const uint32_t epoch = loop->record_epoch;
+    const vg_file_loop *copy = before.memory;
+    const uint8_t level = loop->level;
+    if (epoch ==
+        atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)) /* the fork was not noticed, or moved before */
+        return 0;
+    int error = vg_loop_note_open(loop);
+    if (error != 0) {
+        loop->block = before;
+        loop->record_epoch = epoch;
+        loop->level = level;
+        return error;
+    }
+    memcpy(loop->shared, copy, sizeof *copy);
+    vg_block_put(&before);
+    vg_record_release(epoch); /* of another epoch: nothing happens, but the books are balanced */
+    return 0;
+}
+
+/* ---- the owner --------------------------------------------------------------------------------------------------- */
+
+void vg_loop_note_state(vigil_loop *loop, vigil_loop_state state, uint64_t now)
+{
+    vg_file_loop *shared = loop->shared;
+    if (loop->level < VIGIL_WATCH_COUNTERS ||
+        atomic_load_explicit(&shared->state, memory_order_relaxed) == (uint64_t)state)
+        return;
+    const uint64_t changes = atomic_load_explicit(&shared->changes, memory_order_relaxed);
+    vg_cell_set(&shared->state_since, now);
+    vg_cell_set(&shared->state, (uint64_t)state);
+    vg_cell_set(&shared->history[changes % VG_FILE_HISTORY].since, now);
+    vg_cell_set(&shared->history[changes % VG_FILE_HISTORY].state, (uint64_t)state);
+    vg_cell_set(&shared->changes, changes + 1);
+}
+
+static void introduce(uint64_t owner, vg_thread_role role)
+{
+    if (vg_my_ring.thread == NULL ||
+        atomic_load_explicit(&vg_my_ring.thread->role, memory_order_relaxed) == VG_ROLE_WORKER)
+        return; /* a worker stays one, even if a task of its runs a loop */
+    vg_cell_set(&vg_my_ring.thread->role, role);
+    vg_cell_set(&vg_my_ring.thread->owner, owner);
+}
+
+void vg_loop_note_owner(vigil_loop *loop, int thread)
+{
+    vg_file_loop *shared = loop->shared;
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return;
+    vg_cell_set(&shared->tid, (uint64_t)thread);
+    if (loop->level != VIGIL_WATCH_EVENTS)
+        return;
+    /* relaxed: as in vg_event_put */
+    if (vg_my_ring.epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed))
+        vg_ring_attach(VG_ROLE_LOOP, loop->block.serial, 0);
+    if (thread != 0)
+        introduce(loop->block.serial, VG_ROLE_LOOP);
+    else
+        introduce(0, VG_ROLE_OTHER);
+    vg_cell_set(&shared->thread, thread != 0 ? vg_my_ring.serial : 0);
+}
+
+/* Where the calling thread says what it waits for, if it is no worker: those say so in their slot. */
+static vg_file_wait *own_wait(void)
+{
+    vg_file_thread *thread = vg_my_ring.thread;
+    return thread != NULL && atomic_load_explicit(&thread->role, memory_order_relaxed) == VG_ROLE_LOOP ? &thread->wait
+                                                                                                       : NULL;
+}
+
+void vg_loop_note_sleeps(vigil_loop *loop, uint64_t now)
+{
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return;
+    vg_loop_note_sample(loop);
+    vg_loop_note_state(loop, VIGIL_LOOP_SLEEPING, now);
+    vg_file_wait *wait = loop->level == VIGIL_WATCH_EVENTS ? own_wait() : NULL;
+    if (wait != NULL)
+        vg_wait_begin(wait, VG_WAIT_EVENTS, loop->block.serial, 0, now);
+}
+
+void vg_loop_note_calls(vigil_loop *loop, uint64_t now)
+{
+    vg_file_loop *shared = loop->shared;
+    const unsigned count = loop->unread;
+    const uint64_t took = now > loop->last_end ? now - loop->last_end : 0;
+    loop->unread = 0;
+    if (loop->level < VIGIL_WATCH_COUNTERS ||
+        loop->last_end == 0) /* outside the steps only the end of the loop calls */
+        return;
+    if (count == 1 || took < 2 * VG_CALLS_SPAN) {
+        loop->usual = took / count;
+        vg_hist_put(&shared->callback, loop->usual, count);
+    } else { /* one of them was long; the others have come after short ones */
+        const uint64_t others = loop->usual * (count - 1);
+        vg_hist_put(&shared->callback, took > others ? took - others : 0, 1);
+        vg_hist_put(&shared->callback, loop->usual, count - 1);
+    }
+    if (took >= 2 * VG_CALLS_SPAN)
+        loop->interval = 1;
+    else if (took > VG_CALLS_SPAN && loop->interval > 1)
+        loop->interval /= 2;
+    else if (took < VG_CALLS_SPAN / 2 && count >= loop->interval && loop->interval < VG_CALLS_MOST)
+        loop->interval *= 2;
+    if (loop->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(now,
+                     vg_event_what(count == 1 ? VG_EVENT_CALL : VG_EVENT_CALLS,
+                                   (unsigned)atomic_load_explicit(&shared->phase, memory_order_relaxed),
+                                   atomic_load_explicit(&shared->call_function, memory_order_relaxed)),
+                     loop->block.serial << 32 | count, took & VG_EVENT_ADDRESS);
+    loop->last_end = now;
+    vg_cell_set(&shared->call_since, now);
+}
+
+void vg_loop_note_slept(vigil_loop *loop, uint64_t since)
+{
+    vg_file_loop *shared = loop->shared;
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return;
+    const uint64_t now = loop->woke_at;
+    const uint64_t called = atomic_load_explicit(&shared->called_at, memory_order_relaxed);
+    const uint64_t latency = called > since && now > called ? now - called : 0;
+    vg_loop_note_state(loop, VIGIL_LOOP_RUNNING, now);
+    vg_hist_put(&shared->poll, now > since ? now - since : 0, 1);
+    if (latency != 0)
+        vg_hist_put(&shared->wake, latency, 1);
+    vg_file_wait *wait = loop->level == VIGIL_WATCH_EVENTS ? own_wait() : NULL;
+    if (wait != NULL)
+        vg_wait_end(wait);
+    if (loop->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(now, vg_event_what(VG_EVENT_SLEEP, 0, 0), latency, now > since ? now - since : 0);
+}
+
+void vg_loop_note_late(vigil_loop *loop, uint64_t ns)
+{
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return;
+    /* The histograms are in ticks. Until a tick has been measured (instant.h) it is taken for a nanosecond. */
+    const uint64_t length = loop->instant.length;
+    const double ticks = length != 0 ? (double)ns * 4294967296.0 / (double)length : (double)ns;
+    vg_hist_put(&loop->shared->delay, ticks < 9e18 ? (uint64_t)ticks : 0, 1);
+}
+
+/* ---- any thread -------------------------------------------------------------------------------------------------- */
+
+void vg_loop_note_sample(vigil_loop *loop)
+{
+    vg_file_loop *shared = loop->shared;
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return;
+    vg_cell_set(&shared->posts_taken, atomic_load_explicit(&loop->ingress.taken, memory_order_relaxed));
+    vg_cell_set(&shared->posts_accepted, vg_ingress_accepted(&loop->ingress));
+    vg_cell_set(&shared->keep, (uint64_t)atomic_load_explicit(&loop->keep, memory_order_relaxed));
+    vg_cell_set(&shared->watches, atomic_load_explicit(&loop->watches.active, memory_order_relaxed));
+    vg_cell_set(&shared->sampled_at, vg_ticks());
+}
+
+void vg_loop_note_wake(vigil_loop *loop)
+{
+    VG_PROBE(loop_woken, loop->block.serial);
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return;
+    const uint64_t now = vg_ticks();
+    vg_cell_set(&loop->shared->called_at, now);
+    if (loop->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), loop->block.serial << 32, 0);
+}
+
+void vg_loop_note_post(vigil_loop *loop, const vigil_post *post)
+{
+    if (loop->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_POST, 1, (uint64_t)(uintptr_t)post->run),
+                     loop->block.serial << 32, (uint64_t)(uintptr_t)post);
+}

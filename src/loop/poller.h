@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * poller.h - what the loop needs from the kernel to wait for descriptors. One implementation per system call family:
+ * poller_epoll.c is all there is today; kqueue and io_uring would implement the same dozen functions. All system calls of the
+ * loop are in there and in signals.c and children.c, and nowhere else.
+ *
+ * vg_poller_set may be called by any thread while another is inside vg_poller_wait.
+ */
+#ifndef VG_LOOP_POLLER_H
+#define VG_LOOP_POLLER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    VG_POLLER_BATCH = 1024
+};
+
+typedef struct vg_poll_event {
+    uint64_t tag;    /* as given to vg_poller_set */
+    uint32_t events; /* VIGIL_FD_* */
+} vg_poll_event;
+
+#define VG_POLL_TAG_NONE UINT64_MAX /* the poller's own descriptors: never shown to the caller */
+
+typedef struct vg_poller {
+    int poll_fd;         /* -1: not open */
+    _Atomic int wake_fd; /* -1: not open. Outlives poll_fd: wakers write to it until all have left */
+    int timer_fd;        /* only for embedding */
+    uint64_t timer_at;   /* what timer_fd is set to; 0: nothing */
+    _Atomic bool no_ns;  /* the kernel has no epoll_pwait2 */
+} vg_poller;
+
+typedef enum vg_poll_op {
+    VG_POLL_ADD,
+    VG_POLL_MODIFY,
+    VG_POLL_REMOVE
+} vg_poll_op;
+
+void vg_poller_init(vg_poller *poller);
+
+/* Open what is not open. 0; -EMFILE, -ENFILE, -ENOMEM: nothing changed. */
+int vg_poller_open(vg_poller *poller);
+
+/* A new, empty set in the place of the old one; wake and timer descriptors stay. old_is_ours: close the old one; if somebody
+   else has closed it, its number may be another's by now. 0; -EMFILE ...: the old one is as it was. */
+int vg_poller_renew(vg_poller *poller, bool old_is_ours);
+
+/* In the child of a fork: everything anew. 0, or an error with everything closed. */
+int vg_poller_after_fork(vg_poller *poller);
+
+void vg_poller_close(vg_poller *poller);      /* all but the wake descriptor */
+void vg_poller_close_wake(vg_poller *poller); /* last */
+
+/* 0; -EBADF the fd is not open; -ENOENT it is not in the set (it was closed and opened again); -EEXIST; -EOPNOTSUPP it cannot be
+   polled; -ENOMEM; -ENOSPC. */
+int vg_poller_set(vg_poller *poller, vg_poll_op op, int fd, uint32_t events, bool edge, uint64_t tag);
+
+/* Wait until deadline_ns (absolute; 0: do not wait; VG_NO_DEADLINE). Returns how many events were filled in (0 also after a
+   wake, a signal or the deadline), or a negative errno: the set is broken. */
+int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *events);
+
+/* Any thread: let a wait return. One system call. */
+void vg_poller_wake(vg_poller *poller);
+
+/* For embedding: let poll_fd become readable at that time (VG_NO_DEADLINE: never). 0, or an error. */
+int vg_poller_arm(vg_poller *poller, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * post.c - handing work to the loop from any thread.
+ */
+#include "note.h"
+
+static int refused(vigil_loop *loop, int error)
+{
+    (void)atomic_fetch_add_explicit(&loop->shared->refused, 1, memory_order_relaxed);
+    if (error == -ESHUTDOWN)
+        return vg_refuse(loop, error, "the loop is ending or has ended and takes no more posts");
+    if (error == -ENOMEM)
+        return vg_refuse(loop, error, "no memory for another chunk of posts; try again later");
+    /* The queue is full, so the owner has a reason to come by: it reports the pressure. */
+    uint32_t none = 0;
+    (void)atomic_compare_exchange_strong_explicit(&loop->pressure, &none, 1, memory_order_relaxed,
+                                                  memory_order_relaxed);
+    return vg_refuse(loop, error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
+}
+
+static inline int post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
+{
+    vg_left *left;
+    int rc = vg_ingress_push(&loop->ingress, run, cancel, arg, &left);
+    if (__builtin_expect(rc != 0, 0))
+        return refused(loop, rc);
+    vg_loop_wake(loop);
+    vg_ingress_leave(left); /* the last touch: the loop may be gone after it */
+    return 0;
+}
+
+VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if (fn == NULL)
+        return vg_refuse(loop, -EINVAL, "there is no function to call");
+    return post(loop, fn, cancel, arg);
+}
+
+/* ---- posts that lie in the caller's memory ----------------------------------------------------------------------- */
+
+static void run_post(void *arg)
+{
+    vigil_post *it = arg;
+    /* release: our reading of the post comes before it is claimed again; pairs with the acquire in vg_post_claim */
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_release);
+    it->run(it);
+}
+
+uintptr_t vg_post_function(vg_call_fn run, const void *arg)
+{
+    return run == run_post ? (uintptr_t)((const vigil_post *)arg)->run : (uintptr_t)run;
+}
+
+static void cancel_post(void *arg)
+{
+    vigil_post *it = arg;
+    vigil_post_fn cancel = it->cancel;
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as above */
+    if (cancel != NULL)
+        cancel(it);
+}
+
+static int claim(vigil_loop *loop, vigil_post *it)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if (it == NULL || it->run == NULL)
+        return vg_refuse(loop, -EINVAL, "the post has no run function; set it up with vigil_post_init");
+    return vg_post_claim(it) ? 0 : -EBUSY;
+}
+
+static void unclaim(vigil_post *it)
+{
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in run_post */
+}
+
+VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)
+{
+    int rc = claim(loop, it);
+    if (rc != 0)
+        return rc;
+    rc = post(loop, run_post, cancel_post, it);
+    if (rc != 0)
+        unclaim(it);
+    return rc;
+}
+
+int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
+{
+    int rc = claim(loop, it);
+    if (rc != 0)
+        return rc;
+    vg_inflight_begin(loop);
+    vg_loop_note_post(loop, it); /* before the push: after it the post is not ours */
+    if (vg_lane_push(&loop->lane, it)) {
+        vg_loop_wake(loop);
+    } else {
+        unclaim(it);
+        (void)atomic_fetch_add_explicit(&loop->shared->internal_refused, 1, memory_order_relaxed);
+        rc = vg_refuse(loop, -ESHUTDOWN, "the loop has ended");
+    }
+    vg_inflight_end(loop);
+    return rc;
+}
+
+/* ---- keeping it alive -------------------------------------------------------------------------------------------- */
+
+static void do_nothing(void *arg)
+{
+    (void)arg;
+}
+
+int vg_loop_nudge(vigil_loop *loop)
+{
+    vg_left *left;
+    /* Past the bound: a full queue must not keep others from adding a watch. */
+    int rc = vg_ingress_push_unbounded(&loop->ingress, do_nothing, NULL, NULL, &left);
+    if (rc != 0)
+        return refused(loop, rc);
+    vg_loop_wake(loop);
+    vg_ingress_leave(left);
+    return 0;
+}
+
+int vg_loop_keep(vigil_loop *loop)
+{
+    vg_inflight_begin(loop);
+    (void)atomic_fetch_add_explicit(&loop->keep, 1, memory_order_relaxed);
+    int rc = 0;
+    /* On the owner nothing can end meanwhile. Elsewhere the loop may be deciding to end right now; the empty post is accepted
+       or refused in the instant that decides (SLEEP.md, the door), and carries our addition with it. */
+    if (vg_is_owner(loop))
+        rc = vg_guard_open(loop);
+    else
+        rc = vg_loop_nudge(loop);
+    if (rc != 0)
+        (void)atomic_fetch_sub_explicit(&loop->keep, 1, memory_order_relaxed);
+    vg_inflight_end(loop);
+    return rc;
+}
+
+void vg_loop_unkeep(vigil_loop *loop)
+{
+    vg_inflight_begin(loop);
+    /* When the last goes the loop has to look whether to end; the wake fences. */
+    /* release: that we are in flight is seen by who sees the last reason gone; pairs with the acquire fence in vg_loop_end */
+    if (atomic_fetch_sub_explicit(&loop->keep, 1, memory_order_release) == 1 && !vg_is_owner(loop))
+        vg_loop_wake(loop);
+    vg_inflight_end(loop);
+}
+
+int vigil_loop_ref(vigil_loop *loop)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    vg_inflight_begin(loop); /* till the last touch: the loop may be on its way to the end */
+    rc = vg_loop_keep(loop);
+    if (rc == 0)
+        (void)atomic_fetch_add_explicit(&loop->refs, 1, memory_order_relaxed);
+    vg_inflight_end(loop);
+    return rc;
+}
+
+int vigil_loop_unref(vigil_loop *loop)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    int64_t refs = atomic_load_explicit(&loop->refs, memory_order_relaxed);
+    do {
+        if (refs == 0)
+            return vg_refuse(loop, -EINVAL, "an unref without a ref");
+    } while (!atomic_compare_exchange_weak_explicit(&loop->refs, &refs, refs - 1, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    vg_loop_unkeep(loop);
+    return 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - who runs the loop, for how long, and what a raise inside a callback does.
+ *
+ * The right to run is the word `owner`: it goes from 0 to a thread by compare-exchange, and whoever has it may touch the
+ * owner's fields. Whoever has it when the state is Terminating also ends the loop; so on leaving it is given back first,
+ * and then the state is looked at once more (R1), while whoever sets Terminating does so first and then tries to
+ * become the owner (ending.c, R2). One of them sees the other.
+ */
+#include "note.h"
+
+#include "core/raise.h"
+#include "core/thread.h"
+
+_Thread_local char vg_loop_self;
+
+/* ---- raise ------------------------------------------------------------------------------------------------------- */
+
+/* Back from a raise: say so, and finish the checkpoint of the callback that is no more. */
+static void report_raise(vigil_loop *loop)
+{
+    bool again = loop->in_uncaught; /* it was the handler itself that raised */
+    vigil_uncaught it = {.size = sizeof it,
+                         .status = loop->raised_status,
+                         .phase = loop->step < VG_STEPS ? vg_phase_of(loop->step) : VIGIL_PHASE_NONE,
+                         .microtask = loop->in_checkpoint};
+    uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
+    /* A recheck hook raises while the state is Sleeping. A waker may be faster than we are. */
+    if ((state & VG_STATE_MASK) == VIGIL_LOOP_SLEEPING)
+        (void)atomic_compare_exchange_strong_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_relaxed,
+                                                      memory_order_relaxed);
+    loop->raised = false;
+    loop->in_uncaught = false;
+    vg_loop_note_called(loop);
+    vg_count(&loop->shared->uncaught, 1);
+    if (!again && loop->options.on_uncaught != NULL) {
+        loop->in_uncaught = true;
+        loop->options.on_uncaught(loop->options.user, &it);
+        loop->in_uncaught = false;
+    }
+    vg_checkpoint(loop);
+}
+
+void vg_guarded(vigil_loop *loop, void (*body)(vigil_loop *loop))
+{
+    vg_raise_frame frame;
+    vg_raise_push(&frame);
+    for (;;) {
+        if (VG_RAISE_LAND(&frame) == 0) {
+            if (loop->raised)
+                report_raise(loop);
+            body(loop);
+            break;
+        }
+        loop->raised = true;
+        loop->raised_status = frame.status;
+    }
+    vg_raise_pop(&frame);
+}
+
+void vg_emit(vigil_loop *loop, vigil_loop_event_kind kind, int fd, int error, uint64_t count, const char *text)
+{
+    if (loop->options.on_event == NULL)
+        return;
+    vigil_loop_event event = {
+        .size = sizeof event, .kind = kind, .fd = fd, .error = error, .count = count, .text = text};
+    /* Its own frame: the caller is in the middle of something that must be finished. */
+    vg_raise_frame frame;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0)
+        loop->options.on_event(loop->options.user, &event);
+    vg_raise_pop(&frame);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Nothing keeps the loop alive. Ask the user for the last time, then close the door if nobody has come through it. */
+static void try_to_end(vigil_loop *loop)
+{
+    if (loop->options.on_before_exit != NULL)
+        loop->options.on_before_exit(loop->options.user);
+    vg_checkpoint(loop);
+    if (vg_loop_alive(loop))
+        return;
+    if (!vg_ingress_close_if_drained(&loop->ingress)) {
+        /* A place was given out, and its producer is about to publish it. Wait for that here, and do not ask the user again and
+           again meanwhile. */
+        while (!vg_ingress_ready(&loop->ingress))
+            vg_thread_yield();
+        return;
+    }
+    uint32_t running = VIGIL_LOOP_RUNNING;
+    (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_TERMINATING, memory_order_relaxed,
+                                                  memory_order_relaxed);
+}
+
+static void drive(vigil_loop *loop)
+{
+    for (;;) {
+        if (loop->step == VG_STEPS) {
+            loop->step = VG_STEP_BEGIN;
+            if (loop->once)
+                return;
+        }
+        if (vg_state(loop) >= VIGIL_LOOP_TERMINATING || vg_interrupted(loop))
+            return;
+        if (loop->step == VG_STEP_BEGIN && !loop->step_begun && loop->ends_itself && !vg_loop_alive(loop)) {
+            try_to_end(loop);
+            continue;
+        }
+        vg_turn(loop);
+    }
+}
+
+static bool claim(vigil_loop *loop, uintptr_t *holder)
+{
+    *holder = 0;
+    /* acquire: what the last owner left behind; pairs with the release in give_back. On failure too: if the holder ends a loop
+       that nobody ran, Terminating is seen; pairs with the release in ending.c, end_it_ourselves */
+    return atomic_compare_exchange_strong_explicit(&loop->owner, holder, vg_self(), memory_order_acquire,
+                                                   memory_order_acquire);
+}
+
+/* Running, from wherever it is; false: the loop ends or has ended. */
+static bool begin_running(vigil_loop *loop)
+{
+    uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
+    do {
+        if ((state & VG_STATE_MASK) >= VIGIL_LOOP_TERMINATING)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_acquire,
+                                                    memory_order_relaxed)); /* acquire: as in sleep.c, get_up */
+    return true;
+}
+
+/* Stop owning the loop, which is not ended by us. */
+static void give_back(vigil_loop *loop)
+{
+    uintptr_t holder;
+    atomic_store_explicit(&loop->owner_thread, 0, memory_order_relaxed);
+    vg_loop_note_owner(loop, 0);
+    /* release: the owner's fields for the next one; pairs with the acquire in claim */
+    atomic_store_explicit(&loop->owner, 0, memory_order_release);
+    /* R1: the right is given back before the state is looked at; pairs with R2 in ending.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATING && claim(loop, &holder))
+        vg_loop_end(loop);
+}
+
+static int leave(vigil_loop *loop, vigil_run_mode mode)
+{
+    bool stopped =
+        (atomic_fetch_and_explicit(&loop->interrupt, ~(uint32_t)VG_STOP, memory_order_relaxed) & VG_STOP) != 0;
+    int result = mode == VIGIL_RUN ? stopped : vg_loop_alive(loop);
+    uint32_t running = VIGIL_LOOP_RUNNING;
+    const uint64_t now = vg_ticks();
+    vg_count(&loop->shared->work_ticks, now - loop->woke_at);
+    vg_loop_note_state(loop, loop->embedded ? VIGIL_LOOP_SLEEPING : VIGIL_LOOP_AWAKE, now);
+    vg_loop_note_sample(loop);
+    if (loop->embedded)
+        vg_loop_doze(loop);
+    else
+        (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,
+                                                      memory_order_relaxed);
+    give_back(loop);
+    /* Not stopped, so vigil_loop_close has interrupted us before it set Terminating, and ends the loop itself: 0 says that it has
+       ended. */
+    return mode == VIGIL_RUN && result == 0 ? vigil_loop_wait(loop, VIGIL_FOREVER) : result;
+}
+
+int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if ((unsigned)mode > VIGIL_RUN_NOWAIT)
+        return vg_refuse(loop, -EINVAL, "a loop runs until it ends, once, or without waiting");
+    uintptr_t holder;
+    if (!claim(loop, &holder)) {
+        if (holder == vg_self())
+            return vg_refuse(loop, -EDEADLK, "the loop is run by the callback's own caller; return to it instead");
+        if (vg_state(loop) >= VIGIL_LOOP_TERMINATING) /* another thread is ending it, perhaps before it was ever run */
+            return mode == VIGIL_RUN ? vigil_loop_wait(loop, VIGIL_FOREVER)
+                                     : vg_refuse(loop, -ESHUTDOWN, "the loop is ending; make a new one");
+        return vg_refuse(loop, -EBUSY, "another thread runs the loop");
+    }
+    atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
+    atomic_store_explicit(&loop->owner_thread, vg_thread_id(), memory_order_relaxed);
+    vg_loop_note_owner(loop, vg_thread_id());
+    bool ran = begin_running(loop);
+    if (ran) {
+        loop->woke_at = vg_ticks();
+        vg_loop_note_state(loop, VIGIL_LOOP_RUNNING, loop->woke_at);
+        vg_update_now(loop);
+        loop->once = mode != VIGIL_RUN;
+        loop->nowait = mode == VIGIL_RUN_NOWAIT;
+        loop->auto_exit = !loop->options.stay;
+        loop->ends_itself = mode == VIGIL_RUN && !loop->options.stay;
+        vg_guarded(loop, drive);
+    }
+    vigil_loop_state state = vg_state(loop);
+    if (state < VIGIL_LOOP_TERMINATING)
+        return leave(loop, mode);
+    if (state == VIGIL_LOOP_TERMINATING) {
+        if (ran)
+            vg_count(&loop->shared->work_ticks, vg_ticks() - loop->woke_at);
+        vg_loop_end(loop);
+        return 0;
+    }
+    vg_loop_note_owner(loop, 0);
+    /* release: nothing was changed, but the next one to claim pairs with it */
+    atomic_store_explicit(&loop->owner, 0, memory_order_release);
+    return mode == VIGIL_RUN ? 0 : vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+}
+
+int vigil_loop_stop(vigil_loop *loop)
+{
+    int rc = vg_guard_any(loop);
+    if (rc == 0)
+        rc = vg_guard_open(loop);
+    if (rc != 0)
+        return rc;
+    vg_inflight_begin(loop);
+    (void)atomic_fetch_or_explicit(&loop->interrupt, VG_STOP, memory_order_relaxed);
+    vg_loop_wake(loop);
+    vg_inflight_end(loop);
+    return 0;
+}
+
+/* ---- small questions --------------------------------------------------------------------------------------------- */
+
+vigil_loop_state vigil_loop_state_get(const vigil_loop *loop)
+{
+    return vg_state(loop);
+}
+
+bool vigil_loop_is_owner(const vigil_loop *loop)
+{
+    return vg_is_owner(loop);
+}
+
+uint64_t vigil_loop_now(const vigil_loop *loop)
+{
+    return atomic_load_explicit(&loop->now, memory_order_relaxed);
+}
+
+uint64_t vigil_loop_now_update(vigil_loop *loop)
+{
+    if (vg_guard_any(loop) != 0 || !vg_is_owner(loop))
+        return vg_now_ns();
+    vg_update_now(loop);
+    return vigil_loop_now(loop);
+}
+
+const char *vigil_loop_why(const vigil_loop *loop)
+{
+    const char *why = atomic_load_explicit(&loop->why, memory_order_relaxed);
+    return why != NULL ? why : "";
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sleep.c - how the loop falls asleep and is woken. SLEEP.md says why this is right; the letters name its steps.
+ */
+#include "note.h"
+
+#include "core/clock.h"
+#include "core/thread.h"
+
+/* ---- wakers ------------------------------------------------------------------------------------------------------ */
+
+void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
+{
+    /* W3: of all who see Sleeping one takes it back, and that one makes the system call.
+       acquire: the wake descriptor that belongs to Sleeping-in-the-poller; pairs with the release of S1 */
+    if (!atomic_compare_exchange_strong_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return;
+    (void)atomic_fetch_add_explicit(&loop->shared->wakes_sent, 1, memory_order_relaxed);
+    vg_loop_note_wake(loop);
+    if (vg_fault(VG_FAULT_DROP_POST))
+        return;
+    if ((state & VG_SLEEPS_IN_POLLER) != 0)
+        vg_poller_wake(&loop->poller);
+    else
+        (void)vg_futex_wake(&loop->state, 1);
+}
+
+void vg_inflight_begin(vigil_loop *loop)
+{
+    (void)atomic_fetch_add_explicit(&loop->inflight, 1, memory_order_relaxed);
+}
+
+void vg_inflight_end(vigil_loop *loop)
+{
+    /* release: this thread's last touch; pairs with the acquire in ending.c, after which the loop may be freed */
+    (void)atomic_fetch_sub_explicit(&loop->inflight, 1, memory_order_release);
+}
+
+/* ---- the owner --------------------------------------------------------------------------------------------------- */
+
+bool vg_loop_alive_queues(const vigil_loop *loop)
+{
+    return loop->immediates.count + loop->immediates_now.count + loop->closers.count + loop->closers_now.count +
+                   loop->ticks.count + loop->microtasks.count !=
+               0 ||
+           loop->internal != NULL || loop->dead_now != NULL || vg_ingress_ready(&loop->ingress) ||
+           vg_lane_ready(&loop->lane) || atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed);
+}
+
+bool vg_loop_alive(const vigil_loop *loop)
+{
+    return atomic_load_explicit(&loop->keep, memory_order_relaxed) != 0 || loop->timers.refd != 0 ||
+           vg_loop_alive_queues(loop);
+}
+
+bool vg_loop_pending(const vigil_loop *loop)
+{
+    return vg_interrupted(loop) || vg_ingress_ready(&loop->ingress) || vg_lane_ready(&loop->lane) ||
+           loop->ticks.count != 0 || loop->microtasks.count != 0 || loop->immediates.count != 0 ||
+           loop->closers.count != 0 || atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed) ||
+           (loop->auto_exit && !vg_loop_alive(loop));
+}
+
+static uint32_t bed(vigil_loop *loop)
+{
+    /* acquire: the poller is open; pairs with the release in vg_watch_update_wanted */
+    return atomic_load_explicit(&loop->poll_wanted, memory_order_acquire) ? VG_SLEEPS_IN_POLLER : 0;
+}
+
+/* Sleeping back to Running, unless somebody did it for us or the loop is to end. */
+static bool get_up(vigil_loop *loop, uint32_t sleeping)
+{
+    /* acquire: what a waker wrote before it took Sleeping away is seen by the turn. (The queues have their own.) */
+    return atomic_compare_exchange_strong_explicit(&loop->state, &sleeping, VIGIL_LOOP_RUNNING, memory_order_acquire,
+                                                   memory_order_acquire);
+}
+
+static void poll(vigil_loop *loop, uint64_t deadline)
+{
+    int got = vg_poller_wait(&loop->poller, deadline, loop->events);
+    vg_count(&loop->shared->poll_calls, 1);
+    if (got < 0)
+        vg_watch_heal(loop, got);
+    loop->poll_count = got > 0 ? (uint32_t)got : 0;
+}
+
+void vg_loop_glance(vigil_loop *loop)
+{
+    if (bed(loop) != 0)
+        poll(loop, 0);
+}
+
+/* ---- before falling asleep --------------------------------------------------------------------------------------- */
+
+#ifdef VIGIL_CHECK
+#define LINGER_LOOKS 0 /* it only adds looks to those of the sleep: there is nothing to be found out about it */
+#else
+#define LINGER_LOOKS 3
+#endif
+#define LINGER_NS       1000 /* between two looks */
+#define LINGER_PATIENCE 8    /* failures in a row until it is only tried now and then */
+#define LINGER_PROBE    16
+#define STREAM_POSTS    4  /* since the last look: producers are at it, and a pause pays */
+#define FLOOD_POSTS     64 /* the same: so many that somebody may be waiting for this very core */
+
+/* Wait for posts without looking at them all the time: each look takes the producers' cache lines away from them. */
+static bool linger(vigil_loop *loop, uint64_t deadline)
+{
+    for (int look = 0; look < LINGER_LOOKS; look++) {
+        uint64_t now = vg_now_ns();
+        uint64_t until = now + LINGER_NS;
+        while (now < until) {
+            for (int i = 0; i < 8; i++)
+                vg_spin_pause();
+            now = vg_now_ns();
+        }
+        if (vg_loop_pending(loop) || now >= deadline)
+            return true;
+    }
+    return false;
+}
+
+bool vg_loop_stream(vigil_loop *loop, uint64_t deadline)
+{
+    uint64_t taken = atomic_load_explicit(&loop->ingress.taken, memory_order_relaxed);
+    uint64_t posts = taken - loop->posts_before;
+    loop->posts_before = taken;
+    if (posts < STREAM_POSTS || LINGER_LOOKS == 0)
+        return false;
+    if (loop->lingers_failed < LINGER_PATIENCE || loop->lingers_failed % LINGER_PROBE == 0) {
+        if (linger(loop, deadline)) {
+            loop->lingers_failed = 0;
+            return true;
+        }
+    }
+    loop->lingers_failed++;
+    if (posts < FLOOD_POSTS)
+        return false;
+    vg_thread_yield();
+    return vg_loop_pending(loop);
+}
+
+/* ---- falling asleep ---------------------------------------------------------------------------------------------- */
+
+static void block(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
+{
+    if ((sleeping & VG_SLEEPS_IN_POLLER) != 0) {
+        poll(loop, deadline);
+        return;
+    }
+    /* S4: the kernel compares the word again under its own lock, so a W3 before the wait is not slept through. acquire: as in
+       get_up */
+    while (atomic_load_explicit(&loop->state, memory_order_acquire) == sleeping) {
+        if (vg_futex_wait(&loop->state, sleeping, deadline) != 0)
+            break; /* the deadline */
+    }
+}
+
+void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
+{
+    uint32_t where = bed(loop);
+    uint32_t sleeping = VIGIL_LOOP_SLEEPING | where;
+    uint32_t running = VIGIL_LOOP_RUNNING;
+    /* S1: publish Sleeping. Fails only if the loop is to end: Terminating is never overwritten.
+       release: the wake descriptor, for W3 */
+    if (!atomic_compare_exchange_strong_explicit(&loop->state, &running, sleeping, memory_order_release,
+                                                 memory_order_relaxed))
+        return;
+    /* S2: Sleeping comes before the last look at every source; pairs with the fence W1 in vg_loop_wake */
+    atomic_thread_fence(memory_order_seq_cst);
+    /* S3 */
+    if (vg_loop_pending(loop) || bed(loop) != where || vg_hooks_recheck(loop)) {
+        (void)get_up(loop, sleeping);
+        vg_count(&loop->shared->sleeps_avoided, 1);
+        if (where != 0)
+            poll(loop, 0);
+        return;
+    }
+    uint64_t before = vg_ticks();
+    vg_count(&loop->shared->work_ticks, before - loop->woke_at);
+    VG_PROBE(loop_sleep, loop->block.serial);
+    vg_loop_note_sleeps(loop, before);
+    block(loop, sleeping, deadline);
+    bool woken = !get_up(loop, sleeping);
+    vg_update_now(loop);
+    loop->woke_at = vg_ticks();
+    vg_count(&loop->shared->poll_ticks, loop->woke_at - before);
+    vg_count(&loop->shared->sleeps, 1);
+    vg_loop_note_slept(loop, before);
+    if (woken)
+        vg_count(vg_loop_pending(loop) || loop->poll_count != 0 || vg_state(loop) >= VIGIL_LOOP_TERMINATING
+                     ? &loop->shared->wakes_useful
+                     : &loop->shared->wakes_spurious,
+                 1);
+    else if (loop->poll_count == 0 && deadline > atomic_load_explicit(&loop->now, memory_order_relaxed))
+        vg_count(&loop->shared->wakes_spurious, 1);
+}
+
+void vg_loop_doze(vigil_loop *loop)
+{
+    uint32_t running = VIGIL_LOOP_RUNNING;
+    uint32_t sleeping = VIGIL_LOOP_SLEEPING | VG_SLEEPS_IN_POLLER;
+    uint64_t deadline = vg_timers_next(&loop->timers);
+    if (deadline > loop->prepare_deadline)
+        deadline = loop->prepare_deadline;
+    bool armed = deadline > atomic_load_explicit(&loop->now, memory_order_relaxed) &&
+                 vg_poller_arm(&loop->poller, deadline) == 0;
+    /* release: as S1 */
+    if (!atomic_compare_exchange_strong_explicit(&loop->state, &running, sleeping, memory_order_release,
+                                                 memory_order_relaxed))
+        return;
+    atomic_thread_fence(memory_order_seq_cst); /* S2 */
+    if ((vg_loop_pending(loop) || !armed || vg_hooks_recheck(loop)) && get_up(loop, sleeping)) {
+        /* There is more to do: the descriptor must say so. Without a timer descriptor the embedding loop has to look often. */
+        running = VIGIL_LOOP_RUNNING;
+        (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,
+                                                      memory_order_relaxed);
+        vg_poller_wake(&loop->poller);
+    }
+}

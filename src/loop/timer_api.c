@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timer_api.c - the calls of timers, and the running of a batch.
+ *
+ * A record is in one of these: queued (an entry of the heap is its own), batched (an entry of the batch is), running (its
+ * callback has been entered, it has no entry), running and queued (it repeats, or was armed again in its callback).
+ * A cancel is right in each: queued and batched lose their record, so their entries are dead.
+ */
+#include "note.h"
+
+#include "core/options.h"
+
+static uint32_t slot_of(const vg_timers *timers, vigil_timer timer)
+{
+    return vg_slots_find(&timers->slots, timer.id);
+}
+
+static inline uint32_t new_number(vg_timers *timers)
+{
+    uint32_t number = timers->next_number++;
+    if (__builtin_expect((number & ((1U << 30) - 1)) == 0, 0))
+        vg_timers_sweep(timers);
+    return number;
+}
+
+/* Room for one more entry, and for those that repeating timers of the batch will need when their turn comes. The dead are thrown out
+   only here, when they would make the heap grow: until then they cost nobody anything. */
+static __attribute__((noinline)) int make_room(vg_timers *timers, size_t need)
+{
+    if (timers->dead > vg_heap_size(&timers->heap) / 2) {
+        need -= timers->dead;
+        vg_timers_sweep(timers);
+    }
+    return need + VG_HEAP_ROOT <= timers->heap.room ? 0 : vg_heap_reserve(&timers->heap, 2 * need);
+}
+
+static inline int reserve(vg_timers *timers)
+{
+    size_t need = vg_heap_size(&timers->heap) + (timers->batch_count - timers->batch_next) + 1;
+    return __builtin_expect(need + VG_HEAP_ROOT <= timers->heap.room, 1) ? 0 : make_room(timers, need);
+}
+
+/* Give the timer a deadline. There is room in the heap. */
+static inline void arm(vg_timers *timers, vg_timer *timer, uint32_t slot, uint64_t deadline)
+{
+    bool later = deadline >= timer->deadline;
+    timer->deadline = deadline;
+    timer->number = new_number(timers);
+    if ((timer->flags & VG_TIMER_QUEUED) != 0) {
+        /* An entry that comes up too early is as good as any: it is mended then. So nothing has to be done unless the timer
+           is to fire before its entry. */
+        if (vg_timer_coarse(timers, deadline) >= timer->head.next_free ||
+            later) /* the likelier first: it is a cold line */
+            return;
+        timers->dead++;
+    }
+    timer->flags = (uint16_t)((timer->flags & ~VG_TIMER_BATCHED) | VG_TIMER_QUEUED);
+    (void)vg_heap_push(&timers->heap, vg_timer_enter(timers, timer, slot)); /* room was reserved */
+}
+
+static void give_back(vigil_loop *loop, vg_timer *timer, uint32_t slot)
+{
+    vg_timers *timers = &loop->timers;
+    if ((timer->flags & VG_TIMER_REFD) != 0)
+        timers->refd--;
+    uint16_t flags = timer->flags;
+    timer->flags = 0;
+    vg_slots_free(&timers->slots, slot, timer);
+    vg_count(&loop->shared->timers_ended, 1);
+    if ((flags & VG_TIMER_QUEUED) != 0)
+        timers->dead++;
+    if (timers->slots.live == 0) { /* then all of the heap is dead */
+        timers->heap.end = VG_HEAP_ROOT;
+        timers->dead = 0;
+    }
+}
+
+/* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+static uint64_t saturating_add(uint64_t a, uint64_t b)
+{
+    return a + b < a ? VG_NO_DEADLINE - 1 : a + b;
+}
+
+static inline __attribute__((always_inline)) int start(vigil_loop *loop, vigil_timer *timer,
+                                                       const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
+                                                       const void *created)
+{
+    vg_timers *timers = &loop->timers;
+    uint32_t slot;
+    uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
+    uint64_t deadline = options->deadline_ns;
+    if (deadline == 0)
+        deadline =
+            saturating_add((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant(loop), options->delay_ns);
+    else if (deadline == VG_NO_DEADLINE)
+        deadline--;
+    vg_timer *made = reserve(timers) != 0 ? NULL : vg_slots_alloc(&timers->slots, &slot);
+    if (made == NULL)
+        return vg_refuse(loop, -ENOMEM, "no memory for another timer");
+    uint64_t slack = options->slack_ns / VG_SLACK_UNIT;
+    bool keeps_alive = (options->flags & VIGIL_TIMER_UNREF) == 0;
+    made->interval = options->interval_ns;
+    made->fn = fn;
+    made->arg = arg;
+    made->created = created;
+    made->slack = (uint16_t)(slack > UINT16_MAX ? UINT16_MAX : slack);
+    made->since = (uint32_t)((now - loop->made_at) >> VG_SINCE_SHIFT);
+    made->flags = (uint16_t)(VG_TIMER_QUEUED | (keeps_alive ? VG_TIMER_REFD : 0));
+    timers->refd += keeps_alive;
+    made->deadline = deadline;
+    made->number = new_number(timers);
+    vg_heap_sift_up(&timers->heap, timers->heap.end++, vg_timer_enter(timers, made, slot)); /* room was reserved */
+    vg_count(&loop->shared->timers_started, 1);
+    if (timer != NULL)
+        timer->id = vg_slots_name(slot, made);
+    return 0;
+}
+
+int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_timer_options *options, vigil_timer_fn fn,
+                           void *arg)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc == 0)
+        rc = vg_guard_open(loop);
+    if (rc != 0)
+        return rc;
+    if (fn == NULL || options == NULL)
+        return vg_refuse(loop, -EINVAL, "a timer needs a callback and options");
+    vigil_timer_options ours;
+    if (options->size != sizeof ours) { /* a copy costs more than the timer, so only if it must be */
+        rc = vg_options_take(&ours, sizeof ours, options, options->size, sizeof ours);
+        if (rc != 0)
+            return vg_refuse(loop, rc, "the options lack their size, or ask for what this library does not know");
+        options = &ours;
+    }
+    if ((options->flags & ~(VIGIL_TIMER_UNREF | VIGIL_TIMER_FROM_TICK)) != 0)
+        return vg_refuse(loop, -EINVAL, "a flag of the timer's options is not known");
+    return start(loop, timer, options, fn, arg, __builtin_return_address(0));
+}
+
+int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, vigil_timer_fn fn, void *arg)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc == 0)
+        rc = vg_guard_open(loop);
+    if (rc != 0)
+        return rc;
+    if (fn == NULL)
+        return vg_refuse(loop, -EINVAL, "a timer needs a callback");
+    vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
+    return start(loop, timer, &options, fn, arg, __builtin_return_address(0));
+}
+
+static int cancel(vigil_loop *loop, vigil_timer timer)
+{
+    vg_timers *timers = &loop->timers;
+    uint32_t slot = slot_of(timers, timer);
+    if (slot == UINT32_MAX)
+        return -ESTALE;
+    vg_timer *found = vg_slots_at(&timers->slots, slot);
+    if ((found->flags & (VG_TIMER_QUEUED | VG_TIMER_BATCHED)) == 0)
+        return -EBUSY; /* it runs, and nothing is planned after that */
+    give_back(loop, found, slot);
+    vg_count(&loop->shared->timers_cancelled, 1);
+    return 0;
+}
+
+int vigil_timer_cancel(vigil_loop *loop, vigil_timer timer)
+{
+    int rc = vg_guard_owner(loop);
+    return rc != 0 ? rc : cancel(loop, timer);
+}
+
+int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t count)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    if (count > INT32_MAX || (timers == NULL && count != 0))
+        return vg_refuse(loop, -EINVAL, "no timers were given, or more than an int can count");
+    int cancelled = 0;
+    for (size_t i = 0; i < count; i++)
+        cancelled += cancel(loop, timers[i]) == 0;
+    return cancelled;
+}
+
+static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *timer, uint32_t slot, uint64_t deadline)
+{
+    if (reserve(&loop->timers) != 0)
+        return vg_refuse(loop, -ENOMEM, "no memory to move the timer; it stays as it was");
+    arm(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
+    return 0;
+}
+
+static inline int again(vigil_loop *loop, vigil_timer name, uint64_t deadline)
+{
+    vg_timers *timers = &loop->timers;
+    uint32_t slot = slot_of(timers, name);
+    if (slot == UINT32_MAX)
+        return -ESTALE;
+    vg_timer *timer = vg_slots_at(&timers->slots, slot);
+    /* The usual case of arm: few instructions, because the timer is not in the cache, and what comes after this call should be
+       under way while it is fetched. */
+    if ((timer->flags & VG_TIMER_QUEUED) != 0 && vg_timer_coarse(timers, deadline) >= timer->head.next_free &&
+        deadline != VG_NO_DEADLINE) {
+        timer->deadline = deadline;
+        timer->number = new_number(timers);
+        return 0;
+    }
+    return again_in_heap(loop, timer, slot, deadline);
+}
+
+int vigil_timer_again(vigil_loop *loop, vigil_timer timer, uint64_t delay_ns)
+{
+    int rc = vg_guard_owner(loop);
+    return rc != 0 ? rc : again(loop, timer, saturating_add(vg_instant(loop), delay_ns));
+}
+
+int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns)
+{
+    int rc = vg_guard_owner(loop);
+    return rc != 0 ? rc : again(loop, timer, deadline_ns);
+}
+
+static int set_ref(vigil_loop *loop, vigil_timer timer, bool on)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    uint32_t slot = slot_of(&loop->timers, timer);
+    if (slot == UINT32_MAX)
+        return -ESTALE;
+    vg_timer *found = vg_slots_at(&loop->timers.slots, slot);
+    bool is_on = (found->flags & VG_TIMER_REFD) != 0;
+    if (on != is_on) {
+        found->flags ^= VG_TIMER_REFD;
+        loop->timers.refd += on ? 1 : UINT64_MAX;
+    }
+    return 0;
+}
+
+int vigil_timer_ref(vigil_loop *loop, vigil_timer timer)
+{
+    return set_ref(loop, timer, true);
+}
+
+int vigil_timer_unref(vigil_loop *loop, vigil_timer timer)
+{
+    return set_ref(loop, timer, false);
+}
+
+int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline_ns)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    uint32_t slot = slot_of(&loop->timers, timer);
+    if (slot == UINT32_MAX)
+        return -ESTALE;
+    *deadline_ns = ((const vg_timer *)vg_slots_at(&loop->timers.slots, slot))->deadline;
+    return 0;
+}
+
+/* ---- running a batch --------------------------------------------------------------------------------------------- */
+
+/* After the callback: a timer that nobody armed again is over. Also called when the callback raised. */
+static void finish(vigil_loop *loop)
+{
+    vg_timers *timers = &loop->timers;
+    vigil_timer name = {.id = timers->running};
+    timers->running = 0;
+    uint32_t slot = slot_of(timers, name);
+    if (name.id == 0 || slot == UINT32_MAX)
+        return;
+    vg_timer *timer = vg_slots_at(&timers->slots, slot);
+    timer->flags &= (uint16_t)~VG_TIMER_RUNNING;
+    if ((timer->flags & (VG_TIMER_QUEUED | VG_TIMER_BATCHED)) == 0)
+        give_back(loop, timer, slot);
+}
+
+/* The next point of the schedule after `now`: points that were missed are skipped, the schedule itself does not shift. */
+static uint64_t next_point(const vg_timer *timer, uint64_t now)
+{
+    uint64_t next = saturating_add(timer->deadline, timer->interval);
+    if (next <= now)
+        next = saturating_add(next, ((now - next) / timer->interval + 1) * timer->interval);
+    return next;
+}
+
+void vg_timers_run(vigil_loop *loop)
+{
+    vg_timers *timers = &loop->timers;
+    uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
+    finish(loop); /* of one that raised */
+    while (timers->batch_next < timers->batch_count && !vg_interrupted(loop)) {
+        vg_heap_entry entry = timers->batch[timers->batch_next++];
+        if (timers->batch_next + 8 < timers->batch_count)
+            __builtin_prefetch(vg_slots_at(&timers->slots, timers->batch[timers->batch_next + 8].slot), 1);
+        vg_timer *timer = vg_slots_at(&timers->slots, entry.slot);
+        if ((timer->flags & VG_TIMER_BATCHED) == 0 || timer->entry != entry.seq)
+            continue; /* cancelled or armed again by a callback before it */
+        timer->flags = (uint16_t)((timer->flags & ~VG_TIMER_BATCHED) | VG_TIMER_RUNNING);
+        if (timer->interval != 0)
+            arm(timers, timer, entry.slot, next_point(timer, now));
+        vigil_timer name = {.id = vg_slots_name(entry.slot, timer)};
+        timers->running = name.id;
+        vg_count(&loop->shared->timers_fired, 1);
+        const uint64_t late = now > entry.key ? now - entry.key : 0;
+        VG_PROBE(timer, loop->block.serial, timer->fn, late);
+        vg_loop_note_late(loop, late);
+        vg_loop_note_call(loop, (uintptr_t)timer->fn);
+        timer->fn(loop, name, timer->arg);
+        vg_loop_note_called(loop);
+        finish(loop);
+        vg_checkpoint(loop);
+    }
+}
+
+void vg_timers_drop(vigil_loop *loop)
+{
+    vg_timers *timers = &loop->timers;
+    for (uint32_t slot = 0; slot < timers->slots.used; slot++) {
+        vg_timer *timer = vg_slots_at(&timers->slots, slot);
+        if ((timer->head.generation & 1U) == 0)
+            continue;
+        vg_count(&loop->shared->timers_cancelled, 1);
+        vg_count(&loop->shared->timers_ended, 1);
+        timer->flags = 0;
+        vg_slots_free(&timers->slots, slot, timer);
+    }
+    vg_timers_sweep(timers);
+    timers->refd = 0;
+    timers->batch_next = timers->batch_count = 0;
+    timers->running = 0;
+}

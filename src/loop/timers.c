@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timers.c - what is due: a heap that is mended late.
+ *
+ * The problem: a million timers, most of which are cancelled or postponed before they fire. A heap pays for each of these with a
+ * walk through cold memory. So it is not told:
+ *
+ *   cancel     the record is given back; its entry stays in the heap and is dead
+ *   postpone   the record gets a later deadline; its entry stays where it is, too early
+ *   advance    a new entry is pushed; the old one is dead
+ *
+ * An entry belongs to a timer if the timer is queued and says the same number. Numbers are given out at each arming and also
+ * break ties, so equal deadlines fire in the order in which they were armed, postponed or not. An entry that comes to
+ * the top dead is dropped; too early, it is put where it belongs. The dead are swept out (O(n)) only when the
+ * heap is full and more than half of it is dead: instead of growing. Numbers have 32 bits; every 2^30 armings the heap is swept, so that a dead
+ * entry cannot live to see its number given out again.
+ *
+ * Firing is collect, then execute: all that is due is moved to the batch, which is the snapshot of the phase; a timer that a callback
+ * cancels or re-arms is not its batch entry's any more. A few due timers are popped one by one. If many are due (a burst, or
+ * a loop that was held up) popping each from a large heap costs a walk of cold lines; instead one pass takes all that is
+ * due out of the array, a second looks at the records with prefetching, and a radix sort orders them: O(n) in all.
+ *
+ * If there is no memory for a large batch, a small one is used and the rest fires in the next turn.
+ */
+#include "timers.h"
+
+#include "core/futex.h"
+
+#include <stdlib.h>
+
+enum {
+    FEW = 64,          /* the batch that is always there */
+    PREFETCH_AHEAD = 8 /* records */
+};
+
+void vg_timers_init(vg_timers *timers, uint64_t now)
+{
+    *timers = (vg_timers){.next_number = 1, .origin = now};
+    vg_heap_init(&timers->heap);
+    vg_slots_init(&timers->slots, sizeof(vg_timer));
+}
+
+void vg_timers_destroy(vg_timers *timers)
+{
+    vg_heap_destroy(&timers->heap);
+    vg_slots_destroy(&timers->slots);
+    free(timers->batch);
+}
+
+uint64_t vg_timers_next(vg_timers *timers)
+{
+    for (;;) {
+        const vg_heap_entry *top = vg_heap_peek(&timers->heap);
+        if (top == NULL)
+            return VG_NO_DEADLINE;
+        vg_timer *timer = vg_timer_of(timers, top);
+        if (timer == NULL) {
+            (void)vg_heap_pop(&timers->heap);
+            timers->dead--;
+        } else if (timer->number != timer->entry) {
+            vg_heap_entry moved = vg_timer_enter(timers, timer, top->slot);
+            vg_heap_replace_top(&timers->heap, moved);
+        } else {
+            return top->key;
+        }
+    }
+}
+
+static int reserve_batch(vg_timers *timers, size_t room)
+{
+    if (timers->batch != NULL && room <= timers->batch_room)
+        return 0;
+    vg_heap_entry *batch = realloc(timers->batch, room * sizeof *batch);
+    if (batch == NULL)
+        return -1;
+    timers->batch = batch;
+    timers->batch_room = room;
+    return 0;
+}
+
+static void put_into_batch(vg_timers *timers, vg_heap_entry entry, vg_timer *timer)
+{
+    timer->flags = (uint16_t)((timer->flags & ~VG_TIMER_QUEUED) | VG_TIMER_BATCHED);
+    timers->batch[timers->batch_count++] = entry;
+}
+
+/* Look at the owners of raw entries: keep the living that are due, with their true keys; the others go back or are gone. */
+static size_t check_owners(vg_timers *timers, vg_heap_entry *entries, size_t count, uint64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i + PREFETCH_AHEAD < count)
+            __builtin_prefetch(vg_slots_at(&timers->slots, entries[i + PREFETCH_AHEAD].slot), 1);
+        vg_timer *timer = vg_timer_of(timers, &entries[i]);
+        if (timer == NULL) {
+            timers->dead--;
+            continue;
+        }
+        vg_heap_entry entry = vg_timer_enter(timers, timer, entries[i].slot);
+        if (entry.key > now) {
+            (void)vg_heap_push(&timers->heap, entry); /* cannot fail: it was in there a moment ago */
+            continue;
+        }
+        timer->flags = (uint16_t)((timer->flags & ~VG_TIMER_QUEUED) | VG_TIMER_BATCHED);
+        entries[kept++] = entry;
+    }
+    return kept;
+}
+
+/* Many are due: take them all at once. False: no memory. */
+static bool collect_many(vg_timers *timers, uint64_t now)
+{
+    size_t most = vg_heap_size(&timers->heap);
+    /* The second half is what the sort needs to move things about. */
+    if (reserve_batch(timers, timers->batch_count + 2 * most) != 0)
+        return false;
+    vg_heap_entry *found = timers->batch + timers->batch_count;
+    size_t count = vg_timer_extract(&timers->heap, now, found);
+    count = check_owners(timers, found, count, now);
+    vg_timer_sort(found, found + most, count);
+    timers->batch_count += count;
+    return true;
+}
+
+void vg_timers_collect(vg_timers *timers, uint64_t now)
+{
+    timers->batch_next = 0;
+    timers->batch_count = 0;
+    /* A batch that was large once does not stay. */
+    if (timers->batch_room > 4096 && timers->batch_room / 8 > 2 * vg_heap_size(&timers->heap)) {
+        free(timers->batch);
+        timers->batch = NULL;
+        timers->batch_room = 0;
+    }
+    size_t few = FEW + vg_heap_size(&timers->heap) / 32;
+    while (vg_timers_next(timers) <= now) {
+        if (timers->batch_count == few && collect_many(timers, now))
+            return;
+        if (timers->batch_count == timers->batch_room &&
+            reserve_batch(timers, timers->batch_room == 0 ? FEW : 2 * timers->batch_room) != 0)
+            return; /* what is in the batch fires now, the rest in the next turn */
+        vg_heap_entry entry = vg_heap_pop(&timers->heap);
+        put_into_batch(timers, entry, vg_slots_at(&timers->slots, entry.slot));
+    }
+}

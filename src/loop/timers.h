@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timers.h - see timers.c for how, docs/loop.md for what.
+ */
+#ifndef VG_LOOP_TIMERS_H
+#define VG_LOOP_TIMERS_H
+
+#include "core/heap.h"
+#include "slots.h"
+
+#include <vigil/loop.h>
+
+enum {
+    VG_TIMER_QUEUED = 1,  /* an entry of the heap with number `entry` is its own */
+    VG_TIMER_BATCHED = 2, /* an entry of the batch with number `entry` is its own */
+    VG_TIMER_RUNNING = 4, /* its callback runs */
+    VG_TIMER_REFD = 8,
+    VG_SLACK_UNIT = 65536, /* ns */
+    VG_SINCE_SHIFT = 20
+};
+
+/* One cache line. */
+typedef struct vg_timer {
+    vg_slot_head head; /* next_free: the key of its entry in the heap, rounded up to units of 2^VG_SINCE_SHIFT */
+    uint64_t deadline; /* when it is due; the heap's key may be earlier (postponed), or later by its slack */
+    uint32_t number;   /* of its last arming: ties are broken by it */
+    uint32_t entry;    /* number in the heap's or batch's entry: another number there means a dead entry */
+    uint64_t interval;
+    vigil_timer_fn fn;
+    void *arg;
+    const void *created;
+    uint32_t since; /* the loop's age when it was made, in units of 2^VG_SINCE_SHIFT ns */
+    uint16_t slack; /* in units of VG_SLACK_UNIT */
+    uint16_t flags;
+} vg_timer;
+
+/* The time at which the heap looks at it: the roundest in [deadline, deadline + slack], so that timers with slack meet. */
+static inline uint64_t vg_timer_key(uint64_t deadline, uint16_t slack)
+{
+    uint64_t end = deadline + (uint64_t)slack * VG_SLACK_UNIT;
+    uint64_t differ = deadline ^ end;
+    if (differ == 0 || end < deadline)
+        return deadline;
+    /* The highest bit in which they differ is 1 in `end`: all below it may be zero. */
+    return end & ~((UINT64_MAX >> __builtin_clzll(differ)) >> 1);
+}
+
+typedef struct vg_timers {
+    vg_heap heap;
+    vg_slots slots;
+    size_t dead; /* entries in the heap that belong to nobody */
+    uint32_t next_number;
+    uint64_t origin;      /* what rounded times are counted from */
+    uint64_t refd;        /* timers that keep the loop alive */
+    vg_heap_entry *batch; /* due in this turn, in order; batch_next is the first that has not run */
+    size_t batch_next;
+    size_t batch_count;
+    size_t batch_room;
+    uint64_t running; /* name of the one whose callback was entered; 0: none */
+} vg_timers;
+
+/* The timer that the entry of the heap belongs to; NULL: it is dead. */
+static inline vg_timer *vg_timer_of(const vg_timers *timers, const vg_heap_entry *entry)
+{
+    vg_timer *timer = vg_slots_at(&timers->slots, entry->slot);
+    return (timer->flags & VG_TIMER_QUEUED) != 0 && timer->entry == entry->seq ? timer : NULL;
+}
+
+/* A time in units of 2^VG_SINCE_SHIFT ns: rounded down. What lies before the origin is 0, what is too far is the last. */
+static inline uint32_t vg_timer_coarse(const vg_timers *timers, uint64_t key)
+{
+    uint64_t units = key > timers->origin ? (key - timers->origin) >> VG_SINCE_SHIFT : 0;
+    return units < UINT32_MAX - 1 ? (uint32_t)units : UINT32_MAX - 1;
+}
+
+/* The entry for the timer as it is armed now; it is the timer's own from here on. */
+static inline vg_heap_entry vg_timer_enter(const vg_timers *timers, vg_timer *timer, uint32_t slot)
+{
+    vg_heap_entry entry = {.key = vg_timer_key(timer->deadline, timer->slack), .seq = timer->number, .slot = slot};
+    timer->entry = timer->number;
+    timer->head.next_free = vg_timer_coarse(timers, entry.key) + 1;
+    return entry;
+}
+
+/* Throw the dead out of the heap: O(size). */
+void vg_timers_sweep(vg_timers *timers);
+
+/* Collect what is due at `now` into the batch. */
+void vg_timers_collect(vg_timers *timers, uint64_t now);
+
+/* The key of the earliest living timer, VG_NO_DEADLINE if there is none. Drops dead entries from the top. */
+uint64_t vg_timers_next(vg_timers *timers);
+
+void vg_timers_init(vg_timers *timers, uint64_t now);
+void vg_timers_destroy(vg_timers *timers);
+
+/* Sort by key, then number, in O(n); `spare` has room for as many. The result is in `entries`. timer_sort.c. */
+void vg_timer_sort(vg_heap_entry *entries, vg_heap_entry *spare, size_t count);
+
+/* Take every entry that is due out of the heap, in any order, into `to` (room for all of them): O(size). Returns how many. */
+size_t vg_timer_extract(vg_heap *heap, uint64_t now, vg_heap_entry *to);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - descriptors: who watches what, and what the poller was told.
+ *
+ * The problem: any thread may add, change and remove watches while the owner is blocked in the poll or in the middle of its
+ * callbacks; fd numbers are used again at once; and programs close fds that they still watch.
+ *
+ * Invariants
+ *   F1  Everything here is changed under one lock, which is held neither across the poll nor while a callback runs.
+ *   F2  Collect, then execute: after the poll the owner turns events into a list of watches under the lock, and runs the list
+ *       without it. A watch in the list may die before its turn comes; `alive` is looked at right before the call.
+ *   F3  A watch is freed only in the close step, by the owner. So the list of F2 never holds freed memory, and a callback
+ *       that another thread's removal did not stop is over when `closed` runs.
+ *   F4  The tag in the poller is fd and generation, and the generation moves on with each new registration of that
+ *       number. An event with an old generation is stale, and dropped.
+ *   F5  A watch on a dead fd costs nobody anything but itself: it is told (VIGIL_FD_GONE) as soon as the poller's answer shows it.
+ *
+ * The orphan: an fd that is closed while a duplicate of it lives stays in the epoll set, fires, and cannot be taken out,
+ * because taking out goes by the number. If stale events come twice in a row we make a new set and fill it again.
+ */
+#include "inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EDGE_BIT   0x80000000U
+#define ALL_EVENTS (VIGIL_FD_READ | VIGIL_FD_WRITE | VIGIL_FD_PRI | VIGIL_FD_RDHUP)
+
+static uint64_t tag_of(const vigil_loop *loop, int fd)
+{
+    return (uint64_t)loop->watches.fds[fd].generation << 32 | (uint32_t)fd;
+}
+
+/* What the poller is to be told for this fd. */
+static uint32_t wanted_of(const vg_fd *record)
+{
+    uint32_t events = 0;
+    bool edge = record->first != NULL;
+    for (const vg_watch *watch = record->first; watch != NULL; watch = watch->next) {
+        events |= atomic_load_explicit(&watch->events, memory_order_relaxed);
+        edge = edge && (watch->flags & VIGIL_WATCH_EDGE) != 0;
+    }
+    return events | (edge ? EDGE_BIT : 0);
+}
+
+void vg_watch_update_wanted(vigil_loop *loop)
+{
+    bool wanted =
+        loop->options.fast_path == VIGIL_FAST_PATH_DISABLED || loop->watches.registered_fds != 0 || loop->embedded;
+    /* release: the poller is open; pairs with the acquire in sleep.c, bed() */
+    atomic_store_explicit(&loop->poll_wanted, wanted, memory_order_release);
+}
+
+int vg_watch_open_poller(vigil_loop *loop)
+{
+    if (loop->watches.closed)
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+    if (loop->options.fast_path == VIGIL_FAST_PATH_FORCED)
+        return vg_refuse(loop, -EINVAL,
+                         "the fast path is forced, so this loop cannot watch descriptors, signals or children, nor be "
+                         "embedded; create it with VIGIL_FAST_PATH_AUTO or call vigil_loop_fast_path_set");
+    int rc = vg_poller_open(&loop->poller);
+    return rc == 0 ? 0 : vg_refuse(loop, rc, "the poller could not be opened; are there too many open descriptors?");
+}
+
+static void unlink_watch(vg_fd *record, const vg_watch *watch)
+{
+    vg_watch **link = &record->first;
+    while (*link != watch)
+        link = &(*link)->next;
+    *link = watch->next;
+}
+
+/* The watch is over: no callback starts, it is freed in the close step. */
+void vg_watch_over(vigil_loop *loop, vg_watch *watch, uint32_t flag)
+{
+    vg_watches *watches = &loop->watches;
+    atomic_store_explicit(&watch->alive, false, memory_order_relaxed);
+    watch->flags |= flag;
+    watch->next = watches->dead;
+    watches->dead = watch;
+    atomic_store_explicit(&watches->any_dead, true, memory_order_relaxed);
+    if ((watch->flags & VIGIL_WATCH_UNREF) == 0)
+        (void)atomic_fetch_sub_explicit(&loop->keep, 1, memory_order_relaxed);
+    if ((watch->flags & VG_WATCH_INNER) == 0)
+        (void)atomic_fetch_sub_explicit(&watches->active, 1, memory_order_relaxed);
+}
+
+/* The fd was closed: everybody who watches it is told (F5). */
+void vg_watch_all_gone(vigil_loop *loop, int fd)
+{
+    vg_fd *record = &loop->watches.fds[fd];
+    while (record->first != NULL) {
+        vg_watch *watch = record->first;
+        record->first = watch->next;
+        vg_watch_over(loop, watch, VG_WATCH_GONE);
+    }
+    if (record->in_poller) {
+        record->in_poller = false;
+        loop->watches.registered_fds--;
+    }
+    (void)atomic_fetch_add_explicit(&loop->shared->fds_gone, 1, memory_order_relaxed);
+}
+
+/* Tell the poller about an fd that it does not know (any more). */
+int vg_watch_enter(vigil_loop *loop, int fd)
+{
+    vg_fd *record = &loop->watches.fds[fd];
+    uint32_t wanted = wanted_of(record);
+    bool edge = (wanted & EDGE_BIT) != 0;
+    record->generation++;
+    int rc = vg_poller_set(&loop->poller, VG_POLL_ADD, fd, wanted, edge, tag_of(loop, fd));
+    if (rc == -EEXIST) /* it was removed when closing could not be told, and is the same file again */
+        rc = vg_poller_set(&loop->poller, VG_POLL_MODIFY, fd, wanted, edge, tag_of(loop, fd));
+    if (rc != 0)
+        return rc;
+    record->registered = wanted;
+    record->hangups = 0;
+    if (!record->in_poller) {
+        record->in_poller = true;
+        loop->watches.registered_fds++;
+    }
+    return 0;
+}
+
+/* Tell the poller what the remaining watches of a known fd want. */
+static int change(vigil_loop *loop, int fd, bool always)
+{
+    vg_fd *record = &loop->watches.fds[fd];
+    uint32_t wanted = wanted_of(record);
+    record->hangups = 0;
+    if (wanted == record->registered && !always)
+        return 0;
+    int rc = vg_poller_set(&loop->poller, VG_POLL_MODIFY, fd, wanted, (wanted & EDGE_BIT) != 0, tag_of(loop, fd));
+    if (rc == 0)
+        record->registered = wanted;
+    return rc;
+}
+
+static void forget(vigil_loop *loop, int fd)
+{
+    vg_fd *record = &loop->watches.fds[fd];
+    if (record->in_poller) {
+        /* EBADF, ENOENT: it was closed first, and the kernel has forgotten it, or keeps an orphan (see above). */
+        (void)vg_poller_set(&loop->poller, VG_POLL_REMOVE, fd, 0, false, 0);
+        record->in_poller = false;
+        loop->watches.registered_fds--;
+    }
+    record->generation++; /* what was collected by the kernel before is stale (F4) */
+}
+
+static int reserve_fd(vg_watches *watches, int fd)
+{
+    size_t room = watches->fd_room;
+    if ((size_t)fd < room)
+        return 0;
+    while (room <= (size_t)fd)
+        room = room == 0 ? 64 : 2 * room;
+    vg_fd *fds = realloc(watches->fds, room * sizeof *fds);
+    if (fds == NULL)
+        return -ENOMEM;
+    memset(fds + watches->fd_room, 0, (room - watches->fd_room) * sizeof *fds);
+    watches->fds = fds;
+    watches->fd_room = room;
+    return 0;
+}
+
+/* Under the lock. *gone: the number was closed and opened again, and its old watches have been told. */
+static int add(vigil_loop *loop, vg_watch *watch, bool *gone)
+{
+    vg_fd *record = &loop->watches.fds[watch->fd];
+    vg_watch **link = &record->first;
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = watch;
+    int rc = record->in_poller ? change(loop, watch->fd, true) : vg_watch_enter(loop, watch->fd);
+    if (rc == -ENOENT) {
+        unlink_watch(record, watch);
+        vg_watch_all_gone(loop, watch->fd);
+        *gone = true;
+        watch->next = NULL;
+        record->first = watch;
+        rc = vg_watch_enter(loop, watch->fd);
+    }
+    if (rc != 0)
+        unlink_watch(record, watch);
+    return rc;
+}
+
+/* *id: its name, because after the lock the loop may end and free the watch. */
+static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted, uint64_t *id)
+{
+    vg_watches *watches = &loop->watches;
+    uint32_t slot = 0;
+    bool gone = false;
+    vg_mutex_lock(&watches->lock);
+    int rc = vg_watch_open_poller(loop);
+    if (rc == 0)
+        rc = reserve_fd(watches, wanted->fd);
+    vg_watch *watch = rc == 0 ? vg_slots_alloc(&watches->slots, &slot) : NULL;
+    if (rc == 0 && watch == NULL)
+        rc = -ENOMEM;
+    if (rc == 0) {
+        vg_slot_head head = watch->head;
+        *watch = *wanted;
+        watch->head = head;
+        watch->slot = slot;
+        rc = add(loop, watch, &gone);
+        if (rc != 0)
+            vg_slots_free(&watches->slots, slot, watch);
+    }
+    if (rc == 0) {
+        atomic_store_explicit(&watch->alive, true, memory_order_relaxed);
+        if ((watch->flags & VIGIL_WATCH_UNREF) == 0)
+            (void)atomic_fetch_add_explicit(&loop->keep, 1, memory_order_relaxed);
+        if ((watch->flags & VG_WATCH_INNER) == 0)
+            (void)atomic_fetch_add_explicit(&watches->active, 1, memory_order_relaxed);
+        vg_watch_update_wanted(loop);
+        *result = watch;
+        *id = vg_slots_name(slot, watch);
+    }
+    vg_mutex_unlock(&watches->lock);
+    if (gone)
+        vg_emit(loop, VIGIL_LOOP_FD_GONE, wanted->fd, -EBADF, 1,
+                "an fd was closed and opened again while it was watched; the old watches are over. Remove a watch "
+                "before you close its fd");
+    return rc;
+}
+
+static void remove_watch(vigil_loop *loop, vg_watch *watch)
+{
+    vg_fd *record = &loop->watches.fds[watch->fd];
+    unlink_watch(record, watch);
+    if (record->first == NULL)
+        forget(loop, watch->fd);
+    else
+        (void)change(loop, watch->fd, false); /* if the fd is gone, the next add or modify finds out */
+    vg_watch_over(loop, watch, 0);
+    vg_watch_update_wanted(loop);
+}
+
+int vg_watch_add_inner(vigil_loop *loop, vg_watch **watch, int fd, uint32_t events, vigil_watch_fn fn, void *arg,
+                       bool keeps_alive)
+{
+    vg_watch wanted = {.fd = fd, .flags = VG_WATCH_INNER | (keeps_alive ? 0 : VIGIL_WATCH_UNREF), .fn = fn, .arg = arg};
+    atomic_init(&wanted.events, events);
+    uint64_t id;
+    return add_watch(loop, watch, &wanted, &id);
+}
+
+void vg_watch_remove_inner(vigil_loop *loop, vg_watch *watch)
+{
+    vg_mutex_lock(&loop->watches.lock);
+    if (atomic_load_explicit(&watch->alive, memory_order_relaxed))
+        remove_watch(loop, watch);
+    vg_mutex_unlock(&loop->watches.lock);
+}
+
+/* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+static bool runs_elsewhere(const vigil_loop *loop)
+{
+    return !vg_is_owner(loop);
+}
+
+static vg_watch *find(vigil_loop *loop, vigil_watch watch)
+{
+    uint32_t slot = vg_slots_find(&loop->watches.slots, watch.id);
+    if (slot == UINT32_MAX)
+        return NULL;
+    vg_watch *found = vg_slots_at(&loop->watches.slots, slot);
+    return atomic_load_explicit(&found->alive, memory_order_relaxed) && (found->flags & VG_WATCH_INNER) == 0 ? found
+                                                                                                             : NULL;
+}
+
+/* Remove a watch without a word. False: it is over already. */
+static bool take_back(vigil_loop *loop, vigil_watch watch)
+{
+    vg_mutex_lock(&loop->watches.lock);
+    vg_watch *found = find(loop, watch);
+    if (found != NULL) {
+        found->closed = NULL;
+        remove_watch(loop, found);
+    }
+    vg_mutex_unlock(&loop->watches.lock);
+    if (found != NULL)
+        vg_loop_wake(loop);
+    return found != NULL;
+}
+
+int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned events, unsigned flags, vigil_watch_fn fn,
+                    vigil_call_fn closed, void *arg)
+{
+    int rc = vg_guard_any(loop);
+    if (rc == 0)
+        rc = vg_guard_open(loop);
+    if (rc != 0)
+        return rc;
+    if (fn == NULL || (events & ~ALL_EVENTS) != 0 || (flags & ~(VIGIL_WATCH_EDGE | VIGIL_WATCH_UNREF)) != 0)
+        return vg_refuse(loop, -EINVAL, "a watch needs a callback, and no events or flags but those of vigil/loop.h");
+    if (fd < 0)
+        return -EBADF;
+    vg_watch wanted = {.fd = fd,
+                       .flags = flags,
+                       .fn = fn,
+                       .closed = closed,
+                       .arg = arg,
+                       .created = __builtin_return_address(0),
+                       .since = vg_now_ns()};
+    atomic_init(&wanted.events, events);
+    vg_watch *made = NULL;
+    vigil_watch name = {0};
+    vg_inflight_begin(loop);
+    rc = add_watch(loop, &made, &wanted, &name.id);
+    if (rc == 0) {
+        if (watch != NULL)
+            *watch = name;
+        /* The loop may be about to end, or sleep on its futex: an empty post decides the one and mends the other. */
+        if (runs_elsewhere(loop))
+            rc = vg_loop_nudge(loop);
+        /* Refused, and taken back as if it had never been. Unless the end was faster and has dropped the watch: then it was
+           added, and closed() says that it is over. */
+        if (rc != 0 && !take_back(loop, name))
+            rc = 0;
+    }
+    vg_inflight_end(loop);
+    return rc;
+}
+
+int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned events)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if ((events & ~ALL_EVENTS) != 0)
+        return vg_refuse(loop, -EINVAL, "no events but those of vigil/loop.h can be watched for");
+    vg_inflight_begin(loop);
+    vg_mutex_lock(&loop->watches.lock);
+    int gone_fd = -1;
+    vg_watch *found = find(loop, watch);
+    if (found == NULL) {
+        rc = -ESTALE;
+    } else {
+        uint32_t before = atomic_load_explicit(&found->events, memory_order_relaxed);
+        atomic_store_explicit(&found->events, events, memory_order_relaxed);
+        rc = change(loop, found->fd, false);
+        if (rc == -EBADF || rc == -ENOENT) {
+            gone_fd = found->fd;
+            vg_watch_all_gone(loop, gone_fd);
+            vg_watch_update_wanted(loop);
+        } else if (rc != 0) {
+            atomic_store_explicit(&found->events, before, memory_order_relaxed);
+        }
+    }
+    vg_mutex_unlock(&loop->watches.lock);
+    if (gone_fd >= 0) {
+        vg_emit(loop, VIGIL_LOOP_FD_GONE, gone_fd, rc, 1,
+                "an fd was closed while it was watched; its watches are over. Remove a watch before you close its fd");
+        vg_loop_wake(loop);
+    }
+    vg_inflight_end(loop);
+    return rc;
+}
+
+int vigil_watch_remove(vigil_loop *loop, vigil_watch watch)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    vg_inflight_begin(loop);
+    vg_mutex_lock(&loop->watches.lock);
+    vg_watch *found = find(loop, watch);
+    if (found != NULL)
+        remove_watch(loop, found);
+    vg_mutex_unlock(&loop->watches.lock);
+    if (found != NULL && runs_elsewhere(loop))
+        vg_loop_wake(loop); /* to run closed(), and because it may have been the last reason to live */
+    vg_inflight_end(loop);
+    return found != NULL ? 0 : -ESTALE;
+}
+
+int vigil_loop_fast_path_set(vigil_loop *loop, vigil_fast_path mode)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    if ((unsigned)mode > VIGIL_FAST_PATH_DISABLED)
+        return vg_refuse(loop, -EINVAL, "the fast path is automatic, forced or disabled");
+    vg_inflight_begin(loop);
+    vg_mutex_lock(&loop->watches.lock);
+    if (loop->watches.closed)
+        rc = vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+    else if (mode == VIGIL_FAST_PATH_FORCED && (loop->watches.registered_fds != 0 || loop->embedded))
+        rc =
+            vg_refuse(loop, -EBUSY, "descriptors are watched, so the loop must sleep in the poller; remove them first");
+    else if (mode == VIGIL_FAST_PATH_DISABLED)
+        rc = vg_poller_open(&loop->poller);
+    if (rc == 0) {
+        loop->options.fast_path = mode;
+        vg_watch_update_wanted(loop);
+    }
+    vg_mutex_unlock(&loop->watches.lock);
+    if (rc == 0)
+        vg_loop_wake(loop); /* a sleeper changes its bed */
+    vg_inflight_end(loop);
+    return rc;
+}

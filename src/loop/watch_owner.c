@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch_owner.c - the owner's side of watch.c: turning events into callbacks, burying watches that are over, healing the poller.
+ * F1 to F5 are the invariants that are stated there.
+ */
+#include "note.h"
+
+#define ALWAYS (VIGIL_FD_ERROR | VIGIL_FD_HANGUP)
+
+enum {
+    HANGUP_STORM = 1024, /* turns in a row; reported then and at each doubling */
+    PAUSE_NS = 10000000
+};
+
+static void make_ready(vg_watches *watches, vg_watch *watch, uint32_t events)
+{
+    watch->ready_events = events;
+    if (watch->ready)
+        return;
+    watch->ready = true;
+    watch->ready_next = NULL;
+    if (watches->ready == NULL)
+        watches->ready = watch;
+    else
+        watches->ready_last->ready_next = watch;
+    watches->ready_last = watch;
+}
+
+/* A stale event: can its source be switched off? */
+static bool switch_off(vigil_loop *loop, int fd)
+{
+    const vg_watches *watches = &loop->watches;
+    if ((size_t)fd < watches->fd_room && watches->fds[fd].in_poller)
+        return false; /* the number is in use again: taking it out would hit the new registration */
+    return vg_poller_set(&loop->poller, VG_POLL_REMOVE, fd, 0, false, 0) == 0;
+}
+
+/* A new set with everything in it that is registered. Under the lock. */
+static int refill(vigil_loop *loop, bool old_is_ours)
+{
+    int rc = vg_poller_renew(&loop->poller, old_is_ours);
+    if (rc != 0)
+        return rc;
+    for (size_t fd = 0; fd < loop->watches.fd_room; fd++) {
+        if (loop->watches.fds[fd].first != NULL && vg_watch_enter(loop, (int)fd) != 0)
+            vg_watch_all_gone(loop, (int)fd);
+    }
+    vg_watch_update_wanted(loop);
+    return 0;
+}
+
+void vg_watch_collect(vigil_loop *loop)
+{
+    vg_watches *watches = &loop->watches;
+    int storm_fd = -1;
+    uint64_t storm = 0;
+    bool orphan = false;
+    bool renewed = false;
+    vg_mutex_lock(&watches->lock);
+    for (uint32_t i = 0; i < loop->poll_count; i++) {
+        int fd = (int)(uint32_t)loop->events[i].tag;
+        uint32_t generation = (uint32_t)(loop->events[i].tag >> 32);
+        uint32_t events = loop->events[i].events;
+        vg_fd *record = (size_t)fd < watches->fd_room ? &watches->fds[fd] : NULL;
+        if (record == NULL || !record->in_poller || record->generation != generation) {
+            vg_count(&loop->shared->stale_events, 1); /* F4 */
+            orphan = orphan || !switch_off(loop, fd);
+            continue;
+        }
+        record->hangups = (events & ALWAYS) != 0 ? record->hangups + 1 : 0;
+        if (record->hangups >= HANGUP_STORM && (record->hangups & (record->hangups - 1)) == 0) {
+            storm_fd = fd;
+            storm = record->hangups;
+        }
+        for (vg_watch *watch = record->first; watch != NULL; watch = watch->next)
+            make_ready(watches, watch, events);
+    }
+    watches->orphans = orphan ? watches->orphans + 1 : 0;
+    if (watches->orphans >= 2) {
+        renewed = refill(loop, true) == 0;
+        watches->orphans = 0;
+    }
+    vg_mutex_unlock(&watches->lock);
+    loop->poll_count = 0;
+    if (renewed)
+        vg_emit(loop, VIGIL_LOOP_FD_ORPHAN, -1, 0, 1,
+                "an fd was closed while it was watched, and a duplicate of it still fires; the poller was made anew. "
+                "Remove a watch before you close its fd. If the loop is embedded, ask for vigil_loop_fd again");
+    if (storm_fd >= 0)
+        vg_emit(
+            loop, VIGIL_LOOP_HUP_STORM, storm_fd, 0, storm,
+            "an fd reports hang-up or error in turn after turn; its watches neither remove themselves nor close it");
+}
+
+void vg_watch_run(vigil_loop *loop)
+{
+    vg_watches *watches = &loop->watches;
+    while (watches->ready != NULL && !vg_interrupted(loop)) {
+        vg_watch *watch = watches->ready;
+        watches->ready = watch->ready_next;
+        watch->ready = false;
+        if (!atomic_load_explicit(&watch->alive, memory_order_relaxed)) /* F2 */
+            continue;
+        uint32_t events = watch->ready_events & (atomic_load_explicit(&watch->events, memory_order_relaxed) | ALWAYS);
+        if (events == 0)
+            continue;
+        vigil_watch name = {.id = vg_slots_name(watch->slot, watch)};
+        vg_count(&loop->shared->fd_events, 1);
+        vg_loop_note_call(loop, (uintptr_t)watch->fn);
+        watch->fn(loop, name, watch->fd, events, watch->arg);
+        vg_loop_note_called(loop);
+        vg_checkpoint(loop);
+    }
+}
+
+void vg_watch_bury(vigil_loop *loop)
+{
+    vg_watches *watches = &loop->watches;
+    vg_watch *oldest = loop->dead_now;
+    vg_mutex_lock(&watches->lock);
+    while (watches->dead != NULL) { /* newest first: turn it round */
+        vg_watch *watch = watches->dead;
+        watches->dead = watch->next;
+        watch->next = oldest;
+        oldest = watch;
+    }
+    atomic_store_explicit(&watches->any_dead, false, memory_order_relaxed);
+    vg_mutex_unlock(&watches->lock);
+    loop->dead_now = oldest;
+}
+
+void vg_watch_free_dead(vigil_loop *loop, vg_watch *watch)
+{
+    vigil_watch_fn fn = (watch->flags & VG_WATCH_GONE) != 0 ? watch->fn : NULL;
+    vigil_call_fn closed = watch->closed;
+    void *arg = watch->arg;
+    int fd = watch->fd;
+    vigil_watch name = {.id = vg_slots_name(watch->slot, watch)};
+    if (fn != NULL) {
+        watch->flags &= ~(uint32_t)VG_WATCH_GONE; /* it may raise: then we come here again for closed() */
+        loop->dead_now = watch;
+        vg_loop_note_call(loop, (uintptr_t)fn);
+        fn(loop, name, fd, VIGIL_FD_GONE, arg);
+        return;
+    }
+    vg_mutex_lock(&loop->watches.lock);
+    vg_slots_free(&loop->watches.slots, watch->slot, watch);
+    vg_mutex_unlock(&loop->watches.lock);
+    if (closed != NULL) {
+        vg_loop_note_call(loop, (uintptr_t)closed);
+        closed(arg);
+    }
+}
+
+void vg_watch_drop_all(vigil_loop *loop)
+{
+    vg_watches *watches = &loop->watches;
+    watches->ready = NULL;
+    vg_mutex_lock(&watches->lock);
+    for (size_t fd = 0; fd < watches->fd_room; fd++) {
+        vg_fd *record = &watches->fds[fd];
+        while (record->first != NULL) {
+            vg_watch *watch = record->first;
+            record->first = watch->next;
+            vg_watch_over(loop, watch, 0);
+        }
+        record->in_poller = false;
+    }
+    watches->registered_fds = 0;
+    vg_mutex_unlock(&watches->lock);
+}
+
+void vg_watch_heal(vigil_loop *loop, int error)
+{
+    vg_mutex_lock(&loop->watches.lock);
+    int rc = refill(loop, false); /* whoever closed our descriptor may own its number by now */
+    vg_mutex_unlock(&loop->watches.lock);
+    vg_emit(loop, VIGIL_LOOP_POLL_FAILED, -1, error, 1,
+            rc == 0 ? "the poller's descriptor was not usable any more (closed by mistake?); it was made anew"
+                    : "the poller's descriptor was not usable any more, and a new one could not be had; trying again");
+    if (rc != 0) {
+        /* Without a poller there is nothing to sleep in. This pause is no part of the sleep protocol: it keeps a loop that
+           has lost its poller from burning a core until there is a descriptor to be had. */
+        uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
+        (void)vg_futex_wait(&loop->state, state, vg_deadline_after(PAUSE_NS));
+    }
+}
+
+int vg_watch_after_fork(vigil_loop *loop)
+{
+    vg_mutex_init(&loop->watches.lock); /* its holder may be a thread that is not here */
+    if (loop->poller.poll_fd < 0 && atomic_load_explicit(&loop->poller.wake_fd, memory_order_relaxed) < 0)
+        return 0;
+    int rc = vg_poller_after_fork(&loop->poller);
+    if (rc != 0)
+        return rc;
+    for (size_t fd = 0; fd < loop->watches.fd_room; fd++) {
+        if (loop->watches.fds[fd].first != NULL && vg_watch_enter(loop, (int)fd) != 0)
+            vg_watch_all_gone(loop, (int)fd);
+    }
+    return 0;
+}

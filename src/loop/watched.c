@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watched.c - the loop as the watchdog sees it. Nobody is stopped for it; the owner's own fields are not touched.
+ */
+#include "note.h"
+
+#include <stdio.h>
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed); /* each says something by itself */
+}
+
+static void loop_facts(void *object, vg_loop_facts *facts)
+{
+    vigil_loop *loop = object;
+    const vg_file_loop *counters = loop->shared;
+    const vigil_loop_state state = vg_state(loop);
+    (void)snprintf(facts->name, sizeof facts->name, "%s", loop->name);
+    facts->thread = atomic_load_explicit(&loop->owner_thread, memory_order_relaxed);
+    facts->runs = state == VIGIL_LOOP_RUNNING && facts->thread != 0;
+    /* An embedded loop counts as asleep while nobody is inside it: its owner comes when it likes. */
+    facts->sleeps = state == VIGIL_LOOP_SLEEPING && facts->thread != 0;
+    facts->ending = state >= VIGIL_LOOP_TERMINATING;
+    facts->phase = (unsigned)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
+    facts->taken = get(&loop->ingress.taken);
+    facts->accepted = vg_ingress_accepted(&loop->ingress);
+    facts->waiting = facts->accepted > facts->taken || vg_lane_ready(&loop->lane);
+    facts->progress = get(&counters->turns) + facts->taken + get(&counters->internal_run) + get(&counters->ticks_run) +
+                      get(&counters->microtasks_run) + get(&counters->timers_fired) + get(&counters->fd_events) +
+                      get(&counters->signals_delivered) + get(&counters->children_reaped) +
+                      get(&counters->immediates_run) + get(&counters->closes_run) + get(&counters->prepares_run) +
+                      get(&counters->checks_run) + get(&counters->sleeps) + get(&counters->uncaught);
+    facts->function = (const void *)(uintptr_t)get(&counters->call_function);
+    vg_loop_note_sample(loop);
+}
+
+static const char *phase_name(unsigned phase)
+{
+    static const char *const names[VIGIL_PHASES] = {
+        [VIGIL_PHASE_NONE] = "between two phases",
+        [VIGIL_PHASE_INTERNAL] = "internal posts",
+        [VIGIL_PHASE_POSTS] = "posts",
+        [VIGIL_PHASE_TIMERS] = "timers",
+        [VIGIL_PHASE_PREPARE] = "prepare hooks",
+        [VIGIL_PHASE_IO] = "descriptors",
+        [VIGIL_PHASE_CHECK] = "check hooks",
+        [VIGIL_PHASE_IMMEDIATES] = "immediates",
+        [VIGIL_PHASE_CLOSE] = "close callbacks",
+    };
+    return phase < VIGIL_PHASES ? names[phase] : "?";
+}
+
+static int loop_rewake(void *object, unsigned worker)
+{
+    vigil_loop *loop = object;
+    (void)worker;
+    vg_inflight_begin(loop);
+    vg_loop_wake(loop);
+    /* The state may be Running already and only the call was lost: make it again, whichever bed it lies in. */
+    if (atomic_load_explicit(&loop->poll_wanted, memory_order_acquire)) /* acquire: as in sleep.c, bed */
+        vg_poller_wake(&loop->poller);
+    (void)vg_futex_wake(&loop->state, 1);
+    vg_inflight_end(loop);
+    return 0;
+}
+
+const vg_subject_calls vg_loop_subject_calls = {
+    .loop_facts = loop_facts,
+    .phase_name = phase_name,
+    .rewake = loop_rewake,
+};
