@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * async.c - blocking work on the pool, settled on the loop.
+ *
+ * Who may run a call is decided by its word `call`, by compare-exchange from QUEUED: the worker that takes it from the pool
+ * (RUNNING), or whoever finishes it before that: its token, its time, the end of the loop, the stop of the pool (DEAD). The task
+ * itself cannot be taken out of the pool's queue; when it comes up dead it is only put away.
+ *
+ * After fn has returned the worker owns the operation until its post is accepted by the internal lane. If the lane is closed
+ * the loop has ended, and has rejected the promise: the worker destroys the result. The lane can be asked even when the loop
+ * has been given back, because the room keeps its memory as long as the operation lives.
+ *
+ * A limit counts places. A call has its place from its submit until fn has returned, or until it is certain that it will
+ * not be called. All of that happens on the owner, so the limit needs no lock.
+ */
+#include "op.h"
+
+#include <vigil/watch.h>
+
+#include <stdlib.h>
+
+struct vigil_limit {
+    vg_room *room;
+    size_t most;
+    size_t used;
+    vigil_limit_policy policy;
+    vg_op *first; /* calls that wait for a place */
+    vg_op *last;
+    _Atomic size_t refs; /* the user, and each call that has a place or waits for one; the last may be on any thread */
+};
+
+static int submit(vg_op *op);
+
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+int vigil_limit_create(vigil_limit **out, vigil_loop *loop, size_t most, vigil_limit_policy policy)
+{
+    int error;
+    vg_room *room = vg_room_of_owner(loop, &error);
+    if (room == NULL)
+        return error;
+    if (out == NULL || most == 0 || (unsigned)policy > VIGIL_LIMIT_REFUSE)
+        return vg_refuse(loop, -EINVAL, "a limit is at least 1, and its policy to queue or to refuse");
+    vigil_limit *limit = calloc(1, sizeof *limit);
+    if (limit == NULL)
+        return vg_refuse(loop, -ENOMEM, "no memory for the limit");
+    limit->room = room;
+    limit->most = most;
+    limit->policy = policy;
+    atomic_init(&limit->refs, 1U);
+    *out = limit;
+    return 0;
+}
+
+static void limit_unref(vigil_limit *limit)
+{
+    /* release: our last touch; acquire: the others', if we free it */
+    if (atomic_fetch_sub_explicit(&limit->refs, 1, memory_order_acq_rel) == 1)
+        free(limit);
+}
+
+void vigil_limit_destroy(vigil_limit *limit)
+{
+    if (limit != NULL)
+        limit_unref(limit);
+}
+
+static void limit_queue(vigil_limit *limit, vg_op *op)
+{
+    op->limit_next = NULL;
+    op->limit_previous = limit->last;
+    if (limit->last != NULL)
+        limit->last->limit_next = op;
+    else
+        limit->first = op;
+    limit->last = op;
+}
+
+static void limit_unqueue(vigil_limit *limit, vg_op *op)
+{
+    if (op->limit_previous != NULL)
+        op->limit_previous->limit_next = op->limit_next;
+    else
+        limit->first = op->limit_next;
+    if (op->limit_next != NULL)
+        op->limit_next->limit_previous = op->limit_previous;
+    else
+        limit->last = op->limit_previous;
+    op->limit_previous = NULL;
+}
+
+/* Give the place of a call back, and let the next one have it. */
+static void leave_limit(vg_op *op)
+{
+    vigil_limit *limit = op->limit;
+    if (limit == NULL)
+        return;
+    op->limit = NULL;
+    limit->used--;
+    while (limit->first != NULL && limit->used < limit->most && !limit->room->ending) {
+        vg_op *next = limit->first;
+        limit_unqueue(limit, next);
+        limit->used++;
+        int error = submit(next);
+        if (error == 0)
+            continue;
+        limit->used--;
+        next->limit = NULL;
+        (void)atomic_fetch_sub_explicit(&limit->refs, 1, memory_order_relaxed); /* ours is still there */
+        vg_op_finish(next, vigil_value_error(error));
+    }
+    limit_unref(limit);
+}
+
+/* ---- on the worker ----------------------------------------------------------------------------------------------- */
+
+static vg_op *op_of_task(vigil_task *task)
+{
+    return (vg_op *)(void *)((char *)task - offsetof(vg_op, task));
+}
+
+static bool turn_to(vg_op *op, uint32_t from, uint32_t to)
+{
+    /* relaxed: fn and arg came with the task through the pool's queue; the result goes through the lane */
+    return atomic_compare_exchange_strong_explicit(&op->call, &from, to, memory_order_relaxed, memory_order_relaxed);
+}
+
+static void send_result(vg_op *op)
+{
+    atomic_store_explicit(&op->call, VG_CALL_OVER, memory_order_relaxed);
+    if (vigil_loop_post_internal(op->room->loop, &op->deliver_post) == 0)
+        return;
+    vigil_value_destroy(&op->result);
+    if (op->limit != NULL) /* the owner has gone: the last word about it is ours */
+        limit_unref(op->limit);
+    vg_op_unref(op);
+}
+
+static int run_call(vigil_task *task)
+{
+    vg_op *op = op_of_task(task);
+    if (!turn_to(op, VG_CALL_QUEUED, VG_CALL_RUNNING)) {
+        vg_call_done(op->done, op->arg);
+        vg_op_unref(op);
+        return 0;
+    }
+    op->result = vg_call_plain(op->fn, op->arg);
+    vg_call_done(op->done, op->arg);
+    send_result(op);
+    return 0;
+}
+
+/* The pool stops. */
+static void cancel_call(vigil_task *task)
+{
+    vg_op *op = op_of_task(task);
+    bool ours = turn_to(op, VG_CALL_QUEUED, VG_CALL_DEAD);
+    vg_call_done(op->done, op->arg);
+    if (!ours) {
+        vg_op_unref(op);
+        return;
+    }
+    op->result = vigil_value_error(-ECANCELED);
+    send_result(op);
+}
+
+/* ---- on the owner ------------------------------------------------------------------------------------------------ */
+
+/* The recorder: so that a trace can draw an arrow from the call to the task and from there to the end. The promise's address is
+   its id. */
+static void note_call(const vg_op *op)
+{
+    if (op->room->loop->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_PROMISIFY, (unsigned)op->priority, (uint64_t)(uintptr_t)op->fn),
+                     (uint64_t)(uintptr_t)op->promise, 0);
+}
+
+static void note_settle(const vg_op *op, bool fulfilled, uint64_t task)
+{
+    if (op->room->loop->level == VIGIL_WATCH_EVENTS)
+        vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_SETTLE, fulfilled ? 1 : 2, 0), (uint64_t)(uintptr_t)op->promise,
+                     task);
+}
+
+static void delivered(vigil_post *post)
+{
+    vg_op *op = (vg_op *)(void *)((char *)post - offsetof(vg_op, deliver_post));
+    if (!op->finished)
+        note_settle(op, !vigil_value_is_error(&op->result), op->task.vg_stamp);
+    vg_op_finish(op, op->result);
+    leave_limit(op);
+    vg_op_unref(op);
+}
+
+static int submit(vg_op *op)
+{
+    atomic_store_explicit(&op->call, VG_CALL_QUEUED, memory_order_relaxed); /* the queue publishes it */
+    vg_op_ref(op);                                                          /* the pool's */
+    note_call(op);
+    int error = vigil_pool_submit(op->pool, &op->task, op->priority);
+    if (error != 0) {
+        atomic_store_explicit(&op->call, VG_CALL_WAITS, memory_order_relaxed);
+        vg_op_unref(op);
+    }
+    return error;
+}
+
+/* It is finished, by whatever: the result, or something that came before. */
+static void call_stop(vg_op *op)
+{
+    /* Not discarded, and not by its result: by the token, the time or the end of the loop. */
+    if (op->promise != NULL && atomic_load_explicit(&op->call, memory_order_relaxed) != VG_CALL_OVER)
+        note_settle(op, false, 0);
+    if (atomic_load_explicit(&op->call, memory_order_relaxed) == VG_CALL_WAITS) {
+        /* Never submitted. If it is in the queue of its limit, it has no place. */
+        vigil_limit *limit = op->limit;
+        void (*done)(void *arg) = op->done;
+        if (limit != NULL && (limit->first == op || op->limit_previous != NULL)) {
+            limit_unqueue(limit, op);
+            op->limit = NULL;
+            limit_unref(limit);
+        } else {
+            leave_limit(op);
+        }
+        op->done = NULL;
+        vg_call_done(done, op->arg);
+        return;
+    }
+    /* If it runs, its place is given back by delivered(), or, when the lane is closed by then, by the worker: also at the end
+       of the loop the owner must not touch what the worker may be looking at. */
+    if (turn_to(op, VG_CALL_QUEUED, VG_CALL_DEAD))
+        leave_limit(op);
+}
+
+bool vg_op_on_pool(const vg_op *op)
+{
+    return op->stop == call_stop && atomic_load_explicit(&op->call, memory_order_relaxed) != VG_CALL_OVER;
+}
+
+/* In the child of a fork: the pool's threads have stayed with the parent. */
+void vg_call_forked(vg_op *op)
+{
+    uint32_t call = atomic_load_explicit(&op->call, memory_order_relaxed); /* nobody else is here */
+    if (call == VG_CALL_WAITS) {
+        vg_op_finish(op, vigil_value_error(-ECHILD));
+        return;
+    }
+    atomic_store_explicit(&op->call, VG_CALL_DEAD, memory_order_relaxed);
+    leave_limit(op);
+    vg_op_finish(op, vigil_value_error(-ECHILD));
+    vg_call_done(op->done, op->arg);
+    vg_op_unref(op); /* the pool's */
+}
+
+/* A place in the limit: 1 there is one, 0 it has to wait, or an error. */
+static int enter_limit(vigil_limit *limit, vg_op *op)
+{
+    if (limit == NULL)
+        return 1;
+    bool free_place = limit->used < limit->most && limit->first == NULL;
+    if (!free_place && limit->policy == VIGIL_LIMIT_REFUSE)
+        return vg_refuse(limit->room->loop, -EAGAIN, "the limit is reached; try again when a call has ended");
+    (void)atomic_fetch_add_explicit(&limit->refs, 1, memory_order_relaxed); /* the caller has one */
+    op->limit = limit;
+    if (free_place)
+        limit->used++;
+    else
+        limit_queue(limit, op);
+    return free_place;
+}
+
+static int take_options(vg_room *room, vigil_async_options *taken, const vigil_async_options *given)
+{
+    int error = given == NULL ? 0
+                              : vg_options_take(taken, sizeof *taken, given, given->size,
+                                                offsetof(vigil_async_options, priority) + sizeof given->priority);
+    if (error != 0 || (unsigned)taken->priority >= VIGIL_PRIORITIES ||
+        (taken->limit != NULL && taken->limit->room != room))
+        return vg_refuse(room->loop, -EINVAL, "an option is out of range, or the limit belongs to another loop");
+    return 0;
+}
+
+/* Fill in the call; what it needs to be discarded comes first. */
+static void prepare(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *arg, const vigil_async_options *options)
+{
+    op->stop = call_stop;
+    atomic_init(&op->call, VG_CALL_WAITS);
+    op->limit = NULL;
+    op->limit_previous = NULL;
+    op->limit_next = NULL;
+    op->done = NULL; /* not before it has been accepted */
+    vigil_task_init(&op->task, run_call, cancel_call);
+    vigil_post_init(&op->deliver_post, delivered, delivered);
+    op->priority = options->priority;
+    op->pool = pool;
+    op->fn = fn;
+    op->arg = arg;
+}
+
+int vigil_async(vigil_loop *loop, vigil_pool *pool, vigil_async_fn fn, void *arg, const vigil_async_options *given,
+                vigil_promise **promise)
+{
+    int error;
+    vg_room *room = vg_room_of_owner(loop, &error);
+    if (room == NULL)
+        return error;
+    if (pool == NULL || fn == NULL || promise == NULL)
+        return vg_refuse(loop, -EINVAL, "there is no pool, no function, or nowhere to put the promise");
+    vigil_async_options options = VIGIL_ASYNC_OPTIONS_INIT;
+    error = take_options(room, &options, given);
+    if (error != 0)
+        return error;
+    vg_op *op = vg_op_new(room, options.token, __builtin_return_address(0), &error);
+    if (op == NULL)
+        return error;
+    prepare(op, pool, fn, arg, &options);
+    error = vg_loop_keep(loop);
+    op->kept = error == 0;
+    int place = error == 0 ? enter_limit(options.limit, op) : error;
+    if (place < 0) {
+        vg_op_discard(op);
+        return place;
+    }
+    /* The token first: what follows may start it, and then it cannot be discarded. */
+    vigil_promise *made;
+    error = vg_op_arm(op, options.token, options.timeout_ns, &made);
+    if (error != 0)
+        return error;
+    op->done = options.done;
+    if (place == 1) {
+        error = submit(op);
+        if (error != 0) {
+            op->done = NULL;
+            vg_op_discard(op);
+            return error;
+        }
+    }
+    *promise = made;
+    return 0;
+}

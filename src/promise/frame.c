@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.c - asynchronous functions in plain C (vigil/async.h): a frame, and a function of steps that is called again and again.
+ *
+ * A frame is in one of three places, and so has one owner at a time: inside its steps (run_steps), waiting (its reaction is on a
+ * promise), or ending. The reaction is run or cancelled exactly once, so a waiting frame always comes back to run_steps.
+ *
+ *   F1  vg_out_reached changes once, from false to true, in the macro at OUT. All jumps to OUT ask for it first, and a raise
+ *       enters the steps again at OUT only while it is false: so the part behind OUT begins exactly once.
+ *   F2  A raise behind OUT ends the call: what was left of the clean-up is lost with it, as vigil_raise says.
+ *   F3  The steps never free their own frame: VIGIL_ASYNC_END only says that it is over, and run_steps, whose stack is not in the
+ *       frame, settles and frees.
+ *
+ * What was awaited is held until the next await, so that frame->value stays valid; it goes after the next call was made, because that
+ * call's arguments may look at it.
+ */
+#include "inner.h"
+
+#include <vigil/async.h>
+
+#include <stdlib.h>
+
+void *vigil_frame_new(size_t size, vigil_loop *loop, vigil_cancel_token *token)
+{
+    if (size < sizeof(vigil_frame) || loop == NULL)
+        return NULL;
+    vigil_frame *frame = calloc(1, size);
+    if (frame == NULL)
+        return NULL;
+    frame->loop = loop;
+    frame->token = vigil_cancel_ref(token);
+    frame->value = &frame->vg_nothing;
+    return frame;
+}
+
+void vigil_frame_drop(vigil_frame *frame)
+{
+    if (frame == NULL)
+        return;
+    vigil_promise_unref(frame->vg_next);
+    vigil_promise_unref(frame->vg_awaited);
+    vigil_promise_unref(frame->vg_reason);
+    vigil_promise_unref(frame->vg_promise);
+    vigil_value_destroy(&frame->vg_result);
+    vigil_cancel_unref(frame->token);
+    free(frame);
+}
+
+static void settle(vigil_frame *frame)
+{
+    vigil_value with = frame->vg_result;
+    frame->vg_result = vigil_value_none();
+    if (frame->error < 0) {
+        vigil_value_destroy(&with);
+        with = vigil_value_error(frame->error);
+        if (frame->vg_reason != NULL) { /* a reason that says more: as that promise does */
+            with = vigil_value_promise(frame->vg_reason);
+            frame->vg_reason = NULL;
+        }
+    }
+    /* Refused, if the end of the loop has settled it before: then the value is still ours. */
+    if (vigil_promise_resolve(frame->vg_promise, with) < 0)
+        vigil_value_destroy(&with);
+}
+
+/* Call the steps once, with a way out for vigil_raise. False: they were left by one. */
+static __attribute__((noinline)) bool call_steps(vigil_frame *frame, int *raised)
+{
+    vg_raise_frame way_out;
+    vg_raise_push(&way_out);
+    bool returned = VG_RAISE_LAND(&way_out) == 0;
+    if (returned)
+        frame->vg_steps(frame);
+    else
+        *raised = way_out.status;
+    vg_raise_pop(&way_out);
+    return returned;
+}
+
+static void run_steps(vigil_frame *frame)
+{
+    int raised = 0;
+    while (!call_steps(frame, &raised)) {
+        frame->error = raised;
+        frame->vg_at = frame->vg_out;
+        if (frame->vg_out_reached || frame->vg_out == NULL) { /* F2; or it has not even begun */
+            frame->vg_over = true;
+            break;
+        }
+    }
+    if (!frame->vg_over)
+        return;
+    settle(frame);
+    vigil_frame_drop(frame);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+static vigil_frame *frame_of(vigil_reaction *reaction)
+{
+    return (vigil_frame *)(void *)((char *)reaction - offsetof(vigil_frame, vg_reaction));
+}
+
+static void on_settled(vigil_reaction *reaction, vigil_promise_state state, vigil_value *value)
+{
+    vigil_frame *frame = frame_of(reaction);
+    frame->value = value;
+    frame->status = 0;
+    if (state == VIGIL_REJECTED)
+        frame->status =
+            value->status < 0 ? value->status : -EIO; /* -EIO: the reason was moved away by another handler */
+    run_steps(frame);
+}
+
+/* The loop was closed, or nobody can settle the promise any more. */
+static void on_cancelled(vigil_reaction *reaction)
+{
+    vigil_frame *frame = frame_of(reaction);
+    frame->value = &frame->vg_nothing;
+    frame->status = -ECANCELED;
+    run_steps(frame);
+}
+
+static bool nothing_to_wait_for(vigil_frame *frame, int status)
+{
+    frame->value = &frame->vg_nothing;
+    frame->status = status;
+    return false;
+}
+
+bool vigil_frame_may(vigil_frame *frame)
+{
+    frame->status = frame->vg_out_reached ? 0 : vigil_cancel_status(frame->token);
+    return frame->status == 0;
+}
+
+bool vigil_frame_wait(vigil_frame *frame, int rc)
+{
+    vigil_promise *next = frame->vg_next;
+    frame->vg_next = NULL;
+    vigil_promise *before = frame->vg_awaited;
+    frame->vg_awaited = next;
+    frame->value = &frame->vg_nothing;
+    vigil_promise_unref(before);
+    if (rc < 0)
+        return nothing_to_wait_for(frame, rc);
+    if (next == NULL)
+        return nothing_to_wait_for(frame, -EINVAL); /* the call was not given VIGIL_INTO */
+    frame->vg_reaction.run = on_settled;
+    frame->vg_reaction.cancel = on_cancelled;
+    rc = vigil_promise_react(next, &frame->vg_reaction);
+    return rc < 0 ? nothing_to_wait_for(frame, rc) : true;
+}
+
+int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    frame->vg_next = vigil_promise_ref(promise);
+    return 0;
+}
+
+bool vigil_frame_failed(vigil_frame *frame, int status)
+{
+    if (frame->vg_out_reached)
+        return false; /* behind OUT the steps decide about frame->error themselves */
+    frame->error = status < 0 ? status : -EIO;
+    /* Is it the failed await that ends the call, and does its reason carry more than a status? */
+    if (status == frame->status && vigil_value_is_error(frame->value) && frame->value->pointer != NULL)
+        frame->vg_reason = vigil_promise_ref(frame->vg_awaited);
+    return true;
+}
+
+bool vigil_frame_returned(vigil_frame *frame, vigil_value result)
+{
+    vigil_value_destroy(&frame->vg_result);
+    frame->vg_result = result;
+    return !frame->vg_out_reached;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------------------------- */
+
+int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **promise)
+{
+    if (frame == NULL)
+        return -EINVAL;
+    int rc = vg_guard_owner(frame->loop);
+    if (rc == 0 && steps == NULL)
+        rc = vg_refuse(frame->loop, -EINVAL, "vigil_frame_start needs the function of steps");
+    if (rc == 0)
+        rc = vigil_promise_create(frame->loop, &frame->vg_promise);
+    if (rc < 0) {
+        vigil_frame_drop(frame);
+        return rc;
+    }
+    if (promise != NULL)
+        *promise = vigil_promise_ref(frame->vg_promise);
+    frame->vg_steps = steps;
+    run_steps(frame);
+    return 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "op.h"
+
+size_t vg_op_size(void)
+{
+    return sizeof(vg_op);
+}
+
+void vg_op_ref(vg_op *op)
+{
+    (void)atomic_fetch_add_explicit(&op->refs, 1, memory_order_relaxed); /* relaxed: the caller has one already */
+}
+
+void vg_op_unref(vg_op *op)
+{
+    /* release: our last touch; acquire: the others', if we free it */
+    if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
+        vg_room_free(op->room, VG_SLAB_OPS, op);
+}
+
+/* ---- aborted ----------------------------------------------------------------------------------------------------- */
+
+static void abort_delivered(vigil_post *post)
+{
+    vg_op *op = (vg_op *)(void *)post;
+    if (!op->finished && !vg_op_is_served(op))
+        vg_op_finish(op, vigil_value_error(vigil_cancel_status(op->token)));
+    vg_op_unref(op);
+}
+
+/* The token is aborted, on whatever thread. */
+static void aborted(vigil_cancel_handler *handler, int status)
+{
+    vg_op *op = (vg_op *)(void *)((char *)handler - offsetof(vg_op, handler));
+    if (vg_on_owner(op->room)) {
+        if (!vg_op_is_served(op))
+            vg_op_finish(op, vigil_value_error(status));
+        return;
+    }
+    vg_op_ref(op);
+    if (vigil_loop_post_internal(op->room->loop, &op->abort_post) != 0)
+        vg_op_unref(op); /* the loop ends, and finishes it */
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------------------------- */
+
+vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, int *error)
+{
+    vigil_loop *loop = room->loop;
+    *error = 0;
+    if (vigil_cancel_status(token) != 0)
+        *error = vg_refuse(loop, -ECANCELED, "the token is aborted already");
+    else if (vg_state(loop) >= VIGIL_LOOP_TERMINATING)
+        *error = vg_refuse(loop, -ESHUTDOWN, "the loop is ending and starts nothing new");
+    if (*error != 0)
+        return NULL;
+    vg_op *op = vg_room_alloc(room, VG_SLAB_OPS);
+    vigil_promise *promise = NULL;
+    if (op != NULL && created != NULL) {
+        promise = vg_promise_new(room, VG_KIND_DERIVED, 2, 0, created);
+        if (promise == NULL)
+            vg_room_free(room, VG_SLAB_OPS, op);
+    }
+    if (op == NULL || (created != NULL && promise == NULL)) {
+        *error = vg_refuse(loop, -ENOMEM, "no memory for another operation");
+        return NULL;
+    }
+    vigil_post_init(&op->abort_post, abort_delivered, abort_delivered);
+    atomic_init(&op->refs, 1U);
+    op->finished = false;
+    op->kept = false;
+    op->room = room;
+    op->promise = promise;
+    op->token = NULL;
+    op->stop = NULL;
+    op->timer.id = 0;
+    op->id = 0;
+    op->previous = NULL;
+    op->next = room->ops;
+    if (room->ops != NULL)
+        room->ops->previous = op;
+    room->ops = op;
+    vg_count(&room->in_flight, 1);
+    return op;
+}
+
+static void time_is_up(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    vg_op *op = arg;
+    (void)loop;
+    (void)timer;
+    op->timer.id = 0;
+    if (!vg_op_is_served(op))
+        vg_op_finish(op, vigil_value_error(-ETIMEDOUT));
+}
+
+int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **promise)
+{
+    int error = 0;
+    if (timeout_ns != 0) {
+        vigil_timer_options options = {.size = sizeof options, .delay_ns = timeout_ns, .flags = VIGIL_TIMER_UNREF};
+        error = vigil_timer_start_with(op->room->loop, &op->timer, &options, time_is_up, op);
+    }
+    if (error == 0 && token != NULL) {
+        op->handler = (vigil_cancel_handler){.fn = aborted};
+        op->token = vigil_cancel_ref(token);
+        error = vigil_cancel_add(token, &op->handler);
+        if (error != 0) {
+            op->token = NULL;
+            vigil_cancel_unref(token);
+        }
+    }
+    if (error != 0)
+        vg_op_discard(op);
+    else
+        *promise = op->promise;
+    return error;
+}
+
+static void leave_list(vg_op *op)
+{
+    vg_room *room = op->room;
+    op->finished = true;
+    if (op->previous != NULL)
+        op->previous->next = op->next;
+    else
+        room->ops = op->next;
+    if (op->next != NULL)
+        op->next->previous = op->previous;
+    vg_count(&room->in_flight, UINT64_MAX); /* one less */
+    if (op->stop != NULL)
+        op->stop(op);
+    if (op->timer.id != 0)
+        (void)vigil_timer_cancel(room->loop, op->timer);
+    if (op->kept)
+        vg_loop_unkeep(room->loop);
+}
+
+static void leave_token(vg_op *op)
+{
+    vigil_cancel_token *token = op->token;
+    if (token == NULL)
+        return;
+    /* If the handler is being called on another thread right now, this waits till it has sent its post. */
+    (void)vigil_cancel_remove(token, &op->handler);
+    op->token = NULL;
+    vigil_cancel_unref(token);
+}
+
+void vg_op_discard(vg_op *op)
+{
+    vigil_promise *promise = op->promise;
+    op->promise = NULL;
+    leave_list(op);
+    leave_token(op);
+    if (promise != NULL) {
+        vigil_promise_unref(promise); /* the caller's */
+        vigil_promise_unref(promise); /* nobody can settle it: it is gone */
+    }
+    vg_op_unref(op);
+}
+
+void vg_op_finish(vg_op *op, vigil_value value)
+{
+    if (op->finished) {
+        vigil_value_destroy(&value);
+        return;
+    }
+    vigil_promise *promise = op->promise;
+    leave_list(op);
+    leave_token(op);
+    op->promise = NULL;
+    if (promise != NULL) {
+        vg_promise_resolve(promise, value);
+        vigil_promise_unref(promise);
+    }
+    vg_op_unref(op);
+}
+
+static vg_op *oldest(vg_room *room)
+{
+    vg_op *op = room->ops;
+    while (op != NULL && op->next != NULL)
+        op = op->next;
+    return op;
+}
+
+bool vg_room_end_ops(vg_room *room)
+{
+    bool any = room->ops != NULL;
+    vg_op *next;
+    for (vg_op *op = oldest(room); op != NULL; op = next) { /* what these start is refused */
+        next = op->previous;
+        vg_op_finish(op, vigil_value_error(-ESHUTDOWN));
+    }
+    return any;
+}
+
+void vg_room_fork_ops(vg_room *room)
+{
+    vg_op *op = oldest(room);
+    while (op != NULL) {
+        if (vg_op_on_pool(op)) {
+            vg_call_forked(op); /* may finish others as well */
+            op = oldest(room);
+        } else {
+            op = op->previous;
+        }
+    }
+}

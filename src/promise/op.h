@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * op.h - operations: what stands behind a promise that the library settles by itself.
+ *
+ * An operation is in the room's list from its start to its finish, which happens once, on the owner: because what it waits for has
+ * come, its token was aborted, its time is up, or the loop ends. Its memory stays until its last reference is gone: those of the
+ * list, of an abort that is on its way through the lane, of a watch that is not closed yet, of a task in a pool.
+ */
+#ifndef VG_PROMISE_OP_H
+#define VG_PROMISE_OP_H
+
+#include "cancel.h"
+#include "inner.h"
+
+/* vigil_async: where the call is */
+enum {
+    VG_CALL_WAITS = 0, /* for its limit: not submitted */
+    VG_CALL_QUEUED,    /* submitted to the pool */
+    VG_CALL_RUNNING,
+    VG_CALL_DEAD, /* will not be run */
+    VG_CALL_OVER  /* its result is on the way to the loop */
+};
+
+struct vg_op {
+    vigil_post abort_post; /* first */
+    _Atomic uint32_t refs;
+    bool finished; /* owner */
+    bool kept;     /* owner: it keeps the loop alive by itself */
+    vg_room *room;
+    vigil_promise *promise; /* owner: a user's reference, until it is finished. NULL: there is none */
+    vg_op *next;            /* owner: the room's list */
+    vg_op *previous;
+    vigil_cancel_token *token; /* owner: a reference, or NULL */
+    vigil_cancel_handler handler;
+    void (*stop)(vg_op *op); /* owner: take back what it waits for; may be NULL */
+    vigil_timer timer;       /* owner; 0: none */
+    union {
+        uint64_t id;  /* of a watch, a child or a signal */
+        vg_link link; /* vigil_promise_guard: in the list of the guarded promise */
+        struct {      /* vigil_cancel_timeout */
+            vg_cancel_clock clock;
+            vigil_cancel_source *source; /* a reference */
+        };
+        struct { /* vigil_async */
+            vigil_task task;
+            vigil_post deliver_post;
+            _Atomic uint32_t call;
+            vigil_priority priority;
+            vigil_pool *pool;
+            vigil_async_fn fn;
+            void *arg;
+            void (*done)(void *arg);
+            vigil_value result;
+            vigil_limit *limit; /* owner: it has a place in it */
+            vg_op *limit_next;  /* owner: waits for a place */
+            vg_op *limit_previous;
+        };
+    };
+};
+
+/* Owner. An operation in the list, with one reference, and (if created is not NULL) its promise, with one for the operation and
+   one for the user. The token is looked at. NULL: *error says why. */
+vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, int *error);
+/* Owner. The last step of starting one: the token and the time (0: no limit) may finish it from here on, and the user gets the
+   promise. 0; else it is discarded. */
+int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **promise);
+/* Owner. It could not be started: nothing of it is seen. */
+void vg_op_discard(vg_op *op);
+/* Owner. Takes the value over. Does nothing but destroy the value if it is finished already. */
+void vg_op_finish(vg_op *op, vigil_value value);
+/* Any thread. */
+void vg_op_ref(vg_op *op);
+void vg_op_unref(vg_op *op);
+
+/* awaits.c: what it waits for has come, and only its microtask has not run yet: nothing else finishes it now. Owner. */
+bool vg_op_is_served(const vg_op *op);
+
+/* async.c */
+bool vg_op_on_pool(const vg_op *op); /* a pool has it, or is to get it */
+void vg_call_forked(vg_op *op);
+
+#endif

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * promise.c - the life of one promise: made, settled once, given back. inner.h has the rules.
+ */
+#include "inner.h"
+
+#ifndef NDEBUG
+#if defined(__has_include)
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define VG_HAVE_BACKTRACE 1
+#endif
+#endif
+#endif
+
+static void deliver(vigil_post *post);
+static void bury(vigil_post *post);
+
+static vigil_promise *promise_of(vigil_post *post)
+{
+    return (vigil_promise *)(void *)post; /* link.post is its first member */
+}
+
+/* ---- made -------------------------------------------------------------------------------------------------------- */
+
+static void remember_where(vigil_promise *promise, const void *created)
+{
+    promise->created = created;
+#ifndef NDEBUG
+    promise->trace_count = 0;
+#ifdef VG_HAVE_BACKTRACE
+    if (atomic_load_explicit(&promise->room->traced, memory_order_relaxed)) /* it takes microseconds */
+        promise->trace_count = (uint8_t)backtrace(promise->trace, VG_TRACE);
+#endif
+#endif
+}
+
+/* Put it into the list of the pending; false: the loop has ended meanwhile. */
+static bool list_away(vg_room *room, vigil_promise *promise)
+{
+    vg_mutex_lock(&room->away_lock);
+    bool open = !atomic_load_explicit(&room->ended, memory_order_relaxed); /* written under the lock */
+    if (open) {
+        promise->flags |= VG_AWAY;
+        vg_ring_add(&room->away_pending, promise);
+    }
+    vg_mutex_unlock(&room->away_lock);
+    return open;
+}
+
+vigil_promise *vg_promise_new(vg_room *room, uint8_t kind, uint32_t users, uint32_t held, const void *created)
+{
+    bool on_owner = vg_on_owner(room);
+    vigil_promise *promise = vg_room_alloc(room, VG_SLAB_PROMISES);
+    if (__builtin_expect(promise == NULL, 0))
+        return NULL;
+    vigil_post_init(&promise->link.post, NULL, NULL);
+    promise->link.source = NULL;
+    atomic_init(&promise->refs, users * VG_USER + VG_SHARE);
+    atomic_init(&promise->state, VIGIL_PENDING);
+    promise->room = room;
+    promise->last = NULL;
+    promise->held = held;
+    promise->kind = kind;
+    promise->flags = VG_LISTED;
+    remember_where(promise, created);
+    if (__builtin_expect(on_owner, 1)) {
+        vg_count(&room->own_created, 1);
+        vg_ring_add(&room->pending, promise);
+        return promise;
+    }
+    (void)atomic_fetch_add_explicit(&room->away_created, 1, memory_order_relaxed);
+    if (list_away(room, promise))
+        return promise;
+    (void)atomic_fetch_add_explicit(&room->away_destroyed, 1, memory_order_relaxed);
+    vg_room_free(room, VG_SLAB_PROMISES, promise);
+    return NULL;
+}
+
+static __attribute__((noinline)) void unlist_away(vigil_promise *promise)
+{
+    vg_mutex_lock(&promise->room->away_lock);
+    vg_ring_remove(promise);
+    vg_mutex_unlock(&promise->room->away_lock);
+}
+
+static inline void unlist(vigil_promise *promise)
+{
+    if ((promise->flags & VG_LISTED) == 0)
+        return;
+    promise->flags &= (uint16_t)~VG_LISTED;
+    if (__builtin_expect((promise->flags & VG_AWAY) != 0, 0))
+        unlist_away(promise);
+    else
+        vg_ring_remove(promise);
+}
+
+/* ---- given back -------------------------------------------------------------------------------------------------- */
+
+void vigil_value_destroy(vigil_value *value)
+{
+    if (value == NULL)
+        return;
+    vigil_value it = vigil_value_move(value);
+    if (it.kind == VIGIL_PROMISE)
+        vigil_promise_unref(it.promise);
+    else if (it.destroy != NULL)
+        it.destroy(it.pointer);
+}
+
+/* Any thread: nobody has it any more, and it is settled or has never had a value. */
+static void promise_free(vigil_promise *promise, bool settled)
+{
+    vg_room *room = promise->room;
+    /* relaxed: nobody else has it any more, which was seen with an acquire */
+    if ((atomic_load_explicit(&promise->state, memory_order_relaxed) & VG_SHARED) != 0)
+        vigil_promise_unref(promise->link.source);
+    else if (settled && promise->value.destroy != NULL)
+        vigil_value_destroy(&promise->value);
+    if (vg_on_owner(room))
+        vg_count(&room->own_destroyed, 1);
+    else
+        (void)atomic_fetch_add_explicit(&room->away_destroyed, 1, memory_order_relaxed);
+    vg_room_free(room, VG_SLAB_PROMISES, promise);
+}
+
+static void orphan_reactions(vigil_promise *promise)
+{
+    vg_link *link = promise->last;
+    if (link == NULL)
+        return;
+    promise->last = NULL;
+    vigil_post *next = link->post.vg_next;
+    link->post.vg_next = NULL;
+    while (next != NULL) {
+        vigil_post *post = next;
+        next = post->vg_next;
+        ((vg_link *)(void *)post)->source = NULL;
+        post->cancel(post); /* told by the source that is not there: it will never come */
+    }
+}
+
+/* It is pending and nobody can settle it. What waits for it may go the same way, and so on: a list, not a recursion. */
+static void abandon(vigil_promise *promise)
+{
+    vg_room *room = promise->room;
+    promise->link.post.vg_next = room->to_bury != NULL ? &room->to_bury->link.post : NULL;
+    room->to_bury = promise;
+    if (room->burying)
+        return;
+    room->burying = true;
+    while (room->to_bury != NULL) {
+        vigil_promise *it = room->to_bury;
+        room->to_bury = (vigil_promise *)(void *)it->link.post.vg_next;
+        unlist(it);
+        orphan_reactions(it);
+        if ((it->flags & VG_HANDLERS) != 0)
+            vg_call_done(it->handlers.done, it->handlers.arg);
+        promise_free(it, false);
+    }
+    room->burying = false;
+}
+
+/* Owner: it has no users, and the loop's share is there. */
+static void unused(vigil_promise *promise)
+{
+    if (promise->held != 0)
+        return; /* looked at again in vg_promise_unhold */
+    uint32_t state = atomic_load_explicit(&promise->state, memory_order_relaxed); /* acquire was with refs */
+    if ((state & VG_STATE_SETTLED) != 0)
+        promise_free(promise, true);
+    else if ((state & VG_CLAIMED) == 0 || (promise->flags & VG_ORPHAN) != 0)
+        abandon(promise);
+}
+
+/* Owner: the loop has nothing to do with it any more, and it is settled. */
+static void give_up_share(vigil_promise *promise)
+{
+    /* acquire: what the other users did to it; pairs with the releases in vigil_promise_unref */
+    uint32_t refs = atomic_load_explicit(&promise->refs, memory_order_acquire);
+    if ((refs & VG_SHARE) == 0)
+        return;
+    /* acq_rel: our last touch for the others, theirs for us */
+    if (refs == VG_SHARE ||
+        atomic_fetch_and_explicit(&promise->refs, ~(uint32_t)VG_SHARE, memory_order_acq_rel) == VG_SHARE)
+        promise_free(promise, true);
+}
+
+void vg_promise_hold(vigil_promise *promise)
+{
+    if (promise->held++ != 0)
+        return;
+    /* relaxed: the caller has a reference, so it cannot go meanwhile */
+    if ((atomic_load_explicit(&promise->refs, memory_order_relaxed) & VG_SHARE) == 0)
+        (void)atomic_fetch_or_explicit(&promise->refs, VG_SHARE, memory_order_relaxed);
+}
+
+void vg_promise_unhold(vigil_promise *promise)
+{
+    if (--promise->held != 0)
+        return;
+    uint32_t state = atomic_load_explicit(&promise->state, memory_order_relaxed); /* settled by the owner: by us */
+    if ((state & VG_STATE_SETTLED) != 0)
+        give_up_share(promise);
+    /* acquire: as in give_up_share */
+    else if (atomic_load_explicit(&promise->refs, memory_order_acquire) == VG_SHARE)
+        unused(promise);
+}
+
+vigil_promise *vigil_promise_ref(vigil_promise *promise)
+{
+    if (promise != NULL) /* relaxed: the caller has one already */
+        (void)atomic_fetch_add_explicit(&promise->refs, VG_USER, memory_order_relaxed);
+    return promise;
+}
+
+static void unref_on_owner(vigil_promise *promise)
+{
+    /* acquire: as in give_up_share. One user, and we are it: nobody else may touch the word */
+    uint32_t refs = atomic_load_explicit(&promise->refs, memory_order_acquire);
+    if (refs == VG_USER) {
+        promise_free(promise, true);
+        return;
+    }
+    if (refs == VG_USER + VG_SHARE) {
+        atomic_store_explicit(&promise->refs, VG_SHARE, memory_order_relaxed);
+        unused(promise);
+        return;
+    }
+    /* release: our last touch; acquire: the others' */
+    refs = atomic_fetch_sub_explicit(&promise->refs, VG_USER, memory_order_acq_rel) - VG_USER;
+    if (refs == 0)
+        promise_free(promise, true);
+    else if (refs == VG_SHARE)
+        unused(promise);
+}
+
+/* Give a claim back; what waiters have left in the word meanwhile stays. */
+static void unclaim(vigil_promise *promise)
+{
+    /* release: pairs with the acquire in vg_promise_claim */
+    (void)atomic_fetch_and_explicit(&promise->state, ~(uint32_t)VG_CLAIMED, memory_order_release);
+}
+
+/* The last user of a promise that nobody has resolved goes, and this is not the owner: our reference travels there. */
+static bool send_home(vigil_promise *promise)
+{
+    if (promise->kind != VG_KIND_ROOT || !vg_promise_claim(promise))
+        return false;
+    promise->link.post.run = bury;
+    promise->link.post.cancel = bury;
+    if (vigil_loop_post_internal(promise->room->loop, &promise->link.post) == 0)
+        return true;
+    unclaim(promise); /* the loop has ended, or is ending and waits for us to let go */
+    return false;
+}
+
+static void bury(vigil_post *post)
+{
+    vigil_promise *promise = promise_of(post);
+    atomic_store_explicit(&promise->state, VIGIL_PENDING, memory_order_relaxed); /* it is ours alone */
+    unref_on_owner(promise);
+}
+
+void vigil_promise_unref(vigil_promise *promise)
+{
+    if (promise == NULL)
+        return;
+    if (vg_on_owner(promise->room)) {
+        unref_on_owner(promise);
+        return;
+    }
+    /* relaxed: only a question. The owner acquires what the others did when our reference is there (unref_on_owner) */
+    uint32_t refs = atomic_load_explicit(&promise->refs, memory_order_relaxed);
+    if (refs == VG_USER + VG_SHARE && send_home(promise))
+        return;
+    /* release: our last touch; acquire: the others', if we free. A share that is left is given up by the owner. */
+    if (atomic_fetch_sub_explicit(&promise->refs, VG_USER, memory_order_acq_rel) == VG_USER)
+        promise_free(promise, true);
+}
+
+/* ---- settled ----------------------------------------------------------------------------------------------------- */
+
+bool vg_promise_claim(vigil_promise *promise)
+{
+    uint32_t pending = atomic_load_explicit(&promise->state, memory_order_relaxed);
+    do {
+        if ((pending & (VG_CLAIMED | VG_STATE_SETTLED)) != 0)
+            return false;
+        /* acquire: the link and the value are ours to write; pairs with the release of a claim that was given back */
+    } while (!atomic_compare_exchange_weak_explicit(&promise->state, &pending, pending | VG_CLAIMED,
+                                                    memory_order_acquire, memory_order_relaxed));
+    return true;
+}
+
+/* The value is there: say so. */
+static void publish(vigil_promise *promise, uint32_t state)
+{
+    vg_room *room = promise->room;
+    uint32_t settled = state | VG_CLAIMED;
+    if (atomic_load_explicit(&room->waiters, memory_order_relaxed) == 0) {
+        /* release: the value and the flags; pairs with the acquire in vg_promise_state. A waiter that leaves its mark just now
+           loses it here and is woken for nothing below: it marks again. */
+        atomic_store_explicit(&promise->state, settled, memory_order_release);
+        /* A light fence: the state is there before the waiters are counted; pairs with the heavy one in wait.c */
+        vg_fence_light(room->fences);
+        if (atomic_load_explicit(&room->waiters, memory_order_relaxed) != 0)
+            (void)vg_futex_wake(&promise->state, VG_WAKE_ALL);
+        return;
+    }
+    uint32_t before = atomic_load_explicit(&promise->state, memory_order_relaxed);
+    /* release: as above */
+    while (!atomic_compare_exchange_weak_explicit(&promise->state, &before, (before & VG_WAITED) | settled,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    if ((before & VG_WAITED) != 0)
+        (void)vg_futex_wake(&promise->state, VG_WAKE_ALL);
+}
+
+/* Its value is stored; state may carry VG_SHARED. The promise may be gone afterwards. */
+static void settle(vigil_promise *promise, uint32_t state)
+{
+    vg_room *room = promise->room;
+    promise->flags &= (uint16_t) ~(VG_WAITING | VG_HANDLERS);
+    unlist(promise);
+    publish(promise, state);
+    vg_link *last = promise->last;
+    if (last != NULL) {
+        promise->last = NULL;
+        vigil_post *post = last->post.vg_next;
+        last->post.vg_next = NULL;
+        promise->held++; /* against a direct reaction that gives the last user back; the share is there still */
+        while (post != NULL) {
+            vg_link *link = (vg_link *)(void *)post;
+            post = post->vg_next;
+            promise->held++;
+            if (__builtin_expect(link->post.vg_reserved == VG_DIRECT, 0))
+                link->post.run(&link->post);
+            else
+                vg_promise_queue(room, link);
+        }
+        if (--promise->held == 0)
+            give_up_share(promise);
+        return;
+    }
+    if ((state & VG_STATE_SETTLED) == VIGIL_REJECTED && (promise->flags & VG_HANDLED) == 0)
+        vg_room_rejected(room, promise);
+    if (promise->held == 0)
+        give_up_share(promise);
+}
+
+static inline void settle_with(vigil_promise *promise, const vigil_value *value)
+{
+    vg_value_copy(&promise->value, value);
+    settle(promise, vigil_value_is_error(value) ? VIGIL_REJECTED : VIGIL_FULFILLED);
+}
+
+static __attribute__((noinline)) void resolve_with_promise(vigil_promise *promise, vigil_promise *other)
+{
+    if (other != promise && other->room == promise->room) {
+        vg_promise_adopt(promise, other);
+        return;
+    }
+    vigil_value error = vigil_value_error(other == promise ? -EDEADLK : -EXDEV);
+    settle_with(promise, &error); /* before the reference goes, in case it is its own */
+    vigil_promise_unref(other);
+}
+
+void vg_promise_resolve_with(vigil_promise *promise, const vigil_value *value)
+{
+    if (__builtin_expect(value->kind == VIGIL_PROMISE, 0))
+        resolve_with_promise(promise, value->promise);
+    else if (__builtin_expect(value->kind == VIGIL_THENABLE, 0))
+        vg_promise_call_thenable(promise, *value);
+    else
+        settle_with(promise, value);
+}
+
+void vg_promise_pass_on(vigil_promise *promise, vigil_promise *from)
+{
+    uint32_t state = atomic_load_explicit(&from->state, memory_order_relaxed); /* settled by the owner: by us */
+    vigil_promise *origin = (state & VG_SHARED) != 0 ? from->link.source : from;
+    state &= VG_STATE_SETTLED;
+    if (origin->value.destroy == NULL) {
+        vg_value_copy(&promise->value, &origin->value);
+    } else {
+        promise->link.source = vigil_promise_ref(origin);
+        state |= VG_SHARED;
+    }
+    settle(promise, state);
+}
+
+void vg_promise_orphan(vigil_promise *promise)
+{
+    promise->flags = (uint16_t)((promise->flags & ~VG_WAITING) | VG_ORPHAN);
+    vg_promise_unhold(promise);
+}
+
+void vg_promise_force(vigil_promise *promise, int status)
+{
+    if ((promise->flags & VG_HANDLERS) != 0) {
+        vg_handlers handlers = promise->handlers;
+        promise->flags &= (uint16_t)~VG_HANDLERS;
+        vg_call_done(handlers.done, handlers.arg);
+    }
+    /* If it is claimed and waits for nothing, another thread is about to learn that the lane is closed, and gives it back. */
+    if ((promise->flags & (VG_WAITING | VG_ORPHAN)) == 0 && promise->kind != VG_KIND_DERIVED)
+        while (!vg_promise_claim(promise))
+            vg_thread_yield();
+    promise->flags |= VG_FORCED;
+    vigil_value error = vigil_value_error(status);
+    settle_with(promise, &error);
+}
+
+/* The winner of another thread has stored its value and sent the promise here. */
+static void deliver(vigil_post *post)
+{
+    vigil_promise *promise = promise_of(post);
+    vigil_value value = promise->value;
+    vg_promise_resolve_with(promise, &value);
+}
+
+/* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+static inline int make(vigil_loop *loop, vigil_promise **out, uint8_t kind, uint32_t users, const void *created)
+{
+    int error;
+    vg_room *room = vg_room_of(loop, &error);
+    if (room == NULL)
+        return error;
+    if (out == NULL)
+        return vg_refuse(loop, -EINVAL, "there is nowhere to put the promise");
+    vigil_promise *promise = vg_promise_new(room, kind, users, 0, created);
+    if (promise == NULL)
+        return vg_room_ended(room) ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one")
+                                   : vg_refuse(loop, -ENOMEM, "no memory for another promise");
+    *out = promise;
+    return 0;
+}
+
+int vigil_promise_create(vigil_loop *loop, vigil_promise **promise)
+{
+    return make(loop, promise, VG_KIND_ROOT, 1, __builtin_return_address(0));
+}
+
+int vigil_promise_with_resolvers(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
+{
+    if (resolver == NULL)
+        return -EINVAL;
+    int error = make(loop, promise, VG_KIND_RESOLVER, 2, __builtin_return_address(0));
+    if (error == 0)
+        *resolver = (vigil_resolver *)*promise;
+    return error;
+}
+
+/* It is of a known kind, and if it promises something, names it. */
+static bool sensible(const vigil_value *value)
+{
+    if (value->kind == VIGIL_PROMISE)
+        return value->promise != NULL;
+    if (value->kind == VIGIL_THENABLE)
+        return value->thenable != NULL && value->thenable->then != NULL;
+    return (unsigned)value->kind <= VIGIL_AGGREGATE;
+}
+
+static inline int resolve(vigil_promise *promise, const vigil_value *value)
+{
+    vg_room *room = promise->room;
+    vigil_loop *loop = room->loop;
+    int error = vg_guard_any(loop);
+    if (error != 0)
+        return error;
+    if (vg_room_ended(room))
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended, and with it all its promises are settled");
+    if (__builtin_expect(value->kind >= VIGIL_PROMISE, 0) && !sensible(value))
+        return vg_refuse(loop, -EINVAL, "the value is of no known kind, or promises something and names nothing");
+    if (!vg_promise_claim(promise))
+        return -EALREADY; /* no reason is noted: to be late is nothing special */
+    if (vg_on_owner(room)) {
+        vg_promise_resolve_with(promise, value);
+        return 0;
+    }
+    promise->value = *value;
+    promise->link.post.run = deliver;
+    promise->link.post.cancel = deliver; /* the promise is settled in any case; its handlers are cancelled */
+    error = vigil_loop_post_internal(loop, &promise->link.post);
+    if (error != 0)
+        unclaim(promise);
+    return error;
+}
+
+int vigil_promise_resolve(vigil_promise *promise, vigil_value value)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    if (promise->kind != VG_KIND_ROOT)
+        return vg_refuse(promise->room->loop, -EPERM,
+                         "the promise is settled by its handler, its operation or its resolver, and by nobody else");
+    return resolve(promise, &value);
+}
+
+int vigil_promise_reject(vigil_promise *promise, vigil_value reason)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    if (!vigil_value_is_error(&reason))
+        return vg_refuse(promise->room->loop, -EINVAL, "a reason is an error: see vigil_value_error");
+    return vigil_promise_resolve(promise, reason);
+}
+
+int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value)
+{
+    return resolver == NULL ? -EINVAL : resolve((vigil_promise *)resolver, &value);
+}
+
+int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason)
+{
+    if (resolver == NULL)
+        return -EINVAL;
+    vigil_promise *promise = (vigil_promise *)resolver;
+    if (!vigil_value_is_error(&reason))
+        return vg_refuse(promise->room->loop, -EINVAL, "a reason is an error: see vigil_value_error");
+    return resolve(promise, &reason);
+}
+
+void vigil_resolver_drop(vigil_resolver *resolver)
+{
+    if (resolver == NULL)
+        return;
+    vigil_promise *promise = (vigil_promise *)resolver;
+    vigil_value error = vigil_value_error(-EPIPE);
+    (void)resolve(promise, &error);
+    vigil_promise_unref(promise);
+}
+
+int vigil_promise_resolved(vigil_loop *loop, vigil_value value, vigil_promise **out)
+{
+    int error;
+    vg_room *room = vg_room_of_owner(loop, &error);
+    if (room == NULL)
+        return error;
+    if (out == NULL || !sensible(&value))
+        return vg_refuse(loop, -EINVAL, "there is no value, or nowhere to put the promise");
+    if (value.kind == VIGIL_PROMISE && value.promise->room == room) {
+        *out = value.promise;
+        return 0;
+    }
+    vigil_promise *promise = vg_promise_new(room, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
+    if (promise == NULL)
+        return vg_refuse(loop, -ENOMEM, "no memory for another promise");
+    *out = promise;
+    vg_promise_resolve(promise, value);
+    return 0;
+}
+
+int vigil_promise_try(vigil_loop *loop, vigil_value (*fn)(void *arg), void *arg, vigil_promise **out)
+{
+    int error;
+    vg_room *room = vg_room_of_owner(loop, &error);
+    if (room == NULL)
+        return error;
+    if (out == NULL || fn == NULL)
+        return vg_refuse(loop, -EINVAL, "there is no function, or nowhere to put the promise");
+    vigil_promise *promise = vg_promise_new(room, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
+    if (promise == NULL)
+        return vg_refuse(loop, -ENOMEM, "no memory for another promise");
+    *out = promise;
+    vg_promise_resolve(promise, vg_call_plain(fn, arg));
+    return 0;
+}
+
+vigil_loop *vigil_promise_loop(const vigil_promise *promise)
+{
+    return promise == NULL ? NULL : promise->room->loop;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * then.c - handlers: what happens in a reaction job, and what a derived promise becomes by it.
+ *
+ * A derived promise is its own reaction: it lies in its source's list, is queued as a microtask when the source is settled,
+ * calls the handler, and is resolved with the result. It is held by that until then; the queue also holds the source, whose value
+ * the handler borrows.
+ *
+ * finally, in ECMAScript, calls the function and then goes on with `resolve(result).then(() => value)`, which the derived promise
+ * adopts. Two inner promises are made by that, but all that can be seen of them is when things happen: the thunk and the
+ * adoption's job are neighbours in the queue, and the second of them queues the last step. So the derived promise is queued
+ * twice more instead: the same order, no allocation.
+ */
+#include "inner.h"
+
+static vigil_promise *promise_of(vigil_post *post)
+{
+    return (vigil_promise *)(void *)post;
+}
+
+/* ---- calling handlers -------------------------------------------------------------------------------------------- */
+
+/* Apart, because whatever calls setjmp is poor in registers. */
+__attribute__((noinline)) void vg_call_then(vigil_value *result, vigil_then_fn fn, vigil_value *value, void *arg)
+{
+    vg_raise_frame frame;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        vigil_value made = fn(value, arg);
+        vg_value_copy(result, &made);
+    } else {
+        *result = vigil_value_error(frame.status);
+    }
+    vg_raise_pop(&frame);
+}
+
+__attribute__((noinline)) vigil_value vg_call_plain(vigil_value (*fn)(void *arg), void *arg)
+{
+    vg_raise_frame frame;
+    vigil_value result;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0)
+        result = fn(arg);
+    else
+        result = vigil_value_error(frame.status);
+    vg_raise_pop(&frame);
+    return result;
+}
+
+__attribute__((noinline)) void vg_call_done(void (*done)(void *arg), void *arg)
+{
+    if (done == NULL)
+        return;
+    vg_raise_frame frame;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0)
+        done(arg);
+    vg_raise_pop(&frame);
+}
+
+/* ---- the reaction of a derived promise --------------------------------------------------------------------------- */
+
+/* The handler has returned the value that it was lent. */
+static bool passes_on(const vigil_value *result, const vigil_value *lent)
+{
+    return result->destroy != NULL && result->destroy == lent->destroy && result->pointer == lent->pointer &&
+           result->kind == lent->kind;
+}
+
+static vg_handlers take_handlers(vigil_promise *derived)
+{
+    derived->flags &= (uint16_t)~VG_HANDLERS;
+    return derived->handlers;
+}
+
+static void run_then(vigil_post *post)
+{
+    vigil_promise *derived = promise_of(post);
+    vigil_promise *source = derived->link.source;
+    if (__builtin_expect((derived->flags & VG_FORCED) == 0, 1)) {
+        const vg_handlers handlers = take_handlers(derived);
+        bool fulfilled = vg_promise_state(source) == VIGIL_FULFILLED;
+        vigil_then_fn fn = fulfilled ? handlers.fulfilled : handlers.rejected;
+        if (fn == NULL) {
+            vg_promise_pass_on(derived, source);
+        } else {
+            vigil_value *lent = vg_promise_value(source);
+            vigil_value result;
+            vg_call_then(&result, fn, lent, handlers.arg);
+            if (__builtin_expect(passes_on(&result, lent), 0) && fulfilled == !vigil_value_is_error(&result))
+                vg_promise_pass_on(derived, source);
+            else
+                vg_promise_resolve_with(derived, &result);
+        }
+        if (__builtin_expect(handlers.done != NULL, 0))
+            vg_call_done(handlers.done, handlers.arg);
+    }
+    vg_promise_unhold(derived);
+    vg_promise_unhold(source);
+}
+
+/* The loop is closed, or the source is gone. */
+static void cancel_reaction(vigil_post *post)
+{
+    vigil_promise *derived = promise_of(post);
+    vigil_promise *source = derived->link.source;
+    if (source == NULL) {
+        if ((derived->flags & VG_HANDLERS) != 0) {
+            vg_handlers handlers = take_handlers(derived);
+            vg_call_done(handlers.done, handlers.arg);
+        }
+        vg_promise_orphan(derived);
+        return;
+    }
+    if ((derived->flags & VG_FORCED) == 0) {
+        vg_handlers handlers = {.done = NULL};
+        if ((derived->flags & VG_HANDLERS) != 0)
+            handlers = take_handlers(derived);
+        vg_promise_resolve(derived, vigil_value_error(-ECANCELED));
+        vg_call_done(handlers.done, handlers.arg);
+    }
+    vg_promise_unhold(derived);
+    vg_promise_unhold(source);
+}
+
+/* ---- finally ----------------------------------------------------------------------------------------------------- */
+
+static void finally_ends(vigil_post *post)
+{
+    vigil_promise *derived = promise_of(post);
+    vigil_promise *source = derived->link.source;
+    if ((derived->flags & VG_FORCED) == 0)
+        vg_promise_pass_on(derived, source);
+    vg_promise_unhold(derived);
+    vg_promise_unhold(source);
+}
+
+static void finally_hops(vigil_post *post)
+{
+    post->run = finally_ends;
+    vg_promise_queue(promise_of(post)->room, (vg_link *)(void *)post);
+}
+
+/* fn has returned a promise, which is settled now: link.source is that one, handlers.arg the source. */
+static void finally_waited(vigil_post *post)
+{
+    vigil_promise *derived = promise_of(post);
+    vigil_promise *inner = derived->link.source;
+    if ((derived->flags & VG_FORCED) != 0) {
+        vg_promise_unhold(derived);
+        vg_promise_unhold(inner);
+        return;
+    }
+    vigil_promise *source = take_handlers(derived).arg;
+    post->run = finally_ends;
+    if (vg_promise_state(inner) == VIGIL_REJECTED) { /* it wins: pass that on */
+        vg_promise_unhold(source);
+        vg_promise_queue(derived->room, &derived->link);
+        return;
+    }
+    derived->link.source = source;
+    vg_promise_unhold(inner);
+    vg_promise_queue(derived->room, &derived->link);
+}
+
+static void drop_source(void *source)
+{
+    vg_promise_unhold(source);
+}
+
+static void run_finally(vigil_post *post)
+{
+    vigil_promise *derived = promise_of(post);
+    vigil_promise *source = derived->link.source;
+    if ((derived->flags & VG_FORCED) != 0) {
+        vg_promise_unhold(derived);
+        vg_promise_unhold(source);
+        return;
+    }
+    vg_handlers handlers = take_handlers(derived);
+    vigil_value result = vg_call_plain(handlers.finally, handlers.arg);
+    if (result.kind == VIGIL_PROMISE && result.promise != derived && result.promise->room == derived->room) {
+        vigil_promise *inner = result.promise;
+        derived->handlers = (vg_handlers){.arg = source, .done = drop_source};
+        derived->flags |= VG_HANDLERS | VG_ADOPTS;
+        post->run = finally_waited;
+        vg_promise_subscribe(inner, &derived->link);
+        vigil_promise_unref(inner);
+        return;
+    }
+    if (vigil_value_is_error(&result) || result.kind == VIGIL_PROMISE || result.kind == VIGIL_THENABLE) {
+        vg_promise_resolve(derived, result);
+        vg_promise_unhold(derived);
+        vg_promise_unhold(source);
+        return;
+    }
+    vigil_value_destroy(&result);
+    post->run = finally_hops;
+    vg_promise_queue(derived->room, &derived->link);
+}
+
+/* ---- subscribing ------------------------------------------------------------------------------------------------- */
+
+void vg_promise_handled(vigil_promise *promise)
+{
+    if ((promise->flags & VG_HANDLED) != 0)
+        return;
+    promise->flags |= VG_HANDLED;
+    if ((promise->flags & VG_REPORTED) != 0) {
+        promise->flags |= VG_LATE;
+        vg_room_rejected(promise->room, promise);
+    }
+}
+
+void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
+{
+    link->source = promise;
+    vg_promise_handled(promise);
+    if (vg_promise_state(promise) != VIGIL_PENDING) {
+        vg_promise_hold(promise);
+        if (link->post.vg_reserved == VG_DIRECT)
+            link->post.run(&link->post);
+        else
+            vg_promise_queue(promise->room, link);
+        return;
+    }
+    vg_link *last = promise->last;
+    if (last == NULL) {
+        link->post.vg_next = &link->post;
+    } else {
+        link->post.vg_next = last->post.vg_next;
+        last->post.vg_next = &link->post;
+    }
+    promise->last = link;
+}
+
+bool vg_promise_unsubscribe(vigil_promise *promise, vg_link *link)
+{
+    if (promise->last == NULL || vg_promise_state(promise) != VIGIL_PENDING)
+        return false;
+    vigil_post *last = &promise->last->post;
+    vigil_post *before = last;
+    while (before->vg_next != &link->post) {
+        before = before->vg_next;
+        if (before == last)
+            return false;
+    }
+    before->vg_next = link->post.vg_next;
+    if (last == &link->post)
+        promise->last = before != last ? (vg_link *)(void *)before : NULL;
+    return true;
+}
+
+/* Inlined, so that the handlers are written where they belong at once: see vg_value_copy. */
+static inline __attribute__((always_inline)) int add(vigil_promise *promise, void (*run)(vigil_post *post),
+                                                     const vg_handlers handlers, vigil_promise **out,
+                                                     const void *created)
+{
+    vg_room *room = promise->room;
+    int error = vg_room_guard_owner(room);
+    if (error != 0)
+        return error;
+    vigil_promise *derived = vg_promise_new(room, VG_KIND_DERIVED, out != NULL ? 1 : 0, 1, created);
+    if (derived == NULL)
+        return vg_refuse(room->loop, -ENOMEM, "no memory for another promise");
+    derived->flags |= VG_WAITING | VG_HANDLERS;
+    derived->handlers.fulfilled = handlers.fulfilled;
+    derived->handlers.rejected = handlers.rejected;
+    derived->handlers.arg = handlers.arg;
+    derived->handlers.done = handlers.done;
+    derived->link.post.run = run;
+    derived->link.post.cancel = cancel_reaction;
+    if (out != NULL)
+        *out = derived;
+    vg_promise_subscribe(promise, &derived->link);
+    return 0;
+}
+
+int vigil_promise_then(vigil_promise *promise, vigil_then_fn fulfilled, vigil_then_fn rejected, void *arg,
+                       vigil_promise **derived)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    vg_handlers handlers = {.fulfilled = fulfilled, .rejected = rejected, .arg = arg, .done = NULL};
+    return add(promise, run_then, handlers, derived, __builtin_return_address(0));
+}
+
+int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *given, vigil_promise **derived)
+{
+    if (promise == NULL || given == NULL)
+        return -EINVAL;
+    vigil_handlers taken;
+    if (vg_options_take(&taken, sizeof taken, given, given->size, offsetof(vigil_handlers, done)) != 0)
+        return vg_refuse(promise->room->loop, -EINVAL, "handlers->size must be the size of the struct");
+    vg_handlers handlers = {
+        .fulfilled = taken.fulfilled, .rejected = taken.rejected, .arg = taken.arg, .done = taken.done};
+    return add(promise, run_then, handlers, derived, __builtin_return_address(0));
+}
+
+int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *arg, vigil_promise **derived)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    vg_handlers handlers = {.fulfilled = NULL, .rejected = rejected, .arg = arg, .done = NULL};
+    return add(promise, run_then, handlers, derived, __builtin_return_address(0));
+}
+
+int vigil_promise_finally(vigil_promise *promise, vigil_value (*fn)(void *arg), void *arg, vigil_promise **derived)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    vg_handlers handlers = {.fulfilled = NULL, .finally = fn, .arg = arg, .done = NULL};
+    if (fn == NULL) /* as in ECMAScript: then(NULL, NULL) */
+        return add(promise, run_then, (vg_handlers){.done = NULL}, derived, __builtin_return_address(0));
+    return add(promise, run_finally, handlers, derived, __builtin_return_address(0));
+}
+
+vigil_promise *vigil_promise_chain(vigil_promise *promise, vigil_then_fn fulfilled, vigil_then_fn rejected, void *arg)
+{
+    if (promise == NULL)
+        return NULL;
+    vigil_promise *derived = NULL;
+    vg_handlers handlers = {.fulfilled = fulfilled, .rejected = rejected, .arg = arg, .done = NULL};
+    (void)add(promise, run_then, handlers, &derived, __builtin_return_address(0));
+    vigil_promise_unref(promise);
+    return derived;
+}
+
+/* ---- reactions in the user's memory ------------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) int call_reaction(vigil_reaction *reaction, vigil_promise *source)
+{
+    vg_raise_frame frame;
+    int status;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        reaction->run(reaction, vg_promise_state(source), vg_promise_value(source));
+        status = 0;
+    } else {
+        status = frame.status;
+    }
+    vg_raise_pop(&frame);
+    return status;
+}
+
+static void run_reaction(vigil_post *post)
+{
+    vigil_reaction *reaction = (vigil_reaction *)(void *)post;
+    vigil_promise *source = reaction->vg_source;
+    int status = call_reaction(reaction, source);
+    vg_promise_unhold(source);
+    if (status != 0)
+        vigil_raise(status); /* to the loop, as from any callback */
+}
+
+static void cancel_user_reaction(vigil_post *post)
+{
+    vigil_reaction *reaction = (vigil_reaction *)(void *)post;
+    vigil_promise *source = reaction->vg_source;
+    if (reaction->cancel != NULL)
+        reaction->cancel(reaction);
+    if (source != NULL)
+        vg_promise_unhold(source);
+}
+
+int vigil_promise_react(vigil_promise *promise, vigil_reaction *reaction)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    int error = vg_room_guard_owner(promise->room);
+    if (error != 0)
+        return error;
+    if (reaction == NULL || reaction->run == NULL)
+        return vg_refuse(promise->room->loop, -EINVAL, "the reaction has no function to call");
+    vigil_post_init(&reaction->vg_post, run_reaction, cancel_user_reaction);
+    vg_promise_subscribe(promise, (vg_link *)(void *)reaction);
+    return 0;
+}
+
+int vigil_promise_unreact(vigil_promise *promise, vigil_reaction *reaction)
+{
+    if (promise == NULL || reaction == NULL)
+        return -EINVAL;
+    int error = vg_guard_owner(promise->room->loop);
+    if (error != 0)
+        return error;
+    if (vg_promise_state(promise) != VIGIL_PENDING)
+        return -EBUSY;
+    return vg_promise_unsubscribe(promise, (vg_link *)(void *)reaction) ? 0 : -ENOENT;
+}

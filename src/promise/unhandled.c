@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unhandled.c - rejections that nobody handles.
+ *
+ * A promise that is rejected while it has no handler goes into a list and is held there. At the end of the checkpoint,
+ * when both queues are empty, those that still have none are reported. One that was reported and gets a handler later
+ * goes into the same list again. Adding any handler counts: then it is the derived promise's turn, so that of a chain the last
+ * link reports.
+ */
+#include "inner.h"
+
+void vg_room_rejected(vg_room *room, vigil_promise *promise)
+{
+    vg_promise_hold(promise);
+    vg_ring_add(&room->rejected, promise);
+    room->loop->upstairs_waits = true;
+}
+
+static __attribute__((noinline)) void tell(vg_room *room, vigil_promise *promise,
+                                           void (*hook)(void *user, const vigil_rejection *rejection))
+{
+    if (hook == NULL)
+        return;
+    vigil_rejection it = {
+        .size = sizeof it, .promise = promise, .reason = *vg_promise_value(promise), .created = promise->created};
+    it.reason.destroy = NULL;
+#ifndef NDEBUG
+    it.trace = promise->trace_count != 0 ? promise->trace : NULL;
+    it.trace_count = promise->trace_count;
+#endif
+    vg_raise_frame frame;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0)
+        hook(room->hooks.user, &it);
+    vg_raise_pop(&frame);
+}
+
+/* What the end of the loop has rejected is nobody's mistake. */
+static bool by_the_end(vg_room *room, vigil_promise *promise)
+{
+    return room->ending && vg_promise_value(promise)->status == -ESHUTDOWN;
+}
+
+static void look_at(vg_room *room, vigil_promise *promise)
+{
+    if ((promise->flags & VG_LATE) != 0) {
+        promise->flags &= (uint16_t)~VG_LATE;
+        vg_count(&room->handled_late, 1);
+        tell(room, promise, room->hooks.handled);
+        return;
+    }
+    uint32_t state = atomic_load_explicit(&promise->state, memory_order_relaxed);
+    if ((promise->flags & (VG_HANDLED | VG_REPORTED)) != 0 || (state & (VG_WAITED | VG_TAKEN)) != 0 ||
+        by_the_end(room, promise))
+        return;
+    promise->flags |= VG_REPORTED;
+    vg_count(&room->unhandled, 1);
+    tell(room, promise, room->hooks.unhandled);
+}
+
+void vg_room_report(vg_upstairs *upstairs, vigil_loop *loop)
+{
+    vg_room *room = (vg_room *)upstairs;
+    (void)loop;
+    while (!vg_ring_empty(&room->rejected)) {
+        vigil_promise *promise = vg_ring_promise(room->rejected.next);
+        vg_ring_remove(promise);
+        look_at(room, promise);
+        vg_promise_unhold(promise);
+    }
+}
+
+int vigil_promise_hooks_set(vigil_loop *loop, const vigil_promise_hooks *hooks)
+{
+    int error;
+    vg_room *room = vg_room_of_owner(loop, &error);
+    if (room == NULL)
+        return error;
+    vigil_promise_hooks taken = {.size = sizeof taken};
+    if (hooks != NULL &&
+        vg_options_take(&taken, sizeof taken, hooks, hooks->size, offsetof(vigil_promise_hooks, user)) != 0)
+        return vg_refuse(loop, -EINVAL, "hooks->size must be the size of the struct");
+    room->hooks = taken;
+    atomic_store_explicit(&room->traced, taken.unhandled != NULL || taken.handled != NULL, memory_order_relaxed);
+    return 0;
+}
+
+int vigil_promise_mark_handled(vigil_promise *promise)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    int error = vg_guard_owner(promise->room->loop);
+    if (error != 0)
+        return error;
+    if (!vg_room_ended(promise->room)) /* afterwards nobody is told anything */
+        vg_promise_handled(promise);
+    return 0;
+}

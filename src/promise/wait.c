@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.c - promises seen from other threads: state, value, and a way to sleep until it is settled.
+ *
+ * A waiter sleeps on the state word itself. Settling must not pay for that: a waiter first counts itself in the room, with a
+ * heavy fence, and whoever settles looks at that count after a light one. If it is zero then, the waiter sees the new state.
+ */
+#include "inner.h"
+
+#include "core/clock.h"
+
+vigil_promise_state vigil_promise_state_get(const vigil_promise *promise)
+{
+    return promise == NULL ? VIGIL_PENDING : vg_promise_state(promise);
+}
+
+vigil_promise_state vigil_promise_result(vigil_promise *promise, vigil_value *value)
+{
+    if (promise == NULL)
+        return VIGIL_PENDING;
+    vigil_promise_state state = vg_promise_state(promise);
+    if (state != VIGIL_PENDING && value != NULL) {
+        *value = *vg_promise_value(promise);
+        value->destroy = NULL;
+    }
+    return state;
+}
+
+int vigil_promise_take(vigil_promise *promise, vigil_value *value)
+{
+    if (promise == NULL || value == NULL)
+        return -EINVAL;
+    vigil_promise_state state = vg_promise_state(promise);
+    if (state == VIGIL_PENDING)
+        return -EAGAIN;
+    bool shared = (atomic_load_explicit(&promise->state, memory_order_relaxed) & VG_SHARED) != 0; /* acquired above */
+    vigil_promise *origin = shared ? promise->link.source : promise;
+    /* relaxed: of several takers one wins; the value itself was published with the state */
+    if ((atomic_fetch_or_explicit(&origin->state, VG_TAKEN, memory_order_relaxed) & VG_TAKEN) != 0)
+        return -ENODATA;
+    if (origin != promise)
+        (void)atomic_fetch_or_explicit(&promise->state, VG_TAKEN, memory_order_relaxed);
+    *value = vigil_value_move(&origin->value);
+    return (int)state;
+}
+
+static int sleep_until_settled(vigil_promise *promise, uint64_t deadline)
+{
+    bool in_time = true;
+    for (;;) {
+        /* relaxed: who hears that it is settled looks at it once more, with an acquire, in vigil_promise_result */
+        uint32_t state = atomic_fetch_or_explicit(&promise->state, VG_WAITED, memory_order_relaxed) | VG_WAITED;
+        if ((state & VG_STATE_SETTLED) != 0)
+            return (int)(state & VG_STATE_SETTLED);
+        if (!in_time)
+            return -ETIMEDOUT;
+        in_time = vg_futex_wait(&promise->state, state, deadline) == 0;
+    }
+}
+
+int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *value)
+{
+    if (promise == NULL)
+        return -EINVAL;
+    vg_room *room = promise->room;
+    int rc = vg_guard_any(room->loop);
+    if (rc != 0)
+        return rc;
+    if (vg_on_owner(room))
+        return vg_refuse(room->loop, -EDEADLK,
+                         "the owner cannot wait for what only it can do; add a handler instead, or wait on another "
+                         "thread");
+    uint64_t deadline = vg_deadline_after(timeout_ns);
+    (void)atomic_fetch_add_explicit(&room->waiters, 1, memory_order_relaxed);
+    /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish */
+    vg_fence_heavy(room->fences);
+    bool blocking = vg_promise_state(promise) == VIGIL_PENDING && vigil_blocking_begin() == 0;
+    rc = sleep_until_settled(promise, deadline);
+    if (blocking)
+        (void)vigil_blocking_end();
+    (void)atomic_fetch_sub_explicit(&room->waiters, 1, memory_order_relaxed);
+    if (rc > 0)
+        (void)vigil_promise_result(promise,
+                                   value); /* acquires what was written before it was settled, without a value too */
+    return rc;
+}
