@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge.h"
+
+#include "function.h"
+
+#include <string.h>
+
+vg_finding *vg_find(const vg_look *look, vigil_stall stall, vigil_severity severity, const vg_subject *subject,
+                    const char *name, uint64_t since)
+{
+    vg_findings *found = look->found;
+    if (found->count == VG_FINDINGS)
+        return NULL;
+    vg_finding *it = &found->of[found->count++];
+    memset(it, 0, sizeof *it);
+    it->serial = subject != NULL ? subject->serial : 0;
+    it->rewake = -1;
+    vigil_verdict *verdict = &it->verdict;
+    verdict->size = sizeof *verdict;
+    verdict->stall = stall;
+    verdict->severity = severity;
+    verdict->subject = subject != NULL ? subject->object : NULL;
+    /* the watchdog's clock may lag behind the real one, never the other way round */
+    verdict->since_ns = look->real - (look->now > since ? look->now - since : 0);
+    verdict->worker = -1;
+    verdict->priority = -1;
+    (void)snprintf(verdict->name, sizeof verdict->name, "%s", name);
+    return it;
+}
+
+void vg_find_thread(vg_finding *finding, int thread)
+{
+    for (unsigned i = 0; i < finding->thread_count; i++)
+        if (finding->threads[i] == thread)
+            return;
+    if (thread > 0 && finding->thread_count < VG_FINDING_THREADS)
+        finding->threads[finding->thread_count++] = thread;
+}
+
+bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->of[i].verdict.stall == stall && found->of[i].serial == serial)
+            return true;
+    return false;
+}
+
+void vg_stay_begin(vg_stay *stay, const vg_look *look)
+{
+    stay->since = look->now;
+    stay->since_real = look->real;
+    stay->measured = false;
+}
+
+bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
+                   uint64_t *own)
+{
+    const uint64_t whole = look->now - stay->since;
+    memset(latest, 0, sizeof *latest);
+    *own = 0;
+    if (!stay->measured && whole != 0) { /* the second look at it: from here on its delays are known */
+        vg_thread_look_at(thread, &stay->at);
+        stay->measured = true;
+    }
+    if (whole < least)
+        return false;
+    vg_thread_look_at(thread, latest);
+    *own = whole;
+    if (latest->timed && stay->at.timed && latest->delay_ns >= stay->at.delay_ns) {
+        const uint64_t delay = latest->delay_ns - stay->at.delay_ns;
+        *own = delay < whole ? whole - delay : 0;
+        /* The kernel adds a wait for a CPU when it is over. Of one that may be waiting right now only what it has run is sure. */
+        const uint64_t ran = latest->run_ns - stay->at.run_ns;
+        if (latest->state == 'R' && ran < *own)
+            *own = ran;
+    }
+    return *own >= least / 2;
+}
+
+void vg_say_worker(vg_words *to, const vg_worker_fact *worker)
+{
+    if (worker->spare)
+        vg_say(to, "spare worker %u", worker->index);
+    else
+        vg_say(to, "worker %u", worker->index);
+    if (worker->thread != 0)
+        vg_say(to, " (thread %d)", worker->thread);
+}
+
+const char *vg_priority_name(unsigned class_)
+{
+    static const char *const names[VG_FACT_CLASSES] = {"CRITICAL", "HIGH", "NORMAL", "LOW", "IDLE"};
+    return class_ < VG_FACT_CLASSES ? names[class_] : "?";
+}
+
+void vg_say_thread(vg_words *to, const vg_thread_look *look)
+{
+    if (!look->known)
+        return;
+    switch (look->state) {
+    case 'R':
+        vg_say(to, ", running or waiting for a CPU");
+        break;
+    case 'S':
+        vg_say(to, ", asleep");
+        break;
+    case 'D':
+        vg_say(to, ", asleep for the disk");
+        break;
+    case 'T':
+    case 't':
+        vg_say(to, ", stopped by a signal or a debugger");
+        break;
+    default:
+        vg_say(to, ", in the system's state %c", look->state);
+    }
+    if (look->where[0] != 0)
+        vg_say(to, " in %s", look->where);
+}
+
+uint64_t vg_queued(const vg_pool_facts *facts)
+{
+    uint64_t all = 0;
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
+        all += facts->queued[c];
+    return all;
+}
+
+uint64_t vg_oldest(const vg_pool_facts *facts)
+{
+    uint64_t most = 0;
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
+        if (facts->oldest_ns[c] > most)
+            most = facts->oldest_ns[c];
+    return most;
+}
+
+void vg_say_queue(vg_words *to, const vg_pool_facts *facts)
+{
+    vg_say(to, "queued:");
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
+        if (facts->queued[c] != 0)
+            vg_say(to, " %llu %s", (unsigned long long)facts->queued[c], vg_priority_name(c));
+    if (vg_queued(facts) == 0)
+        vg_say(to, " nothing");
+    if (vg_oldest(facts) != 0) {
+        vg_say(to, "; the oldest has waited ");
+        vg_say_time(to, vg_oldest(facts));
+    }
+    vg_say(to, "\n");
+}
+
+void vg_say_function(vg_words *to, const void *function)
+{
+    char name[160];
+    if (function == NULL)
+        return;
+    vg_function_name(function, name, sizeof name);
+    vg_say(to, " in %s", name);
+}

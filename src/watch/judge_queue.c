@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge_queue.c - what stands in a pool, as far as it shows in its queues: a class that nobody takes, a task that is nowhere, a
+ * queue that grows.
+ */
+#include "judge.h"
+
+#include "function.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The header promises each waiting class one start in 4 * 32 that a worker makes; twice that is beyond doubt. */
+enum {
+    AGEING_BOUND = 2 * 4 * 32,
+    FEW = 4 /* starts of others, when tasks are so long that the bound is far */
+};
+#define LONG_STARVED UINT64_C(10000000000)
+
+static void judge_starved(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+{
+    const vg_pool_facts *facts = &history->facts;
+    size_t workers = 0;
+    for (size_t i = 0; i < facts->count; i++)
+        workers += facts->worker[i].doing != VG_DOING_NOTHING;
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++) {
+        const bool waits = facts->queued[c] != 0 && ((facts->visible & ~facts->full) >> c & 1) != 0;
+        if (!waits || facts->started[c] != history->starve_started[c] || history->starve_since[c] == 0) {
+            history->starve_since[c] = waits ? look->now : 0;
+            history->starve_started[c] = facts->started[c];
+            history->starve_others[c] = facts->all_started;
+            continue;
+        }
+        const uint64_t age = look->now - history->starve_since[c];
+        const uint64_t others = facts->all_started - history->starve_others[c];
+        const bool broken = age >= look->stuck_ns && others >= AGEING_BOUND * (uint64_t)workers;
+        if (!broken && (age < LONG_STARVED || others < FEW))
+            continue;
+        vg_finding *finding =
+            vg_find(look, VIGIL_STALL_STARVED_CLASS, broken ? VIGIL_SEVERITY_ERROR : VIGIL_SEVERITY_WARNING, subject,
+                    facts->name, history->starve_since[c]);
+        if (finding == NULL)
+            return;
+        vigil_verdict *verdict = &finding->verdict;
+        verdict->priority = (int)c;
+        finding->key = c;
+        vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
+        vg_say(&reason, "Priority %s of pool \"%s\" starves: not one of its %" PRIu64 " queued tasks was started for ",
+               vg_priority_name(c), facts->name, facts->queued[c]);
+        vg_say_time(&reason, age);
+        vg_say(&reason, ", while %" PRIu64 " others were.", others);
+        vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
+        for (unsigned k = 0; k < VG_FACT_CLASSES; k++) {
+            vg_say(&evidence, "%s: %" PRIu64 " queued, %" PRIu64 " started since the pool was made",
+                   vg_priority_name(k), facts->queued[k], facts->started[k]);
+            if (facts->oldest_ns[k] != 0) {
+                vg_say(&evidence, ", the oldest has waited ");
+                vg_say_time(&evidence, facts->oldest_ns[k]);
+            }
+            vg_say(&evidence, "\n");
+        }
+        vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
+        vg_say(&advice, "%s",
+               broken ? "The ageing rule (vigil/pool.h) should have started one by now, unless long fork-join work "
+                        "never comes "
+                        "back to the queues; submit such work in parts. Otherwise please report it with this text."
+                      : "The tasks of other classes are so long that the ageing rule takes long to bring this one up: "
+                        "cut them, "
+                        "or cap their class (class_cap).");
+    }
+}
+
+static void judge_lost(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+{
+    const vg_pool_facts *facts = &history->facts;
+    uint64_t queued = 0;
+    bool mail = false;
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
+        queued += facts->queued[c];
+    for (size_t i = 0; i < facts->count; i++)
+        mail = mail || facts->worker[i].mail != 0 || facts->worker[i].doing == VG_DOING_HANDLING;
+    /* The audit looks into the queues, and wakes somebody for what it finds there: so not while there is something to be
+       found, or it would heal a lost wake-up before it was noticed. */
+    if (queued == 0 || facts->visible != 0 || mail || facts->calls ||
+        look->now - history->quiet_since < look->interval_ns) {
+        history->audit_since = 0;
+        return;
+    }
+    vg_audit_fact audit = {0};
+    subject->calls->audit(subject->object, &audit);
+    if (!audit.settled || audit.lost == 0) {
+        history->audit_since = 0;
+        return;
+    }
+    if (history->audit_since == 0 || history->audit_lost != audit.lost) {
+        history->audit_since = look->now;
+        history->audit_lost = audit.lost;
+        history->lost_at = look->now;
+        memset(&history->lost, 0, sizeof history->lost);
+        for (unsigned c = 0; c < VG_FACT_CLASSES && audit.lost > 0 && facts->delayed == 0; c++)
+            if (facts->queued[c] != 0 && history->lost.function == 0)
+                vg_lost_find(history->serial, c, &history->lost);
+    }
+    if (look->now - history->audit_since < look->interval_ns)
+        return;
+    vg_finding *finding =
+        vg_find(look, VIGIL_STALL_LOST_TASK, VIGIL_SEVERITY_CRITICAL, subject, facts->name,
+                history->quiet_since < history->audit_since ? history->quiet_since : history->audit_since);
+    if (finding == NULL)
+        return;
+    vigil_verdict *verdict = &finding->verdict;
+    vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
+    const uint64_t number = (uint64_t)(audit.lost < 0 ? -audit.lost : audit.lost);
+    if (audit.lost > 0)
+        vg_say(&reason, "%" PRIu64 " %s lost in pool \"%s\": accepted, never started, and in no queue.", number,
+               number == 1 ? "task was" : "tasks were", facts->name);
+    else
+        vg_say(&reason, "%" PRIu64 " %s taken twice in pool \"%s\": more entries are queued than were accepted.",
+               number, number == 1 ? "task was" : "tasks were", facts->name);
+    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
+    vg_say(&evidence, "audit: %" PRIu64 " accepted and not started, %" PRIu64 " found in the queues; nothing moves\n",
+           audit.expected, audit.found);
+    vg_say(&evidence, "%" PRIu64 " accepted, %" PRIu64 " started, %" PRIu64 " ended since the pool was made\n",
+           facts->all_submitted, facts->all_started, facts->all_ended);
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
+        if (facts->queued[c] != 0 && audit.lost > 0) {
+            if (verdict->priority < 0)
+                verdict->priority = (int)c;
+            vg_say(&evidence, "%s: %" PRIu64 " counted as queued\n", vg_priority_name(c), facts->queued[c]);
+        }
+    if (history->lost.function != 0) {
+        char name[160];
+        verdict->function = (const void *)(uintptr_t)history->lost.function;
+        vg_function_name(verdict->function, name, sizeof name);
+        vg_say(&evidence, "%s was submitted %" PRIu64 " time(s) more than it ran, last by thread %" PRIu64 ", ", name,
+               history->lost.count, history->lost.by_thread);
+        vg_say_time(&evidence, history->lost.submitted + (look->now - history->lost_at));
+        vg_say(&evidence, " ago%s\n",
+               history->lost.functions > 1 ? "; others are missing too, the record does not reach back far enough"
+                                           : "");
+    }
+    vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
+    vg_say(&advice, "Whoever waits for it waits for ever. Look for a task whose memory was freed, overwritten or "
+                    "submitted to another "
+                    "pool while it was queued; if there is none, please report it with this text.");
+}
+
+static void judge_growth(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+{
+    const vg_pool_facts *facts = &history->facts;
+    uint64_t queued = 0;
+    uint64_t oldest = 0;
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++) {
+        queued += facts->queued[c];
+        oldest = facts->oldest_ns[c] > oldest ? facts->oldest_ns[c] : oldest;
+    }
+    if (history->growth_count != 0 && queued <= history->growth[history->growth_count - 1].queued)
+        history->growth_count = 0;
+    if (history->growth_count == VG_GROWTH_LOOKS) {
+        memmove(&history->growth[0], &history->growth[1], sizeof history->growth - sizeof history->growth[0]);
+        history->growth_count--;
+    }
+    const unsigned at = history->growth_count++;
+    history->growth[at].at = look->now;
+    history->growth[at].queued = queued;
+    history->growth[at].submitted = facts->all_submitted;
+    history->growth[at].ended = facts->all_ended;
+    const uint64_t before = history->growth[0].queued;
+    if (history->growth_count < VG_GROWTH_LOOKS || oldest < look->growth_ns || queued - before < before / 5 + 16)
+        return;
+    /* If nothing moves at all, somebody else has the reason. */
+    const uint64_t ended = facts->all_ended - history->growth[0].ended;
+    if (ended == 0)
+        for (size_t i = 0; i < look->found->count; i++)
+            if (look->found->of[i].serial == history->serial)
+                return;
+    const double seconds = (double)(look->now - history->growth[0].at) / 1e9;
+    const double in = (double)(facts->all_submitted - history->growth[0].submitted) / seconds;
+    const double out = (double)ended / seconds;
+    vg_finding *finding =
+        vg_find(look, VIGIL_STALL_GROWING_QUEUE, VIGIL_SEVERITY_WARNING, subject, facts->name, history->growth[0].at);
+    if (finding == NULL)
+        return;
+    vigil_verdict *verdict = &finding->verdict;
+    vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
+    vg_say(&reason, "The queue of pool \"%s\" grows: %.0f tasks a second come in, %.0f are done; %" PRIu64 " wait.",
+           facts->name, in, out, queued);
+    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
+    vg_say(&evidence, "%" PRIu64 " tasks waited %.1f s ago, %" PRIu64 " wait now; the oldest has waited ", before,
+           seconds, queued);
+    vg_say_time(&evidence, oldest);
+    vg_say(&evidence, "\n");
+    for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
+        if (facts->queued[c] != 0)
+            vg_say(&evidence, "%s: %" PRIu64 " queued\n", vg_priority_name(c), facts->queued[c]);
+    vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
+    vg_say(
+        &advice,
+        "Bound the queue (max_queue) so that producers feel it, make the tasks shorter, or give the pool more workers "
+        "if there are CPUs for them.");
+}
+
+void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+{
+    judge_starved(history, subject, look);
+    judge_lost(history, subject, look);
+    judge_growth(history, subject, look);
+}

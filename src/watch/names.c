@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.c - what turns an address into a name: the names that the user gave, and the modules that are loaded.
+ *
+ * The names are kept beside the recorder, which may come and go, and copied into each new file. The modules are asked from
+ * the loader whenever a pool or loop is made and whenever the watchdog looks, and written again if any has come or gone.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "recorder.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+typedef struct kept_name {
+    uintptr_t address;
+    char name[sizeof((vg_file_name *)NULL)->name];
+} kept_name;
+
+/* Under the recorder's lock. */
+static kept_name *kept;
+static unsigned kept_count;
+
+static void publish(vg_recorder *recorder, unsigned at)
+{
+    vg_file_name *entry = &recorder->front->names[at];
+    /* Not there while it changes; the release below shows it again. A reader looks at the address before and after. */
+    vg_cell_set(&entry->address, 0);
+    atomic_thread_fence(
+        memory_order_release); /* the zero comes before the new name; pairs with the reader's second look */
+    memcpy(entry->name, kept[at].name, sizeof entry->name);
+    /* release: the name is whole for whoever sees the address; pairs with the reader's first look */
+    atomic_store_explicit(&entry->address, kept[at].address, memory_order_release);
+    vg_cell_set(&recorder->front->header.names, kept_count);
+}
+
+void vg_names_publish(vg_recorder *recorder)
+{
+    for (unsigned i = 0; i < kept_count; i++)
+        publish(recorder, i);
+}
+
+static int keep(uintptr_t address, const char *name)
+{
+    if (kept == NULL)
+        kept = calloc(VG_FILE_NAMES, sizeof *kept);
+    if (kept == NULL)
+        return -ENOMEM;
+    unsigned at = 0;
+    while (at < kept_count && kept[at].address != address)
+        at++;
+    if (at == VG_FILE_NAMES)
+        return -ENOSPC;
+    if (at == kept_count)
+        kept_count++;
+    kept[at].address = address;
+    memset(kept[at].name, 0, sizeof kept[at].name);
+    memcpy(kept[at].name, name, strnlen(name, sizeof kept[at].name - 1));
+    if (vg_the_recorder.users != 0 && vg_the_recorder.front != NULL)
+        publish(&vg_the_recorder, at);
+    return 0;
+}
+
+int vigil_watch_name(void (*function)(void), const char *name)
+{
+    if (function == NULL || name == NULL || name[0] == '\0')
+        return -EINVAL;
+    vg_mutex_lock(&vg_the_recorder.lock);
+    int error = keep((uintptr_t)function, name);
+    vg_mutex_unlock(&vg_the_recorder.lock);
+    return error;
+}
+
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
+
+static void take_build_id(vg_file_module *module, const struct dl_phdr_info *info, const ElfW(Phdr) * header)
+{
+    const char *at = (const char *)(uintptr_t)(info->dlpi_addr + header->p_vaddr);
+    size_t left = header->p_memsz;
+    while (left >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)at;
+        const size_t name = (note->n_namesz + 3U) & ~3U;
+        const size_t size = sizeof *note + name + ((note->n_descsz + 3U) & ~3U);
+        if (size > left)
+            return;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(at + sizeof *note, "GNU", 4) == 0 &&
+            note->n_descsz <= sizeof module->build_id) {
+            module->build_id_bytes = note->n_descsz;
+            memcpy(module->build_id, at + sizeof *note + name, note->n_descsz);
+            return;
+        }
+        at += size;
+        left -= size;
+    }
+}
+
+static void fill_module(vg_file_module *module, const struct dl_phdr_info *info)
+{
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    vg_cell_set(&module->begin, 0); /* not there while it changes */
+    /* The zero comes before the change; pairs with the reader's second look at begin. */
+    atomic_thread_fence(memory_order_release);
+    module->base = info->dlpi_addr;
+    module->build_id_bytes = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_NOTE)
+            take_build_id(module, info, header);
+        if (header->p_type != PT_LOAD)
+            continue;
+        if (info->dlpi_addr + header->p_vaddr < begin)
+            begin = info->dlpi_addr + header->p_vaddr;
+        if (info->dlpi_addr + header->p_vaddr + header->p_memsz > end)
+            end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+    }
+    module->end = end;
+    memset(module->path, 0, sizeof module->path);
+    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
+        memcpy(module->path, info->dlpi_name, strnlen(info->dlpi_name, sizeof module->path - 1));
+    else if (readlink("/proc/self/exe", module->path, sizeof module->path - 1) < 0)
+        module->path[0] = '\0';
+    /* release: the rest is whole for whoever sees begin; pairs with the reader's first look. A module without segments has no
+       begin, and is not shown. */
+    atomic_store_explicit(&module->begin, end > begin ? begin : 0, memory_order_release);
+}
+
+typedef struct module_list {
+    vg_recorder *recorder;
+    unsigned count;
+    bool unchanged;
+} module_list;
+
+static int visit_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    module_list *list = arg;
+    if (list->count == 0 && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        const unsigned long long seen = info->dlpi_adds + info->dlpi_subs;
+        list->unchanged = seen == list->recorder->modules_seen;
+        list->recorder->modules_seen = seen;
+    }
+    if (list->unchanged || list->count == VG_FILE_MODULES)
+        return 1;
+    fill_module(&list->recorder->front->modules[list->count++], info);
+    return 0;
+}
+
+void vg_modules_publish(vg_recorder *recorder)
+{
+    module_list list = {.recorder = recorder};
+    (void)dl_iterate_phdr(visit_module, &list);
+    if (!list.unchanged)
+        vg_cell_set(&recorder->front->header.modules, list.count);
+}

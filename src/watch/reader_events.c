@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader_events.c - the events of one thread.
+ *
+ * The head is read before and after the events. What the thread has written meanwhile may lie over the oldest ones; and event
+ * number head is perhaps being written just now, over the one that is a whole ring older. Both are left out.
+ */
+#include "reading.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Find the ring of a thread. 0; -ENOENT; -EBADMSG; -ENOMEM. */
+static int find_ring(const vg_reader *reader, uint64_t thread, uint64_t *offset, uint64_t *entries)
+{
+    int error = 0;
+    vg_file_block *directory = vg_reader_copy(reader, reader->header.sections[VG_SECTION_DIRECTORY].offset,
+                                              VG_FILE_BLOCKS * sizeof *directory, &error);
+    if (error != 0)
+        return error;
+    error = -ENOENT;
+    for (size_t i = 0; i < VG_FILE_BLOCKS && error == -ENOENT; i++) {
+        if (vg_raw_get(&directory[i].serial) != thread || thread == 0 ||
+            vg_raw_get(&directory[i].kind) != (uint64_t)VG_BLOCK_RING)
+            continue;
+        *offset = vg_raw_get(&directory[i].offset);
+        *entries = vg_raw_get(&directory[i].entries);
+        const uint64_t bytes = vg_raw_get(&directory[i].bytes);
+        const bool fits =
+            *entries == reader->header.ring_events && sizeof(vg_file_thread) + *entries * sizeof(vg_event) <= bytes;
+        error = fits ? 0 : -EBADMSG;
+    }
+    free(directory);
+    return error;
+}
+
+static int read_head(const vg_reader *reader, uint64_t ring, uint64_t *head)
+{
+    return vg_reader_read(reader, ring + offsetof(vg_file_thread, head), head, sizeof *head);
+}
+
+/* The oldest event that can be believed when the head is this. */
+static uint64_t oldest(uint64_t head, uint64_t entries)
+{
+    return head >= entries ? head - entries + 1 : 0;
+}
+
+/* Put the events from number `first` on, of which the copied ring holds the last `entries`, in order. */
+static vg_event *put_in_order(const vg_event *ring, uint64_t entries, uint64_t first, size_t count)
+{
+    vg_event *events = malloc((count + 1) * sizeof *events);
+    for (size_t i = 0; events != NULL && i < count; i++)
+        events[i] = ring[(first + i) & (entries - 1)];
+    return events;
+}
+
+int vg_reader_events(vg_reader *reader, uint64_t thread, uint64_t from, vg_event **events, uint64_t *first,
+                     size_t *count)
+{
+    uint64_t ring = 0;
+    uint64_t entries = 0;
+    uint64_t head = 0;
+    uint64_t head_after = 0;
+    int error = find_ring(reader, thread, &ring, &entries);
+    if (error == 0)
+        error = read_head(reader, ring, &head);
+    if (error != 0)
+        return error;
+    vg_event *copy = vg_reader_copy(reader, ring + sizeof(vg_file_thread), (size_t)entries * sizeof *copy, &error);
+    if (error == 0)
+        error = read_head(reader, ring, &head_after);
+    uint64_t again = 0;
+    if (error == 0)
+        error = find_ring(reader, thread, &again, &entries); /* it may have become another thread's */
+    if (error == 0 && again != ring)
+        error = -ENOENT;
+    if (error == 0) {
+        if (head_after < head)
+            head_after = head; /* no head goes back; what is read must end somewhere */
+        *first = oldest(head_after, entries);
+        if (from > *first)
+            *first = from < head ? from : head;
+        *count = head > *first ? (size_t)(head - *first) : 0;
+        *events = put_in_order(copy, entries, *first, *count);
+        if (*events == NULL)
+            error = -ENOMEM;
+    }
+    free(copy);
+    return error;
+}

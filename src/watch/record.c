@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - the life of the recorder, its blocks, and what a fork does to it.
+ *
+ * The recorder is one static struct, since there is one file for a process. It is made by the first hold and given back by
+ * the last release; in between the level and the file stay what they are. Making it cannot fail: without a file it lives in
+ * anonymous memory, and nobody above sees a difference.
+ *
+ * Fork. A shared mapping stays shared with the child, whose writes would end up in its parent's file. So before the child
+ * runs, each mapping is replaced by anonymous memory at the same address: whatever the child still has of its parent's pools
+ * and loops points to memory of its own. Then the recorder begins anew, with another epoch; rings and blocks of the old
+ * epoch are never mistaken for its own. A child made without the libc's fork (a bare clone) is not covered.
+ *
+ * Rejected: MADV_DONTFORK (the child dies when it touches a counter, and a forked child may destroy its copy of a pool),
+ * a descriptor that stays open (see recorder.h), a mapping of the largest size in advance (1024 workers or one: the address
+ * space would be the same, the preallocation not).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <vigil/version.h>
+
+enum {
+    PAGE = 4096,
+    LOG_ROOM = 512
+};
+
+vg_recorder vg_the_recorder;
+vg_watch_config vg_the_config = {.level = VIGIL_WATCH_EVENTS, .max_bytes = 64U << 20, .ring_events = 4096};
+_Atomic uint32_t vg_record_epoch = 1;
+
+size_t vg_pages_round(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+void *vg_pages_get(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* ---- saying something -------------------------------------------------------------------------------------------- */
+
+/* Not under the lock. */
+static void log_text(const char *text)
+{
+    vg_mutex_lock(&vg_the_recorder.lock);
+    void (*log)(void *user, const char *text) = vg_the_config.log;
+    void *user = vg_the_config.user;
+    vg_mutex_unlock(&vg_the_recorder.lock);
+    if (log != NULL)
+        log(user, text);
+}
+
+void vg_record_log(const char *format, ...)
+{
+    char text[LOG_ROOM];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    log_text(text);
+}
+
+/* ---- making it --------------------------------------------------------------------------------------------------- */
+
+/* The first bytes of a file of the system as a string; "" if it cannot be read. */
+static size_t read_text(const char *path, char *text, size_t room)
+{
+    size_t length = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t got;
+        while (length < room - 1 && (got = read(fd, text + length, room - 1 - length)) != 0) {
+            if (got < 0 && errno != EINTR)
+                break;
+            length += got > 0 ? (size_t)got : 0;
+        }
+        (void)close(fd);
+    }
+    text[length] = '\0';
+    return length;
+}
+
+static uint64_t start_time(void)
+{
+    char stat[1024];
+    (void)read_text("/proc/self/stat", stat, sizeof stat);
+    const char *at = strrchr(stat, ')'); /* the name may contain anything */
+    for (int field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static void describe_process(vg_file_header *header)
+{
+    header->pid = (uint64_t)getpid();
+    header->start_time = start_time();
+    header->uid = geteuid();
+    (void)read_text("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
+    header->boot_id[strcspn(header->boot_id, "\n")] = '\0';
+    (void)snprintf(header->library, sizeof header->library, "%d.%d.%d", VIGIL_VERSION_MAJOR, VIGIL_VERSION_MINOR,
+                   VIGIL_VERSION_PATCH);
+    size_t length = read_text("/proc/self/cmdline", header->command, sizeof header->command);
+    while (length != 0 && header->command[length - 1] == '\0')
+        length--;
+    for (size_t i = 0; i < length; i++)
+        if (header->command[i] == '\0')
+            header->command[i] = ' ';
+}
+
+static void set_section(vg_file_header *header, vg_file_section_kind kind, size_t offset, size_t entry, size_t entries)
+{
+    header->sections[kind] =
+        (vg_file_section){.offset = offset, .entry_bytes = (uint32_t)entry, .entries = (uint32_t)entries};
+}
+
+static void fill_front(vg_recorder *recorder)
+{
+    vg_file_front *front = recorder->front;
+    vg_file_header *header = &front->header;
+    header->version = VG_FILE_VERSION;
+    header->header_bytes = sizeof *header;
+    header->byte_order = VG_FILE_ORDER;
+    header->address_bits = 64;
+    header->level = recorder->level;
+    header->ring_events = recorder->ring_events;
+    header->max_bytes = recorder->max_bytes;
+    describe_process(header);
+    const vg_tick_base now = vg_tick_base_now();
+    header->born_ticks = now.ticks;
+    header->born_ns = now.ns;
+    vg_cell_set(&header->mark_ticks, now.ticks);
+    vg_cell_set(&header->mark_ns, now.ns);
+    struct timespec wall;
+    (void)clock_gettime(CLOCK_REALTIME, &wall);
+    header->born_wall_ns = (uint64_t)wall.tv_sec * 1000000000U + (uint64_t)wall.tv_nsec;
+    vg_cell_set(&header->file_bytes, recorder->file.bytes);
+    set_section(header, VG_SECTION_DIRECTORY, offsetof(vg_file_front, directory), sizeof front->directory[0],
+                VG_FILE_BLOCKS);
+    set_section(header, VG_SECTION_NAMES, offsetof(vg_file_front, names), sizeof front->names[0], VG_FILE_NAMES);
+    set_section(header, VG_SECTION_MODULES, offsetof(vg_file_front, modules), sizeof front->modules[0],
+                VG_FILE_MODULES);
+    set_section(header, VG_SECTION_VERDICTS, offsetof(vg_file_front, verdicts), sizeof front->verdicts[0],
+                VG_FILE_VERDICTS);
+    set_section(header, VG_SECTION_ACTS, offsetof(vg_file_front, acts), sizeof front->acts[0], VG_FILE_ACTS);
+    vg_names_publish(recorder);
+    vg_modules_publish(recorder);
+    /* release: whoever sees the magic sees the rest; pairs with the reader, which looks at that first */
+    atomic_store_explicit(&header->magic, VG_FILE_MAGIC, memory_order_release);
+}
+
+static unsigned level_in_force(void)
+{
+    static const char *const names[] = {"", "off", "counters", "events"};
+    const char *wanted = secure_getenv("VIGIL_WATCH");
+    for (unsigned level = VIGIL_WATCH_OFF; wanted != NULL && level <= VIGIL_WATCH_EVENTS; level++)
+        if (strcmp(wanted, names[level]) == 0)
+            return level;
+    return vg_the_config.level;
+}
+
+static void before_fork(void)
+{
+    vg_mutex_lock(&vg_the_recorder.lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    vg_mutex_unlock(&vg_the_recorder.lock);
+}
+
+/* Put memory of our own in the place of a shared mapping. */
+static void make_own(void *memory, size_t bytes, bool copy)
+{
+    void *kept = copy ? vg_pages_get(bytes) : NULL;
+    if (kept != NULL)
+        memcpy(kept, memory, bytes);
+    if (mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return; /* no address space: nothing that we could do here */
+    if (kept != NULL) {
+        memcpy(memory, kept, bytes);
+        (void)munmap(kept, bytes);
+    }
+}
+
+static void forget(vg_recorder *recorder)
+{
+    recorder->users = 0;
+    recorder->front = NULL;
+    recorder->file.bytes = 0;
+    recorder->place_count = 0;
+    recorder->rings = 0;
+    /* relaxed: whoever uses a ring is inside a call of an object that holds the recorder, and there is none now */
+    uint32_t epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) + 1;
+    atomic_store_explicit(&vg_record_epoch, epoch != 0 ? epoch : 1, memory_order_relaxed);
+}
+
+static void after_fork_in_child(void)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    if (recorder->file.bytes != 0) {
+        make_own(recorder->front, vg_pages_round(sizeof *recorder->front), false);
+        for (unsigned i = 0; i < recorder->place_count; i++)
+            make_own(recorder->places[i].memory, recorder->places[i].bytes, recorder->places[i].copy_fork);
+    }
+    if (recorder->users != 0)
+        forget(recorder);
+    vg_mutex_init(&recorder->lock);
+}
+
+/* What went wrong with the file goes to `trouble`, "" if nothing did. */
+static void make(vg_recorder *recorder, char *trouble, size_t room)
+{
+    static bool guarded; /* under the lock */
+    trouble[0] = '\0';
+    if (!guarded)
+        guarded = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    recorder->level = level_in_force();
+    recorder->max_bytes = vg_the_config.max_bytes;
+    recorder->ring_events = vg_the_config.ring_events;
+    recorder->modules_seen = 0;
+    recorder->front = NULL;
+    if (recorder->level == VIGIL_WATCH_OFF)
+        return;
+    const size_t bytes = vg_pages_round(sizeof *recorder->front);
+    char directory[VG_PATH_ROOM] = "";
+    void *memory = NULL;
+    int error = guarded ? vg_watch_directory_for(vg_the_config.directory, directory, sizeof directory) : -ENOMEM;
+    if (error == 0)
+        error = vg_file_make(&recorder->file, directory, bytes, &memory);
+    if (error != 0) {
+        memory = vg_pages_get(bytes);
+        (void)snprintf(
+            trouble, room,
+            "the recorder has no file, so this process cannot be looked at from outside: %.200s/%ld: %s. Set "
+            "VIGIL_DIR to a directory of your own on a disk with room, or VIGIL_WATCH=off",
+            directory, (long)getpid(), strerrordesc_np(-error));
+    }
+    recorder->front = memory;
+    if (memory == NULL)
+        recorder->level = VIGIL_WATCH_OFF;
+    else
+        fill_front(recorder);
+    if (recorder->level == VIGIL_WATCH_EVENTS)
+        vg_rings_begin();
+}
+
+static void unmake(vg_recorder *recorder)
+{
+    if (recorder->level == VIGIL_WATCH_EVENTS)
+        vg_rings_end();
+    if (recorder->front != NULL) {
+        vg_cell_set(&recorder->front->header.ended, 1);
+        vg_file_remove(&recorder->file);
+        (void)munmap(recorder->front, vg_pages_round(sizeof *recorder->front));
+    }
+    for (unsigned i = 0; i < recorder->place_count; i++)
+        (void)munmap(recorder->places[i].memory, recorder->places[i].bytes);
+    forget(recorder);
+}
+
+unsigned vg_record_hold(uint32_t *epoch)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    char trouble[LOG_ROOM] = "";
+    vg_mutex_lock(&recorder->lock);
+    if (recorder->users++ == 0)
+        make(recorder, trouble, sizeof trouble);
+    else if (recorder->front != NULL)
+        vg_modules_publish(recorder);
+    unsigned level = recorder->level;
+    *epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed); /* written under the lock */
+    vg_mutex_unlock(&recorder->lock);
+    if (trouble[0] != '\0')
+        log_text(trouble);
+    return level;
+}
+
+void vg_record_release(uint32_t epoch)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    vg_mutex_lock(&recorder->lock);
+    if (epoch == atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) && --recorder->users == 0)
+        unmake(recorder);
+    vg_mutex_unlock(&recorder->lock);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* A place that is free and large enough, but not wastefully so. The rings of dead threads are kept as long as possible. */
+static unsigned find_place(const vg_recorder *recorder, size_t bytes)
+{
+    unsigned second = VG_FILE_BLOCKS;
+    for (unsigned i = 0; i < recorder->place_count; i++) {
+        const vg_place *place = &recorder->places[i];
+        if (place->used || place->bytes < bytes || place->bytes > 2 * bytes)
+            continue;
+        if (!place->ring)
+            return i;
+        if (second == VG_FILE_BLOCKS)
+            second = i;
+    }
+    return second;
+}
+
+static unsigned new_place(vg_recorder *recorder, size_t bytes)
+{
+    if (recorder->file.bytes == 0 || recorder->place_count == VG_FILE_BLOCKS ||
+        recorder->file.bytes + bytes > recorder->max_bytes)
+        return VG_FILE_BLOCKS;
+    const uint64_t offset = recorder->file.bytes;
+    void *memory = NULL;
+    if (vg_file_grow(&recorder->file, bytes, &memory) != 0)
+        return VG_FILE_BLOCKS;
+    const unsigned at = recorder->place_count++;
+    recorder->places[at] = (vg_place){.memory = memory, .bytes = bytes};
+    vg_file_block *entry = &recorder->front->directory[at];
+    vg_cell_set(&entry->offset, offset);
+    vg_cell_set(&entry->bytes, bytes);
+    vg_cell_set(&recorder->front->header.file_bytes, recorder->file.bytes);
+    return at;
+}
+
+int vg_block_get_locked(vg_record_block *block, vg_file_block_kind kind, size_t bytes, uint64_t owner, uint64_t entries)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    bytes = vg_pages_round(bytes);
+    *block = (vg_record_block){.bytes = bytes,
+                               .serial = ++recorder->serials,
+                               .epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed),
+                               .place = VG_FILE_BLOCKS};
+    if (recorder->front != NULL) {
+        vg_cell_set(&recorder->front->header.serials, recorder->serials);
+        block->place = find_place(recorder, bytes);
+        if (block->place == VG_FILE_BLOCKS)
+            block->place = new_place(recorder, bytes);
+    }
+    if (block->place == VG_FILE_BLOCKS) {
+        if (recorder->front != NULL)
+            vg_cell_add(&recorder->front->header.left_out, 1);
+        block->memory = vg_pages_get(bytes);
+        return block->memory == NULL ? -ENOMEM : 0;
+    }
+    vg_place *place = &recorder->places[block->place];
+    vg_file_block *entry = &recorder->front->directory[block->place];
+    /* The place may still show the ring of a thread that has ended. The fence: its end comes before the new content; a reader
+       that has seen any of that sees the other serial when it looks again. */
+    vg_cell_set(&entry->serial, 0);
+    atomic_thread_fence(memory_order_release);
+    place->used = true;
+    place->ring = false;
+    place->copy_fork = kind == VG_BLOCK_LOOP;
+    block->memory = place->memory;
+    block->bytes = place->bytes;
+    if (place->written) /* a new one is zero, and its pages are not there before they are needed */
+        memset(block->memory, 0, block->bytes);
+    place->written = true;
+    vg_cell_set(&entry->kind, kind);
+    vg_cell_set(&entry->owner, owner);
+    vg_cell_set(&entry->entries, entries);
+    return 0;
+}
+
+int vg_block_get(vg_record_block *block, vg_file_block_kind kind, size_t bytes, uint64_t owner, uint64_t entries)
+{
+    vg_mutex_lock(&vg_the_recorder.lock);
+    int error = vg_block_get_locked(block, kind, bytes, owner, entries);
+    vg_mutex_unlock(&vg_the_recorder.lock);
+    return error;
+}
+
+void vg_block_show(const vg_record_block *block)
+{
+    if (block->place == VG_FILE_BLOCKS)
+        return;
+    /* release: whoever sees the serial sees the block as it is now; pairs with the reader's first look at it */
+    atomic_store_explicit(&vg_the_recorder.front->directory[block->place].serial, block->serial, memory_order_release);
+}
+
+void vg_block_put_locked(vg_record_block *block)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    if (block->memory == NULL)
+        return;
+    if (block->epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) ||
+        block->place == VG_FILE_BLOCKS) {
+        (void)munmap(block->memory, block->bytes);
+    } else {
+        vg_cell_set(&recorder->front->directory[block->place].serial, 0);
+        recorder->places[block->place].used = false;
+    }
+    block->memory = NULL;
+}
+
+void vg_block_put(vg_record_block *block)
+{
+    vg_mutex_lock(&vg_the_recorder.lock);
+    vg_block_put_locked(block);
+    vg_mutex_unlock(&vg_the_recorder.lock);
+}
+
+/* ---- for the watchdog -------------------------------------------------------------------------------------------- */
+
+vg_file_header *vg_record_header(void)
+{
+    return vg_the_recorder.front != NULL ? &vg_the_recorder.front->header : NULL;
+}
+
+vg_file_verdict *vg_record_verdicts(void)
+{
+    return vg_the_recorder.front != NULL ? vg_the_recorder.front->verdicts : NULL;
+}
+
+vg_file_act *vg_record_acts(void)
+{
+    return vg_the_recorder.front != NULL ? vg_the_recorder.front->acts : NULL;
+}
+
+void vg_record_mark(void)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    vg_mutex_lock(&recorder->lock);
+    if (recorder->users != 0 && recorder->front != NULL) {
+        const vg_tick_base now = vg_tick_base_now();
+        vg_cell_set(&recorder->front->header.mark_ticks, now.ticks);
+        /* release: the ticks that belong to it are seen; pairs with the reader's order (reader.c) */
+        atomic_store_explicit(&recorder->front->header.mark_ns, now.ns, memory_order_release);
+        vg_modules_publish(recorder);
+    }
+    vg_mutex_unlock(&recorder->lock);
+}

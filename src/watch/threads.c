@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "threads.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The beginning of a small file as text; 0 if there is nothing. */
+static size_t read_small(const char *path, char *text, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, room - 1);
+    (void)close(fd);
+    if (got <= 0)
+        return 0;
+    text[got] = 0;
+    return (size_t)got;
+}
+
+static size_t read_of_thread(int thread, const char *file, char *text, size_t room)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, file);
+    return read_small(path, text, room);
+}
+
+void vg_thread_look_at(int thread, vg_thread_look *look)
+{
+    char text[512];
+    memset(look, 0, sizeof *look);
+    if (thread <= 0)
+        return;
+    if (read_of_thread(thread, "stat", text, sizeof text) != 0) {
+        const char *end = strrchr(text, ')'); /* the name before it may hold anything */
+        if (end != NULL && end[1] == ' ' && end[2] != 0) {
+            look->known = true;
+            look->state = end[2];
+        }
+    }
+    if (read_of_thread(thread, "schedstat", text, sizeof text) != 0) {
+        char *rest = NULL;
+        look->run_ns = strtoull(text, &rest, 10);
+        look->delay_ns = strtoull(rest, NULL, 10);
+        look->timed = look->run_ns != 0;
+    }
+    if (look->state != 'R' && read_of_thread(thread, "wchan", text, sizeof text) != 0 && strcmp(text, "0") != 0)
+        (void)snprintf(look->where, sizeof look->where, "%.31s", text);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0)
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t vg_process_cpu_ns(void)
+{
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t vg_thread_cpu_ns(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+bool vg_cgroup_throttled(uint64_t *times)
+{
+    static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"};
+    char groups[2048];
+    char text[1024];
+    if (read_small("/proc/self/cgroup", groups, sizeof groups) == 0)
+        return false;
+    char *rest = NULL;
+    for (char *line = strtok_r(groups, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        const char *group = strrchr(line, ':');
+        if (group == NULL)
+            continue;
+        for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+            char path[512];
+            (void)snprintf(path, sizeof path, "%s%.400s/cpu.stat", roots[i], group + 1);
+            const char *at = read_small(path, text, sizeof text) != 0 ? strstr(text, "nr_throttled ") : NULL;
+            if (at != NULL) {
+                *times = strtoull(at + strlen("nr_throttled "), NULL, 10);
+                return true;
+            }
+        }
+    }
+    return false;
+}
