@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* What lib/boot.js and the scheduler need from C: sources, compiling, time, draining, output, the end. */
+#include "host.h"
+
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <vigil/version.h>
+
+vg_val vg_arg(vg_call *call, size_t i)
+{
+    return i < call->count ? call->args[i] : vg_undefined(call->engine);
+}
+
+double vg_arg_number(vg_call *call, size_t i)
+{
+    return i < call->count ? vg_to_number(call->engine, call->args[i]) : (double)NAN;
+}
+
+char *vg_arg_text(vg_call *call, size_t i, size_t *length)
+{
+    return i < call->count ? vg_to_text(call->engine, call->args[i], length) : NULL;
+}
+
+bool vg_arg_is(vg_call *call, size_t i, vg_type type)
+{
+    return vg_type_of(call->engine, vg_arg(call, i)) == type;
+}
+
+vg_val vg_throw(vg_call *call, const char *message)
+{
+    call->thrown = vg_error(call->engine, message);
+    return NULL;
+}
+
+static vg_val source(vg_call *call)
+{
+    char *name = vg_arg_text(call, 0, NULL);
+    const vg_embedded *found = name ? vg_js_library_find(name) : NULL;
+    free(name);
+    return found ? vg_text(call->engine, (const char *)found->bytes, found->length) : vg_undefined(call->engine);
+}
+
+static vg_val compile(vg_call *call)
+{
+    vg_val thrown = NULL;
+    vg_val result = vg_eval_value(call->engine, vg_arg(call, 0), vg_arg(call, 1), (int)vg_arg_number(call, 2), &thrown);
+    call->thrown = thrown;
+    return result;
+}
+
+static vg_val now(vg_call *call)
+{
+    return vg_number(call->engine, vg_js_now_ms(call->host));
+}
+
+static vg_val precise_now(vg_call *call)
+{
+    vigil_js *js = call->host;
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return vg_number(call->engine,
+                     (double)((uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec - js->base_ns) / 1e6);
+}
+
+static vg_val drain(vg_call *call)
+{
+    vigil_js *js = call->host;
+    /* relaxed: read by the same thread, in the midst of the drain. */
+    atomic_store_explicit(&js->draining, 1U, memory_order_relaxed);
+    vg_engine_drain(call->engine);
+    atomic_store_explicit(&js->draining, 0U, memory_order_relaxed);
+    return NULL;
+}
+
+static vg_val on_storm(vg_call *call)
+{
+    vigil_js *js = call->host;
+    js->storm = vg_arg(call, 0);
+    vg_hold(call->engine, js->storm);
+    return NULL;
+}
+
+static vg_val deliver_now(vg_call *call)
+{
+    vigil_js *js = call->host;
+    vg_js_deliver_now(js);
+    /* A delivery that ended the program was unwound down to here; what called us has to go as well. */
+    if (js->ended)
+        vg_js_unwind(js);
+    return NULL;
+}
+
+static vg_val on_rejection(vg_call *call)
+{
+    return vg_bool(call->engine, vg_engine_on_rejection(call->engine, vg_arg(call, 0)));
+}
+
+static vg_val promise_state(vg_call *call)
+{
+    static const char *const names[] = {"pending", "fulfilled", "rejected"};
+    vg_val result = NULL, items[3];
+    bool handled = false;
+    vg_promise_state state = vg_promise_look(call->engine, vg_arg(call, 0), &result, &handled);
+    if (state == VG_PROMISE_UNKNOWN)
+        return NULL;
+    items[0] = vg_string(call->engine, names[state]);
+    items[1] = result ? result : vg_undefined(call->engine);
+    items[2] = vg_bool(call->engine, handled);
+    return vg_array(call->engine, 3, items);
+}
+
+/* Standard output is often a pipe or a terminal, and somebody may have made it non-blocking: wait then. */
+static int write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t done = write(fd, bytes, length);
+        if (done >= 0) {
+            bytes += done;
+            length -= (size_t)done;
+        } else if (errno == EAGAIN) {
+            struct pollfd wait = {.fd = fd, .events = POLLOUT};
+            if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+                return -errno;
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+static vg_val write_out(vg_call *call)
+{
+    vigil_js *js = call->host;
+    int fd = (int)vg_arg_number(call, 0), result = 0;
+    char *text = NULL;
+    unsigned char *bytes = NULL;
+    size_t length = 0;
+    if (vg_arg_is(call, 1, VG_STRING)) {
+        text = vg_arg_text(call, 1, &length);
+        if (!text)
+            return vg_number(call->engine, -ENOMEM);
+    } else if (!vg_to_bytes(call->engine, vg_arg(call, 1), &bytes, &length)) {
+        return vg_number(call->engine, -EINVAL);
+    }
+    if (js->options.on_output)
+        js->options.on_output(js->options.user, fd, text ? text : (const char *)bytes, length);
+    else
+        result = write_all(fd, text ? text : (const char *)bytes, length);
+    free(text);
+    return vg_number(call->engine, result);
+}
+
+static vg_val is_tty(vg_call *call)
+{
+    vigil_js *js = call->host;
+    return vg_bool(call->engine, !js->options.on_output && isatty((int)vg_arg_number(call, 0)) == 1);
+}
+
+static vg_val window_size(vg_call *call)
+{
+    struct winsize size;
+    vg_val items[2];
+    if (ioctl((int)vg_arg_number(call, 0), TIOCGWINSZ, &size) < 0)
+        return NULL;
+    items[0] = vg_number(call->engine, size.ws_col);
+    items[1] = vg_number(call->engine, size.ws_row);
+    return vg_array(call->engine, 2, items);
+}
+
+static vg_val end_program(vg_call *call)
+{
+    vigil_js *js = call->host;
+    js->exit_code = (int)vg_arg_number(call, 0);
+    js->ended = true;
+    vg_js_unwind(js);
+    return NULL;
+}
+
+static vg_val end_process(vg_call *call)
+{
+    (void)call;
+    abort();
+}
+
+static vg_val loop_times(vg_call *call)
+{
+    vigil_js *js = call->host;
+    vigil_loop_stats stats = {.size = sizeof stats};
+    vg_val object = vg_object(call->engine), thrown;
+    vigil_loop_stats_get(js->loop, &stats);
+    vg_set(call->engine, object, "idle", vg_number(call->engine, (double)stats.poll_ns / 1e6), &thrown);
+    vg_set(call->engine, object, "active", vg_number(call->engine, (double)stats.work_ns / 1e6), &thrown);
+    return object;
+}
+
+static vg_val collect(vg_call *call)
+{
+    vg_engine_collect(call->engine);
+    return NULL;
+}
+
+static const vg_binding_entry entries[] = {
+    {"source", source},
+    {"compile", compile},
+    {"now", now},
+    {"preciseNow", precise_now},
+    {"drain", drain},
+    {"onRejection", on_rejection},
+    {"onStorm", on_storm},
+    {"deliverNow", deliver_now},
+    {"promiseState", promise_state},
+    {"write", write_out},
+    {"isTTY", is_tty},
+    {"windowSize", window_size},
+    {"exit", end_program},
+    {"abort", end_process},
+    {"collect", collect},
+    {"loopTimes", loop_times},
+};
+
+/* Globals that are made when a program first looks at them: file of the library -> names. */
+static const struct {
+    const char *part, *names;
+} globals[] = {
+    {"eventtarget", "AbortController AbortSignal EventTarget Event CustomEvent DOMException"},
+    {"encoding", "TextEncoder TextDecoder atob btoa"},
+    {"buffer", "Buffer"},
+    {"url", "URL URLSearchParams"},
+    {"crypto", "crypto"},
+    {"perf", "performance"},
+    {"clone", "structuredClone"},
+};
+
+/* What require and import know by name: public name -> file of the library. */
+static const struct {
+    const char *name, *file;
+} builtins[] = {
+    {"assert", "assert"},
+    {"assert/strict", "assert_strict"},
+    {"buffer", "buffer"},
+    {"console", "console"},
+    {"events", "events"},
+    {"fs", "fs"},
+    {"fs/promises", "fs_promises"},
+    {"module", "modules"},
+    {"os", "os"},
+    {"path", "path"},
+    {"path/posix", "path"},
+    {"perf_hooks", "perf"},
+    {"process", "process"},
+    {"timers", "timers"},
+    {"timers/promises", "timers_promises"},
+    {"url", "url"},
+    {"util", "util"},
+    {"util/types", "util_types"},
+};
+
+static const struct {
+    const char *package, *main;
+} packages[] = {
+    {"node-inspect-extracted", "dist/inspect.js"},
+    {"whatwg-url", "index.js"},
+    {"tr46", "index.js"},
+    {"webidl-conversions", "lib/index.js"},
+    {"punycode", "punycode.js"},
+    {"acorn", "dist/acorn.js"},
+    {"buffer", "index.js"},
+    {"base64-js", "index.js"},
+    {"ieee754", "index.js"},
+};
+
+/* A part may have been left out of this build. */
+static bool is_there(const char *part)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s.js", part);
+    return vg_js_library_find(file) != NULL;
+}
+
+bool vg_js_bind_core(vigil_js *js)
+{
+    vg_engine *engine = js->engine;
+    vg_val thrown, table;
+    char line[64] = "Vigil v";
+    strncat(line, vigil_version_string(), sizeof line - 16);
+    if (!vg_js_bind(js, js->binding, entries, sizeof entries / sizeof *entries))
+        return false;
+    table = vg_object(engine);
+    for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
+        if (is_there(globals[i].part))
+            vg_set(engine, table, globals[i].part, vg_string(engine, globals[i].names), &thrown);
+    vg_set(engine, js->binding, "globals", table, &thrown);
+    table = vg_object(engine);
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (is_there(builtins[i].file))
+            vg_set(engine, table, builtins[i].name, vg_string(engine, builtins[i].file), &thrown);
+    vg_set(engine, js->binding, "builtins", table, &thrown);
+    table = vg_object(engine);
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+        vg_set(engine, table, packages[i].package, vg_string(engine, packages[i].main), &thrown);
+    vg_set(engine, js->binding, "packageMains", table, &thrown);
+    vg_set(engine, js->binding, "state", vg_doubles(engine, js->state, VG_STATE_SIZE), &thrown);
+    vg_set(engine, js->binding, "canDrain", vg_bool(engine, vg_engine_can_drain(engine)), &thrown);
+    vg_set(engine, js->binding, "versionLine", vg_string(engine, line), &thrown);
+    return true;
+}

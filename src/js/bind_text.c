@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Text and bytes, for lib/encoding.js and lib/buffer.js. */
+#include "host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_bytes(void *data, void *arg)
+{
+    (void)arg;
+    free(data);
+}
+
+static vg_val take(vg_engine *engine, char *data, size_t length)
+{
+    vg_val value = data ? vg_bytes(engine, data, length, free_bytes, NULL) : NULL;
+    return value ? value : vg_undefined(engine);
+}
+
+/* text -> Uint8Array */
+static vg_val utf8_encode(vg_call *call)
+{
+    size_t length = 0;
+    char *text = vg_arg_text(call, 0, &length);
+    return take(call->engine, text, length);
+}
+
+/* (bytes, start, end) -> the part that is there */
+static bool part_of(vg_call *call, unsigned char **data, size_t *length)
+{
+    double start = vg_arg_number(call, 1), end = vg_arg_number(call, 2);
+    if (!vg_to_bytes(call->engine, vg_arg(call, 0), data, length))
+        return false;
+    if (!(end >= 0) || end > (double)*length)
+        end = (double)*length;
+    if (!(start >= 0))
+        start = 0;
+    if (start > end)
+        start = end;
+    *data += (size_t)start;
+    *length = (size_t)(end - start);
+    return true;
+}
+
+static vg_val utf8_decode(vg_call *call)
+{
+    unsigned char *data;
+    size_t length;
+    if (!part_of(call, &data, &length))
+        return vg_throw(call, "bytes are expected");
+    return vg_text(call->engine, (const char *)data, length);
+}
+
+static vg_val latin1_decode(vg_call *call)
+{
+    unsigned char *data;
+    size_t length;
+    if (!part_of(call, &data, &length))
+        return vg_throw(call, "bytes are expected");
+    return vg_latin1(call->engine, data, length);
+}
+
+static vg_val utf16_decode(vg_call *call)
+{
+    unsigned char *data;
+    size_t length;
+    uint16_t *units;
+    vg_val value;
+    if (!part_of(call, &data, &length))
+        return vg_throw(call, "bytes are expected");
+    units = malloc(length + 2);
+    if (!units)
+        return vg_throw(call, "no memory");
+    memcpy(units, data, length / 2 * 2);
+    value = vg_utf16(call->engine, units, length / 2);
+    free(units);
+    return value;
+}
+
+static vg_val hex_encode(vg_call *call)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char *data;
+    size_t length;
+    char *text;
+    vg_val value;
+    if (!part_of(call, &data, &length) || !(text = malloc(length * 2 + 1)))
+        return vg_throw(call, "bytes are expected");
+    for (size_t i = 0; i < length; i++) {
+        text[2 * i] = digits[data[i] >> 4];
+        text[2 * i + 1] = digits[data[i] & 15];
+    }
+    value = vg_text(call->engine, text, length * 2);
+    free(text);
+    return value;
+}
+
+/* (bytes, start, end, url) -> text */
+static vg_val base64_encode(vg_call *call)
+{
+    static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    bool url = vg_to_bool(call->engine, vg_arg(call, 3));
+    const char *digits = url ? for_urls : standard;
+    unsigned char *data;
+    size_t length, used = 0;
+    char *text;
+    vg_val value;
+    if (!part_of(call, &data, &length) || !(text = malloc(length / 3 * 4 + 5)))
+        return vg_throw(call, "bytes are expected");
+    for (size_t i = 0; i < length; i += 3) {
+        unsigned left = length - i > 2 ? 3 : (unsigned)(length - i);
+        unsigned bits = (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) |
+                        (left > 2 ? (unsigned)data[i + 2] : 0);
+        text[used++] = digits[bits >> 18 & 63];
+        text[used++] = digits[bits >> 12 & 63];
+        if (left > 1)
+            text[used++] = digits[bits >> 6 & 63];
+        else if (!url)
+            text[used++] = '=';
+        if (left > 2)
+            text[used++] = digits[bits & 63];
+        else if (!url)
+            text[used++] = '=';
+    }
+    value = vg_text(call->engine, text, used);
+    free(text);
+    return value;
+}
+
+static int base64_value(unsigned char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    if (c == '+' || c == '-')
+        return 62;
+    return c == '/' || c == '_' ? 63 : -1;
+}
+
+/* text -> Uint8Array; both alphabets, and whatever is in neither is passed over; '=' ends it. */
+static vg_val base64_decode(vg_call *call)
+{
+    size_t length = 0, used = 0;
+    char *text = vg_arg_text(call, 0, &length);
+    unsigned bits = 0, have = 0;
+    if (!text)
+        return vg_throw(call, "text is expected");
+    for (size_t i = 0; i < length && text[i] != '='; i++) {
+        int value = base64_value((unsigned char)text[i]);
+        if (value < 0)
+            continue;
+        bits = bits << 6 | (unsigned)value;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            text[used++] = (char)(bits >> have & 255);
+        }
+    }
+    return take(call->engine, text, used);
+}
+
+/* Whether bytes are UTF-8. */
+static vg_val utf8_valid(vg_call *call)
+{
+    unsigned char *data;
+    size_t length;
+    if (!part_of(call, &data, &length))
+        return vg_throw(call, "bytes are expected");
+    for (size_t i = 0; i < length;) {
+        unsigned char c = data[i];
+        size_t more = c < 0x80                 ? 0
+                      : c >= 0xc2 && c <= 0xdf ? 1
+                      : c >= 0xe0 && c <= 0xef ? 2
+                      : c >= 0xf0 && c <= 0xf4 ? 3
+                                               : 9;
+        if (more == 9 || i + more >= length)
+            return vg_bool(call->engine, false);
+        if (more >= 1) {
+            unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+            unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+            if (data[i + 1] < low || data[i + 1] > high)
+                return vg_bool(call->engine, false);
+        }
+        for (size_t k = 2; k <= more; k++)
+            if ((data[i + k] & 0xc0) != 0x80)
+                return vg_bool(call->engine, false);
+        i += more + 1;
+    }
+    return vg_bool(call->engine, true);
+}
+
+static const vg_binding_entry entries[] = {
+    {"utf8Encode", utf8_encode},     {"utf8Decode", utf8_decode}, {"latin1Decode", latin1_decode},
+    {"utf16Decode", utf16_decode},   {"hexEncode", hex_encode},   {"base64Encode", base64_encode},
+    {"base64Decode", base64_decode}, {"utf8Valid", utf8_valid},
+};
+
+bool vg_js_bind_text(vigil_js *js)
+{
+    return vg_js_bind(js, js->binding, entries, sizeof entries / sizeof *entries);
+}

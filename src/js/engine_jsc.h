@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the JavaScriptCore engine share. */
+#ifndef VG_JS_ENGINE_JSC_H
+#define VG_JS_ENGINE_JSC_H
+
+#include "engine.h"
+#include "engine_jsc_extra.h"
+
+struct vg_engine {
+    JSContextGroupRef group;
+    JSGlobalContextRef context;
+    const vg_jsc_extra *extra;
+    void *host;
+    void *later; /* a GMainContext */
+    JSClassRef function_class;
+    JSValueRef function_prototype;
+    JSObjectRef promise_constructor;
+    bool (*on_limit)(void *arg);
+    void *on_limit_arg;
+};
+
+static inline JSValueRef jsc(vg_val value)
+{
+    return (JSValueRef)(const void *)value;
+}
+static inline vg_val ours(JSValueRef value)
+{
+    return (vg_val)(const void *)value;
+}
+static inline JSObjectRef jsc_object(JSValueRef value)
+{
+    return (JSObjectRef)(uintptr_t)value;
+}
+static inline vg_val jsc_result(JSValueRef result, JSValueRef exception, vg_val *thrown)
+{
+    *thrown = ours(exception);
+    return exception ? NULL : ours(result);
+}
+
+JSValueRef jsc_get(vg_engine *engine, JSObjectRef object, const char *name);
+void jsc_set(vg_engine *engine, JSObjectRef object, const char *name, JSValueRef value,
+             JSPropertyAttributes attributes);
+char *jsc_utf8(JSStringRef string, size_t *length);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What JavaScriptCore exports and does not declare. Each is looked up by name when the first engine is made; NULL: not there. */
+#ifndef VG_JS_ENGINE_JSC_EXTRA_H
+#define VG_JS_ENGINE_JSC_EXTRA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <JavaScriptCore/JavaScript.h>
+
+typedef bool (*vg_jsc_should_terminate)(JSContextRef context, void *arg);
+
+typedef struct vg_jsc_extra {
+    void (*lock)(JSContextRef context);
+    void (*unlock)(JSContextRef context);
+    void (*drain)(const struct OpaqueJSContextGroup *vm);
+    void (*set_rejection_callback)(JSGlobalContextRef context, JSObjectRef function, JSValueRef *exception);
+    void (*set_time_limit)(JSContextGroupRef group, double seconds, vg_jsc_should_terminate fn, void *arg);
+    void (*clear_time_limit)(JSContextGroupRef group);
+    JSStringRef (*backtrace)(JSContextRef context, unsigned frames);
+    bool (*configure_gc_signal)(int signo);
+    void (*initialize_main_thread)(void);
+    JSObjectRef (*memory)(JSContextRef context);
+    /* Members of JSC::JSPromise: this, VM&. */
+    uint32_t (*promise_status)(const void *promise, const void *vm);
+    JSValueRef (*promise_result)(const void *promise, const void *vm);
+    bool (*promise_handled)(const void *promise, const void *vm);
+} vg_jsc_extra;
+
+/* Any thread. */
+const vg_jsc_extra *vg_jsc_extra_get(void);
+/* The promise itself, if the value is one of the engine's own promises. */
+const void *vg_jsc_promise(JSContextRef context, JSValueRef value, JSObjectRef promise_constructor);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* A host: making it, running programs on it, its end. */
+#include "host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const vg_embedded *vg_js_library_find(const char *name)
+{
+    for (size_t i = 0; i < vg_js_library_count; i++)
+        if (strcmp(vg_js_library[i].name, name) == 0)
+            return &vg_js_library[i];
+    return NULL;
+}
+
+bool vg_js_bind(vigil_js *js, vg_val object, const vg_binding_entry *entries, size_t count)
+{
+    vg_val thrown;
+    for (size_t i = 0; i < count; i++) {
+        vg_val function = vg_function(js->engine, entries[i].name, entries[i].native, NULL);
+        if (!function || !vg_set(js->engine, object, entries[i].name, function, &thrown))
+            return false;
+    }
+    return true;
+}
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+static bool boot(vigil_js *js)
+{
+    const vg_embedded *source = vg_js_library_find("boot.js");
+    vg_engine *engine = js->engine;
+    vg_val thrown = NULL, function, args[1];
+    js->binding = vg_object(engine);
+    vg_hold(engine, js->binding);
+    if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js))
+        return false;
+    function = vg_eval(engine, (const char *)source->bytes, source->length, "vigil:boot", 1, &thrown);
+    if (!function)
+        return false;
+    args[0] = js->binding;
+    js->depth++;
+    js->dispatch = vg_apply(engine, function, NULL, 1, args, &thrown);
+    js->depth--;
+    if (!js->dispatch)
+        return false;
+    vg_hold(engine, js->dispatch);
+    return true;
+}
+
+static void before_exit(void *arg);
+static void unpark(vigil_js *js);
+
+int vigil_js_create(vigil_js **out, const vigil_js_options *options)
+{
+    vigil_js *js;
+    const char *why;
+    int error = 0;
+    if (!out || (options && (options->size == 0 || options->size > sizeof *options || options->argc < 0)))
+        return -EINVAL;
+    js = calloc(1, sizeof *js);
+    if (!js)
+        return -ENOMEM;
+    if (options)
+        memcpy(&js->options, options, options->size);
+    js->options.size = sizeof js->options;
+    js->loop = js->options.loop;
+    js->pool = js->options.pool;
+    if (!js->loop) {
+        vigil_loop_options loop_options = VIGIL_LOOP_OPTIONS_INIT;
+        loop_options.name = "js";
+        loop_options.on_before_exit = before_exit;
+        loop_options.user = js;
+        error = vigil_loop_create(&js->loop, &loop_options);
+        js->own_loop = error == 0;
+    }
+    if (error == 0)
+        error = vg_js_turn_init(js);
+    if (error == 0 && !(js->port = vg_port_new(js)))
+        error = -ENOMEM;
+    if (error == 0 && !(js->engine = vg_engine_new(js, &why)))
+        error = -ENOMEM;
+    if (error == 0) {
+        bool ok;
+        vg_engine_enter(js->engine);
+        ok = boot(js);
+        vg_engine_leave(js->engine);
+        if (!ok)
+            error = -ENOMEM;
+    }
+    if (error < 0) {
+        vigil_js_destroy(js);
+        return error;
+    }
+    vg_js_sync(js);
+    *out = js;
+    return 0;
+}
+
+int vigil_js_destroy(vigil_js *js)
+{
+    if (!js)
+        return 0;
+    if (js->depth > 0 || (js->loop && vigil_loop_is_owner(js->loop)))
+        return -EDEADLK;
+    js->ended = true;
+    if (js->port)
+        vg_port_close(js->port);
+    while (js->signals) {
+        vg_signal_watch *watch = js->signals;
+        js->signals = watch->next;
+        vigil_signal_remove(js->loop, watch->handle);
+        free(watch);
+    }
+    if (js->loop)
+        vg_js_turn_end(js);
+    if (js->own_pool)
+        vigil_pool_destroy(js->pool);
+    if (js->engine) {
+        unpark(js);
+        vg_js_embed_end(js, false);
+        if (js->storm)
+            vg_release(js->engine, js->storm);
+        if (js->dispatch)
+            vg_release(js->engine, js->dispatch);
+        if (js->binding)
+            vg_release(js->engine, js->binding);
+        vg_engine_free(js->engine);
+        vg_js_embed_end(js, true);
+    }
+    if (js->port)
+        vg_port_release(js->port);
+    if (js->own_loop)
+        vigil_loop_destroy(js->loop);
+    free(js);
+    return 0;
+}
+
+vigil_loop *vigil_js_loop(vigil_js *js)
+{
+    return js->loop;
+}
+
+vigil_pool *vigil_js_pool(vigil_js *js)
+{
+    if (!js->pool) {
+        vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+        /* Its tasks are file operations that mostly wait: at least four, as programs expect. */
+        unsigned cpus = vigil_cpu_count();
+        options.name = "js";
+        options.workers = cpus < 4 ? 4 : cpus;
+        if (vigil_pool_create(&js->pool, &options) < 0)
+            js->pool = NULL;
+        js->own_pool = js->pool != NULL;
+    }
+    return js->pool;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+/* The engine stays entered between a program's own code and its run: leaving it would run microtasks that a failed callback
+   has left for later. Locks of engines must nest, so only one host of a thread can have that at a time; another one's
+   program then runs such microtasks a little earlier. */
+static _Thread_local vigil_js *parked;
+
+static void park(vigil_js *js)
+{
+    if (!parked && vg_engine_can_drain(js->engine)) {
+        vg_engine_enter(js->engine);
+        parked = js;
+    }
+}
+
+static void unpark(vigil_js *js)
+{
+    if (parked == js) {
+        vg_engine_leave(js->engine);
+        parked = NULL;
+    }
+}
+
+static int may_enter(vigil_js *js)
+{
+    if (!js)
+        return -EINVAL;
+    if (js->depth > 0)
+        return -EDEADLK;
+    return js->ended ? -ECANCELED : 0;
+}
+
+int vigil_js_run_file(vigil_js *js, const char *path)
+{
+    int error = path ? may_enter(js) : -EINVAL;
+    if (error < 0)
+        return error;
+    park(js);
+    vg_js_dispatch(js, VG_FILE, vg_string(js->engine, path), NULL, NULL);
+    return 0;
+}
+
+int vigil_js_run_text(vigil_js *js, const char *text, size_t length, const char *name)
+{
+    int error = text && name ? may_enter(js) : -EINVAL;
+    vg_val source;
+    if (error < 0)
+        return error;
+    source = vg_text(js->engine, text, length);
+    if (!source)
+        return -ENOMEM;
+    park(js);
+    vg_js_dispatch(js, VG_TEXT, source, vg_string(js->engine, name), NULL);
+    return 0;
+}
+
+static void before_exit(void *arg)
+{
+    vigil_js *js = arg;
+    vg_js_dispatch(js, VG_BEFORE_EXIT, NULL, NULL, NULL);
+}
+
+/* A loop of somebody else's: one turn at a time, because only then it stays fit for another run, which beforeExit may need. */
+static int run_turns(vigil_js *js)
+{
+    int alive = 1;
+    while (!js->ended && !js->unwound) {
+        alive = vigil_loop_run(js->loop, VIGIL_RUN_ONCE);
+        if (alive < 0)
+            return alive;
+        if (alive > 0 || js->ended)
+            continue;
+        before_exit(js);
+        if (js->ended || vigil_loop_keepers(js->loop, NULL, 0) == 0)
+            return 0;
+    }
+    return 1;
+}
+
+static vg_val run_inside(vg_call *call)
+{
+    vigil_js *js = call->host;
+    vg_engine_enter(js->engine);
+    js->run_result = js->own_loop ? vigil_loop_run(js->loop, VIGIL_RUN) : run_turns(js);
+    vg_engine_leave(js->engine);
+    return NULL;
+}
+
+static int run(vigil_js *js)
+{
+    static const char caller[] = "(function (f) { f(); })";
+    vg_val outer, inner, thrown = NULL;
+    if (js->ended)
+        return js->exit_code & 0xff;
+    outer = vg_eval(js->engine, caller, sizeof caller - 1, "vigil:run", 1, &thrown);
+    inner = vg_function(js->engine, "run", run_inside, NULL);
+    if (!outer || !inner)
+        return -ENOMEM;
+    /* The loop runs inside one call from JavaScript: then the engine's watch over its running time starts once, and not with
+       each callback, which costs more than most callbacks do. What it ends unwinds all of it; then it is begun again. */
+    while (!js->ended) {
+        if (js->unwound) {
+            js->unwound = false;
+            vg_js_dispatch(js, VG_UNWOUND, NULL, NULL, NULL);
+        }
+        js->run_result = 1;
+        if (vg_engine_can_drain(js->engine))
+            vg_apply(js->engine, outer, NULL, 1, &inner, &thrown);
+        else
+            js->run_result = js->own_loop ? vigil_loop_run(js->loop, VIGIL_RUN) : run_turns(js);
+        if (js->run_result < 0)
+            return js->run_result;
+        if (js->run_result == 0)
+            break;
+    }
+    if (!js->ended) {
+        int code = vg_js_dispatch(js, VG_EXIT, NULL, NULL, NULL);
+        if (!js->ended) {
+            js->ended = true;
+            js->exit_code = code;
+        }
+        vg_js_sync(js);
+    }
+    return js->exit_code & 0xff;
+}
+
+int vigil_js_run(vigil_js *js)
+{
+    int result;
+    if (!js)
+        return -EINVAL;
+    if (js->depth > 0)
+        return -EDEADLK;
+    result = run(js);
+    unpark(js);
+    return result;
+}
+
+bool vigil_js_ended(const vigil_js *js, int *code)
+{
+    if (js->ended && code)
+        *code = js->exit_code & 0xff;
+    return js->ended;
+}
+
+bool vigil_js_busy(const vigil_js *js)
+{
+    return js->in_flight > 0;
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// node:assert/strict
+'use strict';
+
+module.exports = load('assert').strict;

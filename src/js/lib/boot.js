@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// The first thing that runs: the inner loader, the globals, and `dispatch`, through which C enters.
+//
+// Evaluates to a function of the binding (what C offers) that returns dispatch(kind, a, b, c).
+(function (binding) {
+'use strict';
+
+const cache = Object.create(null);
+// The library's own files see `binding` and `load`; the npm files among them are plain CommonJS.
+function load(name) {
+  const known = cache[name];
+  if (known !== undefined) return known.exports;
+  const module = cache[name] = { exports: {} };
+  if (name.startsWith('npm:')) return loadPackage(name.slice(4), module);
+  const text = binding.source(`${name}.js`);
+  if (text === undefined) throw new Error(`the host has no part called '${name}'`);
+  binding.compile(`(function (module, binding, load) {${text}\n})`, `vigil:${name}`, 1)(module, binding, load);
+  return module.exports;
+}
+
+// The formatter asks of every object whether it is a URL: as long as nobody has loaded that class, none is.
+class StandIn {
+  static [Symbol.hasInstance](value) {
+    return cache.url !== undefined && value instanceof cache.url.exports.URL;
+  }
+}
+
+// "whatwg-url" or "whatwg-url/lib/x.js": a file of an npm package that was built in.
+function loadPackage(name, module) {
+  let file = name;
+  let text = binding.source(`npm/${file}`);
+  if (text === undefined) {
+    const main = binding.packageMains[name];
+    if (main === undefined) throw new Error(`this build has no '${name}'; run scripts/setup js and build again`);
+    file = `${name}/${main}`;
+    const known = cache[`npm:${file}`];
+    if (known !== undefined) return known.exports;
+    cache[`npm:${file}`] = module;
+    text = binding.source(`npm/${file}`);
+  }
+  if (file.endsWith('.json')) {
+    module.exports = JSON.parse(text);
+    return module.exports;
+  }
+  const home = file.slice(0, file.lastIndexOf('/'));
+  const require = (wanted) => {
+    if (!wanted.startsWith('.')) return load(`npm:${wanted.replace(/\/$/, '')}`);
+    const parts = home.split('/');
+    for (const part of wanted.split('/')) {
+      if (part === '..') parts.pop();
+      else if (part !== '.') parts.push(part);
+    }
+    const path = parts.join('/');
+    return load(`npm:${binding.source(`npm/${path}`) === undefined ? `${path}.js` : path}`);
+  };
+  const shadow = file.startsWith('node-inspect') ? ', URL' : '';
+  binding.compile(`(function (module, exports, require${shadow}) {${text}\n})`, `vigil:npm/${file}`, 1)
+    .call(module.exports, module, module.exports, require, StandIn);
+  return module.exports;
+}
+
+// ---- globals ------------------------------------------------------------------------------------------------------
+
+function define(name, value, enumerable = false) {
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable });
+}
+function lazily(names, part, pick = (exports, name) => exports[name], enumerable = false) {
+  for (const name of names) {
+    Object.defineProperty(globalThis, name, {
+      configurable: true, enumerable,
+      get() {
+        const value = pick(load(part), name);
+        define(name, value, enumerable);
+        return value;
+      },
+      set(value) {
+        define(name, value, enumerable);
+      },
+    });
+  }
+}
+
+load('errors').install();
+define('global', globalThis);
+const sched = load('sched');
+for (const name of ['clearImmediate', 'setImmediate', 'clearInterval', 'clearTimeout', 'setInterval', 'setTimeout', 'queueMicrotask']) {
+  define(name, sched[name], true);
+}
+// The promise forms, without loading them before somebody asks.
+for (const name of ['setTimeout', 'setImmediate']) {
+  Object.defineProperty(sched[name], Symbol.for('nodejs.util.promisify.custom'), {
+    enumerable: true,
+    get: () => load('timers_promises')[name],
+  });
+}
+const process = load('process');
+Object.defineProperty(globalThis, 'process', { value: process, writable: true, configurable: true, enumerable: false });
+lazily(['console'], 'console', (exports) => exports);
+for (const [part, names] of Object.entries(binding.globals)) {
+  lazily(names.split(' '), part, undefined, part === 'clone' || part === 'perf');
+}
+Object.defineProperty(globalThis, Symbol.toStringTag, { value: 'global', configurable: true });
+
+binding.onRejection(sched.onRejection);
+binding.onStorm(sched.wakeStorm);
+
+// ---- what C enters through ----------------------------------------------------------------------------------------
+
+const host = process[Symbol.for('vigil.host')];
+const completions = []; // what waits for C: functions by number
+const free = [];
+binding.expect = (callback) => {
+  const at = free.length > 0 ? free.pop() : completions.length;
+  completions[at] = callback;
+  return at;
+};
+// C could not begin it after all.
+binding.finishNow = (at, result) => {
+  const callback = completions[at];
+  completions[at] = undefined;
+  free.push(at);
+  callback(result);
+};
+function complete(at, a, b) {
+  const callback = completions[at];
+  completions[at] = undefined;
+  free.push(at);
+  return sched.inScope(callback, undefined, [a, b]);
+}
+
+const KIND = {
+  CLOSE: 0, TIMERS: 1, IMMEDIATES: 2, COMPLETE: 3, CALL: 4, SIGNAL: 5, BEFORE_EXIT: 6, EXIT: 7, FILE: 8, TEXT: 9, EVENT: 10,
+  UNWOUND: 11, CHECKPOINT: 12,
+};
+function main(run) {
+  try {
+    run();
+  } catch (error) {
+    // Unlike after other callbacks, the ticks follow at once.
+    host.uncaught(error, 'uncaughtException');
+  }
+  return sched.close();
+}
+return function dispatch(kind, a, b, c) {
+  switch (kind) {
+    case KIND.CLOSE:
+      return sched.closeInSteps();
+    case KIND.TIMERS:
+      return sched.timersPhase();
+    case KIND.IMMEDIATES:
+      return sched.immediatesPhase();
+    case KIND.COMPLETE:
+      return complete(a, b, c);
+    case KIND.CALL:
+      return sched.inScope(a, b, c);
+    case KIND.EVENT:
+      return sched.inScope(a, undefined, [b, c]);
+    case KIND.UNWOUND:
+      sched.unwound();
+      return 0;
+    case KIND.CHECKPOINT:
+      return sched.close();
+    case KIND.SIGNAL:
+      host.signal(a);
+      return 0;
+    case KIND.BEFORE_EXIT:
+      return sched.inScope(host.beforeExit, undefined, []);
+    case KIND.EXIT:
+      try {
+        return host.exit();
+      } catch (error) {
+        host.uncaught(error, 'uncaughtException');
+        return 0;
+      }
+    case KIND.FILE:
+      return main(() => load('modules')[Symbol.for('vigil.host')].runMain(a));
+    case KIND.TEXT:
+      return main(() => load('modules')[Symbol.for('vigil.host')].runText(a, b));
+    default:
+      throw new Error(`dispatch: there is no kind ${kind}`);
+  }
+};
+})

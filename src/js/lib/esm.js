@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// ES modules: resolution, linking, evaluation with await at the top, import(), import.meta. The source is rewritten by esm_transform.js.
+'use strict';
+
+const Module = load('modules');
+const inner = Module[Symbol.for('vigil.host')];
+const { codes, heads, sources } = load('errors');
+const { compile } = binding;
+const path = load('path');
+
+const url = () => load('url');
+const records = new Map(); // url -> record
+const conditions = new Set(['import', 'node', 'vigil']);
+
+// ---- resolution ---------------------------------------------------------------------------------------------------
+
+// A URL as text: file:, data:, node:, vigil:
+function resolve(specifier, base) {
+  if (inner.isBuiltin(specifier) || specifier.startsWith('node:') || specifier.startsWith('vigil:')) {
+    inner.builtin(specifier);
+    return specifier.startsWith('node:') || specifier.startsWith('vigil:') ? specifier : `node:${specifier}`;
+  }
+  const parent = base.startsWith('file:') ? url().fileURLToPath(base) : path.join(process.cwd(), '[eval]');
+  if (/^(\.{1,2})?\//.test(specifier)) {
+    const made = new (url().URL)(specifier, base.startsWith('file:') ? base : url().pathToFileURL(parent));
+    const file = url().fileURLToPath(made);
+    const kind = inner.fileKind(file);
+    if (kind === inner.FOLDER) throw new codes.ERR_UNSUPPORTED_DIR_IMPORT(file, parent);
+    if (kind < 0) throw new codes.ERR_MODULE_NOT_FOUND(file, parent, 'module');
+    const real = url().pathToFileURL(inner.realpath(file));
+    real.search = made.search;
+    real.hash = made.hash;
+    return real.href;
+  }
+  if (/^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(specifier)) {
+    const made = new (url().URL)(specifier);
+    if (made.protocol === 'file:') return resolve(`${made.pathname}${made.search}`, base);
+    if (made.protocol === 'data:') return made.href;
+    throw new codes.ERR_UNSUPPORTED_ESM_URL_SCHEME(made.protocol);
+  }
+  let found;
+  if (specifier.startsWith('#')) {
+    found = inner.resolveFrom(specifier, path.dirname(parent), parent, conditions);
+    if (found !== undefined && inner.isBuiltin(found)) return `node:${found}`;
+  } else {
+    const parts = inner.splitName(specifier);
+    if (parts === null) throw new codes.ERR_INVALID_MODULE_SPECIFIER(specifier, 'is not a valid package name', parent);
+    found = fromPackage(parts, specifier, parent);
+  }
+  if (found === undefined) throw new codes.ERR_MODULE_NOT_FOUND(specifier.startsWith('#') ? specifier : inner.splitName(specifier).name, parent);
+  return url().pathToFileURL(found).href;
+}
+function fromPackage(parts, specifier, parent) {
+  const scope = inner.scopeOf(parent);
+  if (scope !== null && scope.data.name === parts.name && scope.data.exports !== undefined) {
+    return inner.realpath(inner.fromExports(scope.folder, scope.data, `.${parts.rest}`, conditions, parent));
+  }
+  for (const folder of inner.nodeModules(path.dirname(parent))) {
+    const home = path.join(folder, parts.name);
+    if (inner.fileKind(home) !== inner.FOLDER) continue;
+    const data = inner.packageOf(home);
+    if (data !== null && data.exports !== undefined && data.exports !== null) {
+      const file = inner.fromExports(home, data, `.${parts.rest}`, conditions, parent);
+      if (inner.fileKind(file) !== inner.FILE) throw new codes.ERR_MODULE_NOT_FOUND(file, parent, 'module');
+      return inner.realpath(file);
+    }
+    if (parts.rest !== '') {
+      const file = path.join(home, parts.rest);
+      if (inner.fileKind(file) === inner.FILE) return inner.realpath(file);
+      throw new codes.ERR_MODULE_NOT_FOUND(file, parent, 'module');
+    }
+    return inner.resolveFrom(specifier, path.dirname(parent), parent);
+  }
+  return undefined;
+}
+
+// ---- records ------------------------------------------------------------------------------------------------------
+
+function makeNamespace() {
+  const namespace = Object.create(null);
+  Object.defineProperty(namespace, Symbol.toStringTag, { value: 'Module' });
+  Object.defineProperty(namespace, Symbol.for('nodejs.util.inspect.custom'), {
+    value: function (depth, options, inspect) {
+      const shown = Object.create(null);
+      for (const key of Object.keys(this).sort()) {
+        try {
+          shown[key] = this[key];
+        } catch {
+          shown[key] = '<uninitialized>';
+        }
+      }
+      return inspect(shown, options).replace('[Object: null', '[Module: null');
+    },
+  });
+  return namespace;
+}
+
+class Record {
+  constructor(href) {
+    this.url = href;
+    this.status = 'new'; // linking, linked, evaluating, done, failed
+    this.namespace = makeNamespace();
+    this.requests = [];
+    this.isAsync = false;
+    this.promise = undefined; // while an evaluation that awaits is under way
+    this.error = undefined;
+  }
+}
+
+function getRecord(href) {
+  let record = records.get(href);
+  if (record !== undefined) return record;
+  record = new Record(href);
+  records.set(href, record);
+  try {
+    if (href.startsWith('node:') || href.startsWith('vigil:')) fromObject(record, () => inner.builtin(href));
+    else if (href.startsWith('data:')) fromData(record, href);
+    else fromFile(record, url().fileURLToPath(href.replace(/[?#].*$/, '')));
+  } catch (error) {
+    records.delete(href);
+    throw error;
+  }
+  return record;
+}
+
+// Builtins, CommonJS and JSON: one value, whose properties are the names. It is made when its turn to be evaluated comes.
+function fromObject(record, make, named = true) {
+  record.status = 'linked';
+  record.synthetic = true;
+  record.run = () => {
+    const value = make();
+    const define = (name, get) => Object.defineProperty(record.namespace, name, { get, enumerable: true, configurable: true });
+    if (named && value !== null && (typeof value === 'object' || typeof value === 'function')) {
+      for (const name of Object.keys(value)) if (name !== 'default') define(name, () => value[name]);
+    }
+    define('default', () => value);
+  };
+}
+function fromData(record, href) {
+  const match = /^data:([^,;]*)((?:;[^,;]*)*),(.*)$/s.exec(href);
+  if (match === null) throw new codes.ERR_INVALID_URL();
+  const text = /;base64/.test(match[2]) ? binding.utf8Decode(binding.base64Decode(decodeURIComponent(match[3]))) : decodeURIComponent(match[3]);
+  if (match[1] === 'application/json') fromObject(record, () => JSON.parse(text), false);
+  else if (match[1] === 'text/javascript') fromSource(record, text, href);
+  else throw new TypeError(`Unknown module format of a data: URL: ${match[1]}; there are text/javascript and application/json`);
+}
+function fromFile(record, file) {
+  if (file.endsWith('.json')) {
+    fromObject(record, () => JSON.parse(inner.read(file)), false);
+  } else if (inner.isModuleFile(file)) {
+    fromSource(record, inner.read(file), file);
+  } else if (/\.(js|cjs|node)$/.test(file) || path.extname(file) === '') {
+    fromObject(record, () => Module._load(file, null, false));
+  } else {
+    const error = new TypeError(`Unknown file extension "${path.extname(file)}" for ${file}`);
+    error.code = 'ERR_UNKNOWN_FILE_EXTENSION';
+    throw error;
+  }
+}
+function fromSource(record, text, file) {
+  const made = load('esm_transform').transformModule(text, file);
+  Object.assign(record, made);
+  sources.set(file, text);
+  heads.set(file, made.head);
+  record.file = file;
+}
+
+// ---- linking ------------------------------------------------------------------------------------------------------
+
+function link(record) {
+  if (record.status !== 'new') return;
+  record.status = 'linking';
+  record.linked = record.requests.map((specifier) => getRecord(resolve(specifier, record.url)));
+  for (const one of record.linked) link(one);
+  record.status = 'linked';
+  const meta = Object.assign(Object.create(null), {
+    dirname: path.dirname(record.file), filename: record.file, url: record.url,
+    resolve: (specifier) => resolve(`${specifier}`, record.url),
+  });
+  const body = compile(record.code, record.file, 1);
+  record.iterator = body(
+    (getters) => {
+      for (const name of Object.keys(getters)) {
+        Object.defineProperty(record.namespace, name, { get: getters[name], enumerable: true, configurable: true });
+      }
+    },
+    (specifier) => dynamicImport(specifier, record.url),
+    meta,
+    (name) => {
+      throw new TypeError(`Assignment to constant variable '${name}': imports cannot be assigned to`);
+    },
+    (value) => {
+      if (typeof value === 'function' && value.name === '') Object.defineProperty(value, 'name', { value: 'default', configurable: true });
+      return value;
+    },
+    ...record.linked.map((one) => one.namespace));
+  record.started = record.iterator.next(); // registers the getters
+}
+function names(record, seen = new Set()) {
+  if (seen.has(record)) return [];
+  seen.add(record);
+  if (record.synthetic) return Object.keys(record.namespace);
+  const list = [...record.exports, ...record.reexports.map(([name]) => name)];
+  for (const at of record.stars) list.push(...names(record.linked[at], seen).filter((name) => name !== 'default'));
+  return list;
+}
+// Names that come from elsewhere. A synthetic module tells its names only when it has been evaluated.
+function complete(record) {
+  if (record.synthetic || record.completed) return;
+  const define = (name, get) => {
+    if (!Object.hasOwn(record.namespace, name)) Object.defineProperty(record.namespace, name, { get, enumerable: true, configurable: true });
+  };
+  for (const [name, at, their] of record.reexports) define(name, () => record.linked[at].namespace[their]);
+  for (const at of record.stars) {
+    for (const name of names(record.linked[at])) {
+      if (name !== 'default' && !record.exports.includes(name)) define(name, () => record.linked[at].namespace[name]);
+    }
+  }
+}
+function checkImports(record) {
+  for (const [at, name] of record.imports) {
+    const from = record.linked[at];
+    if (from.synthetic && !from.evaluated) continue;
+    if (from.synthetic ? !Object.hasOwn(from.namespace, name) : !names(from).includes(name)) {
+      const error = new SyntaxError(`The requested module '${record.requests[at]}' does not provide an export named '${name}'`);
+      Object.defineProperty(error, 'stack', {
+        value: `${error.name}: ${error.message}\n    at ${record.file}:1:1`, writable: true, configurable: true,
+      });
+      throw error;
+    }
+  }
+}
+
+// ---- evaluation ---------------------------------------------------------------------------------------------------
+
+// undefined when it is over, a promise while it awaits. Throws what the module threw, each time.
+function evaluate(record) {
+  if (record.status === 'failed') throw record.error;
+  if (record.status === 'evaluating' || record.status === 'done') return record.promise;
+  record.status = 'evaluating';
+  try {
+    if (record.synthetic) {
+      record.run();
+      record.evaluated = true;
+      record.status = 'done';
+      return undefined;
+    }
+    const waits = [];
+    for (const one of record.linked) {
+      const wait = evaluate(one);
+      if (wait !== undefined && !waits.includes(wait)) waits.push(wait);
+    }
+    if (waits.length === 0 && !record.isAsync) {
+      finish(record);
+      record.iterator.next();
+      record.status = 'done';
+      return undefined;
+    }
+    record.promise = (async () => {
+      try {
+        if (waits.length > 0) await Promise.all(waits);
+        finish(record);
+        if (record.isAsync) await record.iterator.next();
+        else record.iterator.next();
+        record.status = 'done';
+        record.promise = undefined;
+      } catch (error) {
+        record.status = 'failed';
+        record.error = error;
+        throw error;
+      }
+    })();
+    return record.promise;
+  } catch (error) {
+    record.status = 'failed';
+    record.error = error;
+    throw error;
+  }
+}
+function finish(record) {
+  complete(record);
+  checkImports(record);
+}
+function prepare(record) {
+  link(record);
+  const seen = new Set();
+  (function walk(one) {
+    if (seen.has(one) || one.synthetic) return;
+    seen.add(one);
+    for (const next of one.linked) walk(next);
+    complete(one);
+    checkImports(one);
+  })(record);
+}
+
+async function dynamicImport(specifier, base) {
+  specifier = `${specifier}`;
+  const record = getRecord(resolve(specifier, base));
+  prepare(record);
+  const wait = evaluate(record);
+  if (wait !== undefined) await wait;
+  return record.namespace;
+}
+
+// ---- entries ------------------------------------------------------------------------------------------------------
+
+let mainPending = false;
+binding.modulesPending = () => mainPending;
+function runMain(file) {
+  mainPending = file;
+  const record = getRecord(url().pathToFileURL(file).href);
+  (async () => {
+    await undefined; // as in Node, the main module runs in a microtask
+    prepare(record);
+    const wait = evaluate(record);
+    if (wait !== undefined) await wait;
+    mainPending = false;
+  })().catch((error) => {
+    mainPending = false;
+    process[Symbol.for('vigil.host')].uncaught(error, 'uncaughtException');
+  });
+}
+
+module.exports = {
+  runMain,
+  importFrom: (file) => (specifier) => dynamicImport(specifier, file === undefined ? 'vigil:eval' : url().pathToFileURL(file).href),
+};

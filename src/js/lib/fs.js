@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+// node:fs: the synchronous calls run here, the others on the pool. Every asynchronous call takes two options more than Node's:
+// priority ('critical', 'high', 'normal', 'low', 'idle') and signal. A call that is aborted before it started never starts;
+// readFile, writeFile and copyFile also stop between two pieces of a megabyte.
+'use strict';
+
+const { codes, AbortError, validateFunction, validateInteger, validateAbortSignal } = load('errors');
+const { make: systemError } = load('fserrors');
+const { fsNow, fsLater, fsCancel } = binding;
+const path = load('path');
+
+const OP = {
+  open: 0, close: 1, read: 2, write: 3, stat: 4, lstat: 5, fstat: 6, readFile: 7, writeFile: 8, mkdir: 9, rmdir: 10, unlink: 11,
+  rename: 12, readdir: 13, realpath: 14, readlink: 15, symlink: 16, link: 17, chmod: 18, utimes: 19, access: 20, truncate: 21,
+  ftruncate: 22, fsync: 23, copy: 24, mkdtemp: 25, remove: 26, chown: 27,
+};
+const PRIORITY = { critical: 0, high: 1, normal: 2, low: 3, idle: 4 };
+const constants = {
+  F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, COPYFILE_EXCL: 1, COPYFILE_FICLONE: 2, COPYFILE_FICLONE_FORCE: 4,
+  O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 0o100, O_EXCL: 0o200, O_NOCTTY: 0o400, O_TRUNC: 0o1000, O_APPEND: 0o2000,
+  O_NONBLOCK: 0o4000, O_DSYNC: 0o10000, O_DIRECTORY: 0o200000, O_NOFOLLOW: 0o400000, O_SYNC: 0o4010000,
+  S_IFMT: 0o170000, S_IFREG: 0o100000, S_IFDIR: 0o040000, S_IFCHR: 0o020000, S_IFBLK: 0o060000, S_IFIFO: 0o010000,
+  S_IFLNK: 0o120000, S_IFSOCK: 0o140000, S_IRWXU: 0o700, S_IRUSR: 0o400, S_IWUSR: 0o200, S_IXUSR: 0o100,
+  S_IRWXG: 0o70, S_IRGRP: 0o40, S_IWGRP: 0o20, S_IXGRP: 0o10, S_IRWXO: 0o7, S_IROTH: 4, S_IWOTH: 2, S_IXOTH: 1,
+};
+const FLAGS = {
+  r: 0, rs: 0o4010000, 'r+': 2, 'rs+': 0o4010002, w: 0o1101, wx: 0o1301, 'w+': 0o1102, 'wx+': 0o1302,
+  a: 0o2101, ax: 0o2301, 'a+': 0o2102, 'ax+': 0o2302, as: 0o4012101, 'as+': 0o4012102, xw: 0o1301, xa: 0o2301,
+};
+
+// ---- arguments ----------------------------------------------------------------------------------------------------
+
+function toPath(value, name = 'path') {
+  if (value instanceof Uint8Array) value = binding.utf8Decode(value);
+  else if (typeof value === 'object' && value !== null && value.href !== undefined && value.protocol !== undefined) {
+    value = load('url').fileURLToPath(value);
+  }
+  if (typeof value !== 'string') throw new codes.ERR_INVALID_ARG_TYPE(name, ['string', 'Buffer', 'URL'], value);
+  if (value.includes('\0')) {
+    throw new codes.ERR_INVALID_ARG_VALUE(name, value, 'must be a string, Uint8Array, or URL without null bytes');
+  }
+  return value;
+}
+function toFd(fd, name = 'fd') {
+  validateInteger(fd, name, 0, 2147483647);
+  return fd;
+}
+function toFlags(flags, fallback) {
+  if (flags === undefined || flags === null) return fallback;
+  if (typeof flags === 'number') return flags;
+  if (!Object.hasOwn(FLAGS, flags)) throw new codes.ERR_INVALID_ARG_VALUE('flags', flags);
+  return FLAGS[flags];
+}
+function toMode(mode, fallback, name = 'mode') {
+  if (mode === undefined || mode === null) return fallback;
+  if (typeof mode === 'string') {
+    if (!/^[0-7]+$/.test(mode)) {
+      throw new codes.ERR_INVALID_ARG_VALUE(name, mode, 'must be a 32-bit unsigned integer or an octal string');
+    }
+    return parseInt(mode, 8);
+  }
+  validateInteger(mode, name, 0, 4294967295);
+  return mode;
+}
+function toSeconds(value, name) {
+  if (value instanceof Date) return value.getTime() / 1000;
+  const number = +value;
+  if (!Number.isFinite(number)) throw new codes.ERR_INVALID_ARG_TYPE(name, ['Date', 'Time in seconds'], value);
+  return number;
+}
+function toOptions(options, defaults) {
+  if (options === undefined || options === null || typeof options === 'function') return defaults;
+  if (typeof options === 'string') options = { encoding: options };
+  else if (typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', ['string', 'Object'], options);
+  if (options.encoding != null && options.encoding !== 'buffer' && !load('buffer').Buffer.isEncoding(options.encoding)) {
+    throw new codes.ERR_INVALID_ARG_VALUE('encoding', options.encoding, 'is invalid encoding');
+  }
+  return { ...defaults, ...options };
+}
+function isUtf8(encoding) {
+  return encoding === 'utf8' || encoding === 'utf-8';
+}
+function asBuffer(bytes) {
+  return load('buffer').fromBytes(bytes);
+}
+function toBytes(data, encoding) {
+  if (typeof data === 'string') {
+    if (encoding === undefined || encoding === null || isUtf8(encoding)) return binding.utf8Encode(data);
+    return load('buffer').Buffer.from(data, encoding);
+  }
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  throw new codes.ERR_INVALID_ARG_TYPE('data', ['string', 'Buffer', 'TypedArray', 'DataView'], data);
+}
+
+// ---- results ------------------------------------------------------------------------------------------------------
+
+class Stats {
+  constructor(v) {
+    [this.dev, this.mode, this.nlink, this.uid, this.gid, this.rdev, this.blksize, this.ino, this.size, this.blocks] = v;
+    this.atimeMs = v[10] * 1000 + v[11] / 1e6;
+    this.mtimeMs = v[12] * 1000 + v[13] / 1e6;
+    this.ctimeMs = v[14] * 1000 + v[15] / 1e6;
+    this.birthtimeMs = this.ctimeMs;
+    this.atime = new Date(Math.round(this.atimeMs));
+    this.mtime = new Date(Math.round(this.mtimeMs));
+    this.ctime = new Date(Math.round(this.ctimeMs));
+    this.birthtime = new Date(Math.round(this.birthtimeMs));
+  }
+  #is(kind) { return (this.mode & constants.S_IFMT) === kind; }
+  isFile() { return this.#is(constants.S_IFREG); }
+  isDirectory() { return this.#is(constants.S_IFDIR); }
+  isSymbolicLink() { return this.#is(constants.S_IFLNK); }
+  isFIFO() { return this.#is(constants.S_IFIFO); }
+  isSocket() { return this.#is(constants.S_IFSOCK); }
+  isBlockDevice() { return this.#is(constants.S_IFBLK); }
+  isCharacterDevice() { return this.#is(constants.S_IFCHR); }
+}
+function statsOf(v, options) {
+  if (!options?.bigint) return new Stats(v);
+  const stats = new Stats(v);
+  for (const key of Object.keys(stats)) {
+    if (typeof stats[key] === 'number') stats[key] = BigInt(Math.trunc(stats[key]));
+  }
+  return stats;
+}
+
+class Dirent {
+  #type;
+  constructor(name, type, folder) {
+    this.name = name;
+    this.path = folder;
+    this.parentPath = folder;
+    this.#type = type;
+  }
+  isFile() { return this.#type === 8; }
+  isDirectory() { return this.#type === 4; }
+  isSymbolicLink() { return this.#type === 10; }
+  isFIFO() { return this.#type === 1; }
+  isSocket() { return this.#type === 12; }
+  isBlockDevice() { return this.#type === 6; }
+  isCharacterDevice() { return this.#type === 2; }
+}
+function entriesOf(flat, options, folder) {
+  const list = [];
+  const bytes = options.encoding === 'buffer';
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = bytes ? asBuffer(binding.utf8Encode(flat[i])) : flat[i];
+    list.push(options.withFileTypes ? new Dirent(name, flat[i + 1], folder) : name);
+  }
+  return list;
+}
+
+// ---- running ------------------------------------------------------------------------------------------------------
+
+// A plan says what to do: [operation, path, path2, n1, n2, n3, bytes], what it is called in errors, and what its result is.
+function plan(name, args, finish, options, from, to) {
+  return { name, args, finish, options, from, to };
+}
+function errorOf(it, number) {
+  if (number === -125) return new AbortError(undefined, { cause: it.options?.signal?.reason });
+  // A folder can be opened; what fails is the read.
+  if (it.reading && number === -21) return systemError(number, 'read');
+  if (it.name === 'rm' && number === -21) {
+    const error = new codes.ERR_FS_EISDIR(`Path is a directory: rm returned EISDIR (is a directory) ${it.from}`);
+    return Object.assign(error, { errno: 21, syscall: 'rm', path: it.from });
+  }
+  return systemError(number, it.name, it.from, it.to);
+}
+function runSync(it) {
+  const result = fsNow(...it.args);
+  if (typeof result === 'number' && result < 0) throw errorOf(it, result);
+  return it.finish ? it.finish(result) : undefined;
+}
+function priorityOf(options) {
+  const wanted = options?.priority;
+  if (wanted === undefined) return PRIORITY.normal;
+  if (!Object.hasOwn(PRIORITY, wanted)) {
+    throw new codes.ERR_INVALID_ARG_VALUE('options.priority', wanted, `must be one of ${Object.keys(PRIORITY).join(', ')}`);
+  }
+  return PRIORITY[wanted];
+}
+function run(it, callback) {
+  const signal = it.options?.signal;
+  validateAbortSignal(signal, 'options.signal');
+  const priority = priorityOf(it.options);
+  if (signal?.aborted) {
+    process.nextTick(() => callback(errorOf(it, -125)));
+    return;
+  }
+  const onAbort = signal === undefined ? undefined : () => fsCancel(id);
+  const id = binding.expect((result) => {
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+    // Aborted after it was done, but before anybody heard of it: still aborted.
+    if (signal?.aborted) result = -125;
+    if (typeof result === 'number' && result < 0) {
+      callback(errorOf(it, result));
+      return;
+    }
+    if (it.finish === undefined) {
+      callback(null);
+      return;
+    }
+    let value;
+    try {
+      value = it.finish(result);
+    } catch (error) {
+      callback(error);
+      return;
+    }
+    callback(null, value);
+  });
+  const begun = fsLater(id, priority, ...it.args);
+  if (begun < 0) {
+    process.nextTick(() => binding.finishNow(id, begun));
+    return;
+  }
+  if (onAbort !== undefined) signal.addEventListener('abort', onAbort, { once: true });
+}
+
+// ---- the plans ----------------------------------------------------------------------------------------------------
+
+const plans = {
+  open(file, flags, mode) {
+    file = toPath(file);
+    return plan('open', [OP.open, file, undefined, toFlags(flags, 0), toMode(mode, 0o666)], (fd) => fd, undefined, file);
+  },
+  close: (fd) => plan('close', [OP.close, undefined, undefined, toFd(fd)]),
+  stat(file, options) {
+    file = toPath(file);
+    return plan('stat', [OP.stat, file], (v) => statsOf(v, options), options, file);
+  },
+  lstat(file, options) {
+    file = toPath(file);
+    return plan('lstat', [OP.lstat, file], (v) => statsOf(v, options), options, file);
+  },
+  fstat: (fd, options) => plan('fstat', [OP.fstat, undefined, undefined, toFd(fd)], (v) => statsOf(v, options), options),
+  readFile(file, options) {
+    options = toOptions(options, { encoding: null, flag: 'r' });
+    const byFd = typeof file === 'number';
+    if (!byFd) file = toPath(file);
+    const text = isUtf8(options.encoding);
+    const args = [OP.readFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag, 0), text ? 1 : 0];
+    const finish = (data) => text ? data : options.encoding && options.encoding !== 'buffer'
+      ? asBuffer(data).toString(options.encoding) : asBuffer(data);
+    const it = plan('open', args, finish, options, byFd ? undefined : file);
+    it.reading = true;
+    return it;
+  },
+  writeFile(file, data, options, flag = 'w') {
+    options = toOptions(options, { encoding: 'utf8', mode: 0o666, flag });
+    const byFd = typeof file === 'number';
+    if (!byFd) file = toPath(file);
+    return plan('open', [OP.writeFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag ?? flag, 0o1101),
+                         toMode(options.mode, 0o666), toBytes(data, options.encoding)], undefined, options, byFd ? undefined : file);
+  },
+  mkdir(file, options) {
+    if (typeof options === 'number' || typeof options === 'string') options = { mode: options };
+    file = toPath(file);
+    const recursive = !!options?.recursive;
+    return plan('mkdir', [OP.mkdir, recursive ? path.resolve(file) : file, undefined, toMode(options?.mode, 0o777), recursive ? 1 : 0],
+                (made) => (recursive && made !== 0 ? made : undefined), options, file);
+  },
+  rmdir(file, options) {
+    file = toPath(file);
+    return plan('rmdir', [OP.rmdir, file], undefined, options, file);
+  },
+  rm(file, options) {
+    file = toPath(file);
+    return plan('rm', [OP.remove, file, undefined, options?.recursive ? 1 : 0, options?.force ? 1 : 0], undefined, options, file);
+  },
+  unlink(file) {
+    file = toPath(file);
+    return plan('unlink', [OP.unlink, file], undefined, undefined, file);
+  },
+  rename(from, to) {
+    from = toPath(from, 'oldPath');
+    to = toPath(to, 'newPath');
+    return plan('rename', [OP.rename, from, to], undefined, undefined, from, to);
+  },
+  readdir(file, options) {
+    options = toOptions(options, { encoding: 'utf8', withFileTypes: false });
+    file = toPath(file);
+    return plan('scandir', [OP.readdir, file], (flat) => entriesOf(flat, options, file), options, file);
+  },
+  realpath(file, options) {
+    file = toPath(file);
+    return plan('realpath', [OP.realpath, file], (text) => text, options, file);
+  },
+  readlink(file, options) {
+    file = toPath(file);
+    return plan('readlink', [OP.readlink, file], (text) => text, options, file);
+  },
+  symlink(target, file) {
+    target = toPath(target, 'target');
+    file = toPath(file);
+    return plan('symlink', [OP.symlink, target, file], undefined, undefined, target, file);
+  },
+  link(from, to) {
+    from = toPath(from, 'existingPath');
+    to = toPath(to, 'newPath');
+    return plan('link', [OP.link, from, to], undefined, undefined, from, to);
+  },
+  chmod(file, mode) {
+    file = toPath(file);
+    return plan('chmod', [OP.chmod, file, undefined, toMode(mode)], undefined, undefined, file);
+  },
+  fchmod: (fd, mode) => plan('fchmod', [OP.chmod, undefined, undefined, toMode(mode), toFd(fd)]),
+  chown(file, uid, gid) {
+    file = toPath(file);
+    return plan('chown', [OP.chown, file, undefined, uid, gid], undefined, undefined, file);
+  },
+  utimes(file, atime, mtime) {
+    file = toPath(file);
+    return plan('utime', [OP.utimes, file, undefined, toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime')], undefined, undefined, file);
+  },
+  futimes: (fd, atime, mtime) =>
+    plan('futime', [OP.utimes, undefined, undefined, toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime'), toFd(fd)]),
+  access(file, mode = 0) {
+    file = toPath(file);
+    validateInteger(mode, 'mode', 0, 7);
+    return plan('access', [OP.access, file, undefined, mode], undefined, undefined, file);
+  },
+  truncate(file, length = 0) {
+    file = toPath(file);
+    validateInteger(length, 'len');
+    return plan('open', [OP.truncate, file, undefined, Math.max(0, length)], undefined, undefined, file);
+  },
+  ftruncate: (fd, length = 0) => plan('ftruncate', [OP.ftruncate, undefined, undefined, toFd(fd), Math.max(0, length)]),
+  fsync: (fd) => plan('fsync', [OP.fsync, undefined, undefined, toFd(fd), 0]),
+  fdatasync: (fd) => plan('fdatasync', [OP.fsync, undefined, undefined, toFd(fd), 1]),
+  copyFile(from, to, mode = 0, options = undefined) {
+    from = toPath(from, 'src');
+    to = toPath(to, 'dest');
+    return plan('copyfile', [OP.copy, from, to, mode], undefined, options, from, to);
+  },
+  mkdtemp(prefix, options) {
+    prefix = toPath(prefix, 'prefix');
+    return plan('mkdtemp', [OP.mkdtemp, prefix], (text) => text, options, `${prefix}XXXXXX`);
+  },
+};
+
+// read(fd, buffer, offset, length, position) and write, with their many forms.
+function span(buffer, offset, length, name) {
+  if (!ArrayBuffer.isView(buffer)) throw new codes.ERR_INVALID_ARG_TYPE('buffer', ['Buffer', 'TypedArray', 'DataView'], buffer);
+  offset ??= 0;
+  validateInteger(offset, 'offset', 0);
+  length ??= buffer.byteLength - offset;
+  validateInteger(length, 'length');
+  if (offset > buffer.byteLength) throw new codes.ERR_OUT_OF_RANGE('offset', `<= ${buffer.byteLength}`, offset);
+  if (length < 0 || offset + length > buffer.byteLength) {
+    throw new codes.ERR_OUT_OF_RANGE('length', `<= ${buffer.byteLength - offset}`, length);
+  }
+  return new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length);
+}
+function place(position) {
+  if (position === undefined || position === null) return -1;
+  if (typeof position === 'bigint') position = Number(position);
+  validateInteger(position, 'position', -1);
+  return position;
+}
+function readPlan(fd, buffer, offset, length, position) {
+  if (offset !== null && typeof offset === 'object') ({ offset = 0, length, position = null } = offset);
+  return plan('read', [OP.read, undefined, undefined, toFd(fd), 0, place(position), span(buffer, offset, length)], (n) => n);
+}
+function writePlan(fd, data, offset, length, position) {
+  if (typeof data === 'string') {
+    return plan('write', [OP.write, undefined, undefined, toFd(fd), 0, place(offset), toBytes(data, length)], (n) => n);
+  }
+  if (offset !== null && typeof offset === 'object') ({ offset = 0, length, position = null } = offset);
+  return plan('write', [OP.write, undefined, undefined, toFd(fd), 0, place(position), span(data, offset, length)], (n) => n);
+}
+
+// ---- the three faces ----------------------------------------------------------------------------------------------
+
+const fs = module.exports = { constants, Stats, Dirent, F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+
+for (const name of Object.keys(plans)) {
+  const make = plans[name];
+  fs[`${name}Sync`] = function (...args) {
+    const it = make(...args);
+    if (args[1]?.throwIfNoEntry === false) {
+      const result = fsNow(...it.args);
+      if (result === -2) return undefined;
+      if (typeof result === 'number' && result < 0) throw errorOf(it, result);
+      return it.finish(result);
+    }
+    return runSync(it);
+  };
+  fs[name] = function (...args) {
+    const callback = args.pop();
+    if (typeof callback !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('cb', 'Function', callback);
+    run(make(...args), callback);
+  };
+  Object.defineProperty(fs[name], 'name', { value: name });
+  Object.defineProperty(fs[`${name}Sync`], 'name', { value: `${name}Sync` });
+}
+fs.appendFile = (file, data, options, callback = options) => {
+  validateFunction(callback, 'cb');
+  run(plans.writeFile(file, data, typeof options === 'function' ? undefined : options, 'a'), callback);
+};
+fs.appendFileSync = (file, data, options) => runSync(plans.writeFile(file, data, options, 'a'));
+fs.existsSync = (file) => {
+  try {
+    return fsNow(OP.access, toPath(file), undefined, 0) === 0;
+  } catch {
+    return false;
+  }
+};
+fs.exists = (file, callback) => {
+  validateFunction(callback, 'cb');
+  fs.access(file, 0, (error) => callback(!error));
+};
+fs.exists[Symbol.for('nodejs.util.promisify.custom')] = (file) => new Promise((resolve) => fs.exists(file, resolve));
+fs.readSync = (...args) => runSync(readPlan(...args));
+fs.writeSync = (...args) => runSync(writePlan(...args));
+fs.read = (fd, ...args) => {
+  const callback = args.pop();
+  validateFunction(callback, 'cb');
+  let [buffer, offset, length, position] = args;
+  if (!ArrayBuffer.isView(buffer)) {
+    const options = buffer ?? {};
+    buffer = options.buffer ?? load('buffer').Buffer.alloc(16384);
+    ({ offset, length, position } = options);
+  }
+  run(readPlan(fd, buffer, offset, length, position), (error, count) => callback(error, count ?? 0, buffer));
+};
+fs.write = (fd, data, ...args) => {
+  const callback = args.pop();
+  validateFunction(callback, 'cb');
+  run(writePlan(fd, data, ...args), (error, count) => callback(error, count ?? 0, data));
+};
+fs.realpath.native = fs.realpath;
+fs.realpathSync.native = fs.realpathSync;
+Object.defineProperty(fs, 'promises', { enumerable: true, configurable: true, get: () => load('fs_promises') });
+Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, toFlags, toPath } });

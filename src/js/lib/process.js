@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+// The process object, and what becomes of errors that nobody catches.
+'use strict';
+
+const EventEmitter = load('events');
+const { codes, fatalText, validateFunction, validateString, native } = load('errors');
+const sched = load('sched');
+const os = binding;
+
+function process() {}
+Object.defineProperty(process, 'name', { value: 'process' });
+const self = Object.create(Object.create(EventEmitter.prototype, {
+  constructor: { value: process, writable: true, configurable: true },
+  [Symbol.toStringTag]: { value: 'process', configurable: true },
+}));
+EventEmitter.call(self);
+module.exports = self;
+
+const { system, argv, execPath, versions } = os;
+Object.assign(self, {
+  title: 'vigil',
+  version: `v${versions.node}`,
+  versions,
+  arch: system.arch,
+  platform: 'linux',
+  release: { name: 'node' },
+  argv,
+  execArgv: [],
+  execPath,
+  pid: system.pid,
+  get ppid() { return os.ppid(); },
+  exitCode: undefined,
+  features: { inspector: false, debug: false, uv: false, ipv6: true, tls: false },
+  config: { target_defaults: {}, variables: {} },
+  report: undefined,
+  allowedNodeEnvironmentFlags: new Set(),
+});
+
+Object.defineProperty(self, Symbol.toStringTag, { value: 'process', configurable: true });
+
+// ---- environment --------------------------------------------------------------------------------------------------
+
+self.env = new Proxy({}, {
+  get: (target, key) => typeof key === 'string' ? os.envGet(key) : Reflect.get(target, key),
+  set(target, key, value) {
+    if (typeof key === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
+    os.envSet(key, `${value}`);
+    return true;
+  },
+  has: (target, key) => typeof key === 'string' && os.envGet(key) !== undefined,
+  deleteProperty(target, key) {
+    if (typeof key === 'string') os.envSet(key, undefined);
+    return true;
+  },
+  ownKeys: () => os.envKeys(),
+  defineProperty(target, key, descriptor) {
+    if (!('value' in descriptor)) throw new TypeError("'process.env' does not accept an accessor(getter/setter) descriptor");
+    os.envSet(key, `${descriptor.value}`);
+    return true;
+  },
+  getOwnPropertyDescriptor(target, key) {
+    const value = typeof key === 'string' ? os.envGet(key) : undefined;
+    return value === undefined ? undefined : { value, writable: true, enumerable: true, configurable: true };
+  },
+});
+
+// ---- time, memory, place ------------------------------------------------------------------------------------------
+
+let cwd; // as long as nobody calls chdir from C, it does not change behind our back
+self.cwd = function () {
+  cwd = os.cwd();
+  if (typeof cwd !== 'string') throw load('fserrors').make(cwd, 'uv_cwd');
+  return cwd;
+};
+self.chdir = function chdir(directory) {
+  validateString(directory, 'directory');
+  const result = os.chdir(directory);
+  if (result < 0) throw load('fserrors').make(result, 'chdir', self.cwd(), directory);
+};
+self.umask = function (mask) {
+  return os.umask(mask === undefined ? -1 : typeof mask === 'string' ? parseInt(mask, 8) : mask);
+};
+
+self.hrtime = function hrtime(since) {
+  const [seconds, rest] = os.hrtime();
+  if (since === undefined) return [seconds, rest];
+  if (!Array.isArray(since)) throw new codes.ERR_INVALID_ARG_TYPE('time', 'Array', since);
+  if (since.length !== 2) throw new codes.ERR_OUT_OF_RANGE('time', 2, since.length);
+  let s = seconds - since[0];
+  let n = rest - since[1];
+  if (n < 0) {
+    s--;
+    n += 1e9;
+  }
+  return [s, n];
+};
+self.hrtime.bigint = function () {
+  const [seconds, rest] = os.hrtime();
+  return BigInt(seconds) * 1000000000n + BigInt(rest);
+};
+self.uptime = () => os.uptime();
+self.memoryUsage = () => os.memoryUsage();
+self.memoryUsage.rss = () => os.memoryUsage().rss;
+self.constrainedMemory = () => 0;
+self.cpuUsage = function (before) {
+  const now = os.cpuUsage();
+  return before ? { user: now.user - before.user, system: now.system - before.system } : now;
+};
+self.resourceUsage = () => os.resourceUsage();
+for (const name of ['getuid', 'geteuid', 'getgid', 'getegid']) self[name] = () => os[name]();
+self.nextTick = sched.nextTick;
+self.binding = (name) => {
+  throw new Error(`No such module: ${name}. process.binding is not part of this host`);
+};
+self.dlopen = () => {
+  throw new Error('Native addons are not supported here; expose C functions with vigil_js_function instead');
+};
+self.getActiveResourcesInfo = () => os.keepers();
+
+// ---- warnings -----------------------------------------------------------------------------------------------------
+
+self.emitWarning = function emitWarning(warning, type, code, ctor) {
+  let detail;
+  if (type !== null && typeof type === 'object' && !Array.isArray(type)) {
+    ctor = type.ctor;
+    code = type.code;
+    if (typeof type.detail === 'string') detail = type.detail;
+    type = type.type || 'Warning';
+  } else if (typeof type === 'function') {
+    ctor = type;
+    code = '';
+    type = 'Warning';
+  }
+  if (typeof code === 'function') {
+    ctor = code;
+    code = '';
+  }
+  if (typeof warning === 'string') {
+    const error = new Error(warning);
+    error.name = String(type || 'Warning');
+    if (code !== undefined && code !== '') error.code = code;
+    if (detail !== undefined) error.detail = detail;
+    warning = error;
+  } else if (!(warning instanceof Error)) {
+    throw new codes.ERR_INVALID_ARG_TYPE('warning', ['Error', 'string'], warning);
+  }
+  if (warning.name === 'DeprecationWarning') {
+    if (self.noDeprecation) return;
+    if (self.throwDeprecation) {
+      sched.nextTick(() => {
+        throw warning;
+      });
+      return;
+    }
+  }
+  sched.nextTick(() => self.emit('warning', warning));
+};
+self.on('warning', (warning) => {
+  if (os.noWarnings) return;
+  const code = warning.code ? `[${warning.code}] ` : '';
+  let text = `(vigil:${self.pid}) ${code}${warning.name}: ${warning.message}\n`;
+  if (typeof warning.detail === 'string') text += `${warning.detail}\n`;
+  os.write(2, text);
+});
+
+// ---- the end ------------------------------------------------------------------------------------------------------
+
+let exiting = false;
+Object.defineProperty(self, '_exiting', { get: () => exiting, set(value) { exiting = value; } });
+
+function checkCode(code) {
+  if (code === undefined || code === null) return undefined;
+  if (typeof code === 'number' && Number.isInteger(code)) return code;
+  if (typeof code === 'string' && /^[+-]?\d+$/.test(code.trim())) return +code;
+  if (typeof code === 'number') throw new codes.ERR_OUT_OF_RANGE('code', 'an integer', code);
+  throw new codes.ERR_INVALID_ARG_TYPE('code', 'integer', code);
+}
+let exitCode;
+Object.defineProperty(self, 'exitCode', {
+  enumerable: true, configurable: false,
+  get: () => exitCode,
+  set(value) {
+    checkCode(value);
+    exitCode = value;
+  },
+});
+
+self.exit = function exit(code) {
+  const checked = checkCode(code);
+  if (checked !== undefined) exitCode = checked;
+  if (!exiting) {
+    exiting = true;
+    binding.exiting = true;
+    self.emit('exit', Number(exitCode) || 0);
+  }
+  self.reallyExit(Number(exitCode) || 0);
+};
+// Ends what runs, from the outside: nothing in the program can catch that.
+self.reallyExit = function reallyExit(code) {
+  os.exit(Number(code) || 0);
+  for (;;);
+};
+self.abort = () => os.abort();
+
+function fatal(error, code) {
+  let text;
+  try {
+    text = fatalText(error);
+  } catch {
+    text = 'Uncaught: an error that cannot be shown\n';
+  }
+  os.write(2, text);
+  os.exit(code);
+  for (;;);
+}
+
+let captureCallback = null;
+self.setUncaughtExceptionCaptureCallback = function (callback) {
+  if (callback === null) {
+    captureCallback = null;
+    return;
+  }
+  validateFunction(callback, 'fn');
+  if (captureCallback !== null) throw new codes.ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET();
+  captureCallback = callback;
+};
+self.hasUncaughtExceptionCaptureCallback = () => captureCallback !== null;
+
+function uncaught(error, origin) {
+  let handled = true;
+  try {
+    self.emit('uncaughtExceptionMonitor', error, origin);
+    if (captureCallback !== null) captureCallback(error);
+    else handled = self.emit('uncaughtException', error, origin);
+  } catch (second) {
+    // The handler itself threw: there is nobody left to ask, not even the listeners of `exit`.
+    exiting = true;
+    fatal(second, 7);
+  }
+  if (handled) {
+    // The ticks that the failed callback left behind need a later callback to follow.
+    sched.setImmediate(() => {});
+    return;
+  }
+  endWith(1);
+  fatal(error, Number(exitCode) || 1);
+}
+function endWith(code) {
+  if (exiting) return;
+  exiting = true;
+  binding.exiting = true;
+  exitCode = code;
+  try {
+    self.emit('exit', code);
+  } catch {
+    // The first error is the one to show.
+  }
+}
+
+// ---- rejections ---------------------------------------------------------------------------------------------------
+
+const mode = os.rejectionMode || 'throw';
+function reasonText(reason) {
+  try {
+    if (typeof reason === 'object' && reason !== null && !(reason instanceof native.Error)) {
+      return reason.constructor?.name ? `#<${reason.constructor.name}>` : '[object Object]';
+    }
+    return String(reason);
+  } catch {
+    return '<Object>';
+  }
+}
+function rejection(promise, reason) {
+  const throwIt = () => {
+    const error = reason instanceof native.Error ? reason : new codes.ERR_UNHANDLED_REJECTION(reasonText(reason));
+    uncaught(error, 'unhandledRejection');
+  };
+  const warn = () => {
+    self.emitWarning(`Unhandled promise rejection: ${reasonText(reason)}`, 'UnhandledPromiseRejectionWarning');
+  };
+  switch (mode) {
+    case 'none':
+      self.emit('unhandledRejection', reason, promise);
+      break;
+    case 'warn':
+      self.emit('unhandledRejection', reason, promise);
+      warn();
+      break;
+    case 'strict':
+      throwIt();
+      if (!self.emit('unhandledRejection', reason, promise)) warn();
+      break;
+    default:
+      if (!self.emit('unhandledRejection', reason, promise)) throwIt();
+  }
+}
+function handledLate(promise) {
+  if (!self.emit('rejectionHandled', promise)) {
+    self.emitWarning('Promise rejection was handled asynchronously', 'PromiseRejectionHandledWarning');
+  }
+}
+sched.hooks(uncaught, rejection, handledLate);
+
+// ---- signals ------------------------------------------------------------------------------------------------------
+
+const signals = os.signals;
+const watched = new Map(); // name -> listeners
+self.on('newListener', (name) => {
+  if (typeof name !== 'string' || !Object.hasOwn(signals, name)) return;
+  if (!watched.has(name)) {
+    const result = os.signalWatch(signals[name]);
+    if (result < 0) throw load('fserrors').make(result, 'sigaction');
+    watched.set(name, true);
+  }
+});
+self.on('removeListener', (name) => {
+  if (watched.has(name) && self.listenerCount(name) === 0) {
+    os.signalUnwatch(signals[name]);
+    watched.delete(name);
+  }
+});
+self.kill = function kill(pid, signal) {
+  if (pid != (pid | 0)) throw new codes.ERR_INVALID_ARG_TYPE('pid', 'number', pid);
+  let number = signal;
+  if (typeof signal !== 'number') {
+    number = signals[signal || 'SIGTERM'];
+    if (number === undefined) throw new codes.ERR_UNKNOWN_SIGNAL(signal);
+  }
+  const result = os.kill(pid | 0, number);
+  if (result < 0) throw load('fserrors').make(result, 'kill');
+  return true;
+};
+
+// ---- standard streams ---------------------------------------------------------------------------------------------
+
+function lazy(name, make) {
+  Object.defineProperty(self, name, {
+    configurable: true, enumerable: true,
+    get() {
+      const value = make();
+      Object.defineProperty(self, name, { value, configurable: true, enumerable: true, writable: true });
+      return value;
+    },
+    set(value) {
+      Object.defineProperty(self, name, { value, configurable: true, enumerable: true, writable: true });
+    },
+  });
+}
+lazy('stdout', () => new (load('stdio').Output)(1));
+lazy('stderr', () => new (load('stdio').Output)(2));
+lazy('stdin', () => new (load('stdio').Input)(0));
+
+// ---- what C calls -------------------------------------------------------------------------------------------------
+
+self[Symbol.for('vigil.host')] = {
+  uncaught,
+  signal(number) {
+    for (const name of Object.keys(signals)) {
+      if (signals[name] === number && watched.has(name)) sched.inScope(self.emit, self, [name, name, number]);
+    }
+  },
+  beforeExit() {
+    if (!exiting) self.emit('beforeExit', Number(exitCode) || 0);
+  },
+  exit() {
+    if (!exiting) {
+      exiting = true;
+      binding.exiting = true;
+      // The main module awaits something that nothing will ever settle.
+      const stuck = os.modulesPending?.();
+      if (stuck && exitCode === undefined) {
+        exitCode = 13;
+        os.write(2, `Warning: Detected unsettled top-level await at ${stuck}\n`);
+      }
+      self.emit('exit', Number(exitCode) || 0);
+    }
+    return Number(exitCode) || 0;
+  },
+};
+Object.defineProperty(self, Symbol.for('vigil.host'), { enumerable: false });

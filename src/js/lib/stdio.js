@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// process.stdout and stderr: writes are made at once and complete before they return, to files, pipes and terminals alike.
+// process.stdin: read on the pool, chunk by chunk, while somebody listens.
+'use strict';
+
+const EventEmitter = load('events');
+const { codes } = load('errors');
+
+class Output extends EventEmitter {
+  constructor(fd) {
+    super();
+    this.fd = fd;
+    this.writable = true;
+    this.isTTY = binding.isTTY(fd) || undefined;
+    this.writableLength = 0;
+    this.writableHighWaterMark = 16384;
+    this._isStdio = true;
+    if (this.isTTY) {
+      const size = binding.windowSize(fd);
+      if (size !== undefined) [this.columns, this.rows] = size;
+    }
+  }
+
+  write(chunk, encoding, callback) {
+    if (typeof encoding === 'function') callback = encoding;
+    if (typeof chunk !== 'string' && !ArrayBuffer.isView(chunk)) {
+      throw new codes.ERR_INVALID_ARG_TYPE('chunk', ['string', 'Buffer', 'Uint8Array'], chunk);
+    }
+    if (typeof chunk === 'string' && typeof encoding === 'string' && !/^utf-?8$/i.test(encoding)) {
+      chunk = load('buffer').Buffer.from(chunk, encoding);
+    }
+    const result = binding.write(this.fd, chunk);
+    if (result < 0) {
+      const error = load('fserrors').make(result, 'write');
+      process.nextTick(() => {
+        callback?.(error);
+        this.emit('error', error);
+      });
+      return false;
+    }
+    if (typeof callback === 'function') process.nextTick(callback);
+    return true;
+  }
+
+  end(chunk, encoding, callback) {
+    if (typeof chunk === 'function') {
+      callback = chunk;
+      chunk = undefined;
+    }
+    if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
+    this.writable = false;
+    process.nextTick(() => {
+      this.emit('finish');
+      callback?.();
+    });
+    return this;
+  }
+  cork() {}
+  uncork() {}
+  destroy() { return this; }
+  getColorDepth() { return this.isTTY && process.env.NO_COLOR === undefined ? 8 : 1; }
+  hasColors(count = 16) { return this.isTTY === true && 2 ** this.getColorDepth() >= count; }
+  getWindowSize() { return [this.columns, this.rows]; }
+}
+
+class Input extends EventEmitter {
+  constructor(fd) {
+    super();
+    this.fd = fd;
+    this.isTTY = binding.isTTY(fd) || undefined;
+    this.readable = true;
+    this.ended = false;
+    this.encoding = null;
+    this.decoder = null;
+    this.flowing = null;
+    this.reading = false;
+    this.kept = [];
+    this.on('newListener', (name) => {
+      if (name === 'data' && this.flowing !== false) process.nextTick(() => this.resume());
+    });
+  }
+  setEncoding(encoding) {
+    this.encoding = encoding || 'utf8';
+    this.decoder = new TextDecoder(this.encoding);
+    return this;
+  }
+  resume() {
+    this.flowing = true;
+    this.more();
+    return this;
+  }
+  pause() {
+    this.flowing = false;
+    return this;
+  }
+  setRawMode() { return this; }
+  ref() { return this; }
+  unref() { return this; }
+  more() {
+    if (this.reading || this.ended || !this.flowing) return;
+    this.reading = true;
+    const buffer = load('buffer').Buffer.allocUnsafe(65536);
+    load('fs').read(this.fd, buffer, 0, buffer.length, null, (error, count) => {
+      this.reading = false;
+      if (error) {
+        this.ended = true;
+        this.emit('error', error);
+        return;
+      }
+      if (count === 0) {
+        this.ended = true;
+        this.readable = false;
+        const rest = this.decoder?.decode();
+        if (rest) this.emit('data', rest);
+        this.emit('end');
+        this.emit('close');
+        return;
+      }
+      const chunk = buffer.subarray(0, count);
+      this.emit('data', this.decoder ? this.decoder.decode(chunk, { stream: true }) : chunk);
+      this.more();
+    });
+  }
+  async *[Symbol.asyncIterator]() {
+    for await (const [chunk] of EventEmitter.on(this, 'data', { close: ['end'] })) yield chunk;
+  }
+}
+
+module.exports = { Output, Input };

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs at build time: embed OUTPUT (NAME FILE)... writes a C file with the contents of the files, found by name at run time. */
+#include <stdio.h>
+#include <stdlib.h>
+
+static int fail(const char *what, const char *name)
+{
+    (void)fputs("embed: cannot ", stderr);
+    (void)fputs(what, stderr);
+    (void)fputs(name, stderr);
+    (void)fputs("\n", stderr);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    FILE *out = argc > 1 ? fopen(argv[1], "w") : NULL;
+    size_t *lengths = calloc((size_t)argc, sizeof *lengths);
+    if (!out || !lengths)
+        return fail("write ", argc > 1 ? argv[1] : "nothing: no file was named");
+    (void)fputs("/* Made by embed.c. */\n#include \"host.h\"\n", out);
+    for (int i = 2; i + 1 < argc; i += 2) {
+        FILE *in = fopen(argv[i + 1], "rb");
+        char text[64];
+        int c, column = 0;
+        if (!in)
+            return fail("read ", argv[i + 1]);
+        snprintf(text, sizeof text, "static const unsigned char file_%d[] = {\n", i / 2);
+        (void)fputs(text, out);
+        while ((c = getc(in)) != EOF) {
+            snprintf(text, sizeof text, "%d,", c);
+            (void)fputs(text, out);
+            lengths[i]++;
+            if (++column == 32) {
+                (void)putc('\n', out);
+                column = 0;
+            }
+        }
+        (void)fputs("0};\n", out);
+        (void)fclose(in);
+    }
+    (void)fputs("const vg_embedded vg_js_library[] = {\n", out);
+    for (int i = 2; i + 1 < argc; i += 2) {
+        char text[512];
+        snprintf(text, sizeof text, "    {\"%s\", file_%d, %zu},\n", argv[i], i / 2, lengths[i]);
+        (void)fputs(text, out);
+    }
+    (void)fputs("};\nconst size_t vg_js_library_count = sizeof vg_js_library / sizeof *vg_js_library;\n", out);
+    free(lengths);
+    return fclose(out) == 0 ? 0 : fail("write ", argv[1]);
+}
