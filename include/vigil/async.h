@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vigil/async.h - asynchronous functions in plain C, written from top to bottom.
+ *
+ *     struct greet {
+ *         vigil_frame frame;                         -- first; the rest is what must survive a wait: your locals
+ *         int fd;
+ *         char text[64];
+ *     };
+ *
+ *     static void greet_steps(vigil_frame *frame)
+ *     {
+ *         struct greet *self = (struct greet *)frame;
+ *         VIGIL_ASYNC_BEGIN(frame);
+ *         VIGIL_AWAIT(frame, vigil_promise_sleep(frame->loop, 1000000, frame->token, VIGIL_INTO(frame)));
+ *         VIGIL_AWAIT(frame, vigil_promise_fd(frame->loop, self->fd, VIGIL_FD_READ, frame->token, VIGIL_INTO(frame)));
+ *         ssize_t got = read(self->fd, self->text, sizeof self->text);
+ *         if (got < 0)
+ *             VIGIL_THROW(frame, -errno);
+ *         VIGIL_RETURN(frame, vigil_value_int(got));
+ *         VIGIL_ASYNC_OUT(frame);                    -- every way leads here, once
+ *         close(self->fd);
+ *         VIGIL_ASYNC_END(frame);
+ *     }
+ *
+ *     int greet(vigil_loop *loop, int fd, vigil_cancel_token *token, vigil_promise **promise)
+ *     {
+ *         struct greet *self = vigil_frame_new(sizeof *self, loop, token);
+ *         if (self == NULL)
+ *             return -ENOMEM;
+ *         self->fd = fd;
+ *         return vigil_frame_start(&self->frame, greet_steps, promise);
+ *     }
+ *
+ * greet() is then like any other function that gives a promise, and can be awaited by others of its kind.
+ *
+ * The rules
+ *
+ *   Locals.    A C variable does not survive a VIGIL_AWAIT: keep it in the struct. (Compilers mostly notice: "may be used
+ *              uninitialized".) Blocks, loops and switch statements are allowed around an await; variable length arrays are not.
+ *   Errors.    An await that fails, VIGIL_THROW, VIGIL_TRY and vigil_raise all go to VIGIL_ASYNC_OUT, with the status in
+ *              frame->error. VIGIL_TRY_AWAIT goes on instead, with the status in frame->status.
+ *   The end.   The part after VIGIL_ASYNC_OUT runs exactly once, whatever happens: return, failure, abort, the end of the loop. It
+ *              may await too; nothing jumps there any more. It may look at frame->error, and set it to 0 to forgive.
+ *              Then the promise is settled, and the frame is freed.
+ *   Cancel.    Before each await before OUT the token is looked at; an abort fails the await. Pass frame->token on to what you
+ *              await, so that it ends as well.
+ *   Order.     The first part runs inside vigil_frame_start; an await always lets at least one microtask pass, as in ECMAScript.
+ *   Thread.    Everything on the owner's thread.
+ *
+ * docs/async.md tells why it is like this and not otherwise.
+ */
+#ifndef VIGIL_ASYNC_H
+#define VIGIL_ASYNC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <vigil/cancel.h>
+#include <vigil/error.h>
+#include <vigil/loop.h>
+#include <vigil/promise.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vigil_frame vigil_frame;
+typedef void (*vigil_frame_fn)(vigil_frame *frame);
+
+/* The state of one call. Put it first into your own struct; the vg_ fields are the library's. */
+struct vigil_frame {
+    vigil_loop *loop;
+    vigil_cancel_token *token; /* may be NULL; the frame has a reference of its own */
+    vigil_value *value;        /* what the last await gave: borrowed, valid until the next one. Never NULL */
+    int status;                /* of the last await: 0, or the negative status of its rejection */
+    int error;                 /* how the call will end: 0, or a negative status */
+    unsigned line;             /* of the await that it waits in, for a debugger */
+    bool vg_out_reached;
+    bool vg_over;
+    void *vg_at;
+    void *vg_out;
+    vigil_frame_fn vg_steps;
+    vigil_promise *vg_promise; /* of this call */
+    vigil_promise *vg_awaited;
+    vigil_promise *vg_next;
+    vigil_promise *vg_reason; /* the promise whose reason says more than a status */
+    vigil_value vg_result;
+    vigil_value vg_nothing;
+    vigil_reaction vg_reaction;
+};
+
+/* Zeroed memory for a frame of `size` bytes, freed by itself at the end of the call. token may be NULL. Owner, or any thread while
+   nobody runs the loop. NULL: no memory, or size is less than a vigil_frame. */
+VIGIL_API void *vigil_frame_new(size_t size, vigil_loop *loop, vigil_cancel_token *token);
+
+/* Give back a frame that will not be started. NULL is allowed. */
+VIGIL_API void vigil_frame_drop(vigil_frame *frame);
+
+/*
+ * Begin: runs until the first await. *promise (may be NULL, if you do not want it) settles when the call ends: with the value of
+ * VIGIL_RETURN (VIGIL_NONE without one), or rejected with the error. Owner.
+ * The frame is used up in any case: if this fails it is freed, and nothing of `steps` has run.
+ * 0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD.
+ */
+VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **promise);
+
+/* ---- inside the steps ------------------------------------------------------------------------------------------- */
+
+/* Where the awaited function puts its promise. */
+#define VIGIL_INTO(frame) (&(frame)->vg_next)
+
+/* Wait for a call of the form `int f(..., vigil_promise **promise)`. If the call fails or its promise is rejected: to OUT.
+   Else frame->value is the value. One await per line. */
+#define VIGIL_AWAIT(frame, call)                                               \
+    do {                                                                       \
+        VG_AWAIT(frame, call, __LINE__);                                       \
+        if ((frame)->status < 0 && vigil_frame_failed(frame, (frame)->status)) \
+            goto vigil_out;                                                    \
+    } while (0)
+
+/* The same, and go on in any case; frame->status tells. */
+#define VIGIL_TRY_AWAIT(frame, call)     \
+    do {                                 \
+        VG_AWAIT(frame, call, __LINE__); \
+    } while (0)
+
+/* Wait for a promise that you have; it stays yours. */
+#define VIGIL_AWAIT_PROMISE(frame, promise) VIGIL_AWAIT(frame, vigil_frame_borrow(frame, promise))
+
+/* End with this value, which the promise owns from here on. */
+#define VIGIL_RETURN(frame, result)              \
+    do {                                         \
+        if (vigil_frame_returned(frame, result)) \
+            goto vigil_out;                      \
+    } while (0)
+
+/* End with an error: a negative errno, anything else counts as -EIO. */
+#define VIGIL_THROW(frame, error_)             \
+    do {                                       \
+        if (vigil_frame_failed(frame, error_)) \
+            goto vigil_out;                    \
+    } while (0)
+
+/* The same if `rc` is negative. */
+#define VIGIL_TRY(frame, rc)                               \
+    do {                                                   \
+        int vg_rc = (rc);                                  \
+        if (vg_rc < 0 && vigil_frame_failed(frame, vg_rc)) \
+            goto vigil_out;                                \
+    } while (0)
+
+/* The three parts of the function; all are needed. */
+#define VIGIL_ASYNC_BEGIN(frame)                                                                       \
+    do {                                                                                               \
+        (frame)->vg_out = __extension__ && vigil_out;                                                  \
+        _Pragma("GCC diagnostic push")                                                                 \
+            _Pragma("GCC diagnostic ignored \"-Wpedantic\"") if ((frame)->vg_at != NULL) goto *(frame) \
+                ->vg_at;                                                                               \
+        _Pragma("GCC diagnostic pop")                                                                  \
+    } while (0)
+
+#define VIGIL_ASYNC_OUT(frame) \
+    vigil_out:                 \
+    (frame)->vg_out_reached = true
+
+#define VIGIL_ASYNC_END(frame)   \
+    do {                         \
+        (frame)->vg_over = true; \
+        return;                  \
+    } while (0)
+
+/* ---- what the macros use ---------------------------------------------------------------------------------------- */
+
+#define VG_AWAIT(frame, call, line_) VG_AWAIT_AT(frame, call, line_)
+#define VG_AWAIT_AT(frame, call, line_)                                             \
+    (frame)->line = line_;                                                          \
+    (frame)->vg_at = __extension__ && vigil_at_##line_;                             \
+    if (vigil_frame_wait(frame, vigil_frame_may(frame) ? (call) : (frame)->status)) \
+        return;                                                                     \
+    vigil_at_##line_:
+
+/* Whether the call shall be made; if not, frame->status says why. */
+VIGIL_API bool vigil_frame_may(vigil_frame *frame);
+/* The call has answered rc: wait for its promise. False if there is nothing to wait for, and frame->status says why. */
+VIGIL_API bool vigil_frame_wait(vigil_frame *frame, int rc);
+/* Note how the call ends. True if the steps shall go to OUT; false behind it. */
+VIGIL_API bool vigil_frame_failed(vigil_frame *frame, int status);
+VIGIL_API bool vigil_frame_returned(vigil_frame *frame, vigil_value result);
+VIGIL_API int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vigil/cancel.h - asking work to stop.
+ *
+ * A source can abort; its token can be looked at, waited on by handlers, and handed to everything that takes one: sleeps,
+ * descriptors, pool calls, promises. Both are references to one object. Abort happens once, with a status and a text
+ * that say why; from then on the token says so for ever.
+ *
+ * A long task polls:            if (vigil_cancel_status(token) != 0) return vigil_cancel_status(token);
+ * Others want to be called:     vigil_cancel_add(token, &handler) with a handler inside their own struct.
+ *
+ * Handlers run on the thread that aborts, in the order in which they were added, each once, and not under a lock: a
+ * handler may add and remove handlers, abort other sources and drop references. What must happen on a loop is posted there
+ * by the handler. Every call here may be made by any thread unless it says otherwise.
+ */
+#ifndef VIGIL_CANCEL_H
+#define VIGIL_CANCEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vigil/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vigil_loop vigil_loop;
+typedef struct vigil_cancel_source vigil_cancel_source;
+typedef struct vigil_cancel_token vigil_cancel_token;
+typedef struct vigil_cancel_handler vigil_cancel_handler;
+
+#define VIGIL_CANCEL_TEXT 96 /* bytes of the text that are kept, the final zero included */
+
+/* Make a source that nobody has aborted, with one reference. Does not block. 0; -EINVAL; -ENOMEM. */
+VIGIL_API int vigil_cancel_create(vigil_cancel_source **source);
+
+/* A source that is also aborted, with the same status and text, as soon as one of the tokens is; at once, if one is already.
+   It holds references to the tokens until it is aborted or gone. count may be 0. 0; -EINVAL; -ENOMEM. */
+VIGIL_API int vigil_cancel_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count);
+
+/* A source that aborts itself with -ETIMEDOUT when delay_ns have passed on the loop. The timer does not keep the loop alive; if
+   the loop ends first, it is aborted with -ESHUTDOWN then. Owner of the loop.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_cancel_timeout(vigil_cancel_source **source, vigil_loop *loop, uint64_t delay_ns);
+
+/* Abort: the status (a negative errno; anything else counts as -ECANCELED) and the text (copied; NULL for none) are there for
+   good, and when this returns every handler that was there has run, or runs on another thread that was first.
+   0; -EALREADY it was aborted before (nothing changes); -EINVAL. */
+VIGIL_API int vigil_cancel_abort(vigil_cancel_source *source, int status, const char *text);
+
+/* The token of a source. It is borrowed: valid as long as the source's reference, or one more of its own (vigil_cancel_ref). */
+VIGIL_API vigil_cancel_token *vigil_cancel_token_of(vigil_cancel_source *source);
+
+/* Give the source's reference back. A source that is gone can no longer abort; its token then never will. NULL is allowed. */
+VIGIL_API void vigil_cancel_drop(vigil_cancel_source *source);
+
+/* One more reference to the token, and one less. NULL is allowed; ref returns its argument. */
+VIGIL_API vigil_cancel_token *vigil_cancel_ref(vigil_cancel_token *token);
+VIGIL_API void vigil_cancel_unref(vigil_cancel_token *token);
+
+/* 0 not aborted, else the negative status. One load; NULL counts as a token that is never aborted. */
+VIGIL_API int vigil_cancel_status(const vigil_cancel_token *token);
+
+/* The text that came with the abort, "" if there is none. Valid as long as the token. */
+VIGIL_API const char *vigil_cancel_text(const vigil_cancel_token *token);
+
+/* Called when the token is aborted. It may free the handler, or add it elsewhere: the library's last touch of the handler is
+   this call. (Who wants to wait for its end in vigil_cancel_remove must leave it where it is.) */
+typedef void (*vigil_cancel_fn)(vigil_cancel_handler *handler, int status);
+
+/* Embed it in your own struct and set fn; the vg_ fields are the library's. 40 bytes. */
+struct vigil_cancel_handler {
+    vigil_cancel_fn fn;
+    vigil_cancel_handler *vg_next;
+    vigil_cancel_handler *vg_previous;
+    vigil_cancel_token *vg_token;
+    uint64_t vg_reserved;
+};
+
+/* Let handler->fn be called on abort. The handler must stay until it has run or was removed; it holds no reference to the token.
+   0; -ECANCELED the token is aborted already: fn is not called; -EINVAL. */
+VIGIL_API int vigil_cancel_add(vigil_cancel_token *token, vigil_cancel_handler *handler);
+
+/* Take it back. The answer is exact, and afterwards fn does not run and is not running, unless the caller is inside it:
+   0          it was never called and will not be
+   -EALREADY  it has been called. If it was just running on another thread, this has waited for its return (the only case that
+              blocks).
+   -EINVAL. */
+VIGIL_API int vigil_cancel_remove(vigil_cancel_token *token, vigil_cancel_handler *handler);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vigil/error.h - how Vigil says no.
+ *
+ * Every call that can fail returns an int: zero or a positive value on success, a negative errno on failure.
+ * If a call fails, its callback never runs and the memory handed to it is still the caller's.
+ *
+ * The errors that the library gives by itself, and what each means here:
+ *
+ *   -EINVAL      an argument is NULL, out of range, or an option contradicts another
+ *   -ENOMEM      memory could not be had; nothing changed
+ *   -EAGAIN      a bounded queue is full, or the system gave no thread; try later
+ *   -EBUSY       the task is already queued, or the object is in use
+ *   -ESHUTDOWN   the pool or loop no longer accepts work
+ *   -ECANCELED   the work was cancelled before it started
+ *   -ETIMEDOUT   the time given to the call ran out; what it waited for goes on
+ *   -EDEADLK     the call would wait for its own caller
+ *   -EPERM       the call belongs to another thread (the owner, or a worker)
+ *   -ECHILD      the object belongs to the parent process of a fork
+ *   -ESTALE      the handle names something that no longer exists
+ *   -ENOENT      there is nothing by that name or number
+ *   -EIO         a task failed and gave no status of its own
+ *   -EALREADY    it has happened before: the promise is resolved, the token aborted
+ *   -EPIPE       nobody is left who could settle the promise
+ *   -EXDEV       the promise belongs to another loop
+ *   -ENODATA     the value has been taken by somebody else
+ */
+#ifndef VIGIL_ERROR_H
+#define VIGIL_ERROR_H
+
+#include <errno.h>
+
+#if defined(__GNUC__)
+#define VIGIL_API               __attribute__((visibility("default")))
+#define VIGIL_NORETURN          __attribute__((noreturn))
+#define VIGIL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#error "Vigil needs a compiler that understands GNU attributes (gcc or clang)"
+#endif
+
+/* Fields marked so are shared between threads and touched by the library alone. In C++ they are opaque storage of the
+   same size and alignment: C++ code never reads or writes them. */
+#ifdef __cplusplus
+#define VIGIL_ATOMIC(type) type
+#else
+#define VIGIL_ATOMIC(type) _Atomic(type)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A sentence for one of the errors above ("the pool no longer accepts work"); other errnos get the system's text.
+   Any thread; does not block; the string is static or lives till the next call on the same thread. */
+VIGIL_API const char *vigil_strerror(int error);
+
+/*
+ * Leave the running task (or loop callback) from however deep inside it, as if it had returned `status`.
+ * status: a negative errno; zero and positive values count as -EIO.
+ * The frames in between are left without any clean-up: what they had locked stays locked, what they had allocated is
+ * lost, as with longjmp. Groups that were made in those frames are the caller's business: their tasks may still run.
+ * Only inside a task or callback; anywhere else the process is aborted, because there is nowhere to go.
+ */
+VIGIL_API VIGIL_NORETURN void vigil_raise(int status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vigil/js.h - JavaScript on a loop, with its blocking work on a pool. Library: libvigil-js (needs JavaScriptCore).
+ *
+ * A host is one JavaScript world on one loop. Ticks, microtasks, timers, immediates, errors and exit follow Node 20. Several
+ * hosts may live in one process, each on a loop of its own; they share nothing.
+ *
+ * Scripts are trusted: the engine is as up to date as the system's package, and nothing here is a sandbox.
+ *
+ * Threads: "owner" is the thread that made the host; it must also be the one that runs its loop. "Any" is any thread.
+ * No call blocks unless it says so. JavaScript runs inside the calls that say so, and in the loop's turns.
+ *
+ * Values: a vigil_js_value is good while C code that got it from the host runs on the owner's thread: keep it in a local
+ * variable or argument, where the engine's collector sees it. To keep it longer, or in memory of your own, hold it.
+ */
+#ifndef VIGIL_JS_H
+#define VIGIL_JS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vigil/error.h>
+#include <vigil/loop.h>
+#include <vigil/pool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vigil_js vigil_js;
+typedef const struct vigil_js_cell *vigil_js_value;
+
+/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+
+/* What was noticed about a callback that does not end. */
+typedef enum vigil_js_stall_kind {
+    VIGIL_JS_STALL_LOOP = 1,  /* JavaScript runs and does not return */
+    VIGIL_JS_STALL_MICROTASKS /* a checkpoint does not end: promises that make promises, or ticks that make ticks */
+} vigil_js_stall_kind;
+
+typedef struct vigil_js_stall {
+    size_t size;
+    vigil_js_stall_kind kind;
+    uint64_t running_ns; /* since the loop last had its turn */
+    const char *where;   /* "function@file:line:column" of the innermost frame; "" if not known */
+    const char *stack;   /* all frames that are known, one per line */
+} vigil_js_stall;
+
+typedef struct vigil_js_options {
+    size_t size;
+    vigil_loop *loop; /* NULL: the host makes one of its own */
+    vigil_pool *pool; /* NULL: the host makes one of its own when the first work is handed to it */
+    int argc;         /* process.argv from the third element on */
+    const char *const *argv;
+    const char *program; /* process.argv[0]; default "vigil" */
+
+    /* What the program writes to standard output (1) and error (2). Default: write(2) to those descriptors. */
+    void (*on_output)(void *user, int fd, const char *bytes, size_t length);
+    /* A callback of the program has been running for stall_ns. Owner, in the midst of JavaScript: do not call the host.
+       Return true to end it: an uncatchable end of what runs now; the next callback runs. Again after each further stall_ns.
+       Default: a line on standard error, once per stall. */
+    bool (*on_stall)(void *user, const vigil_js_stall *stall);
+    uint64_t stall_ns; /* 0: do not look */
+    bool end_stalls;   /* end what stalls (when there is no on_stall to decide) */
+    size_t memory_max; /* bytes of JavaScript heap after which the program ends with exit code 134; 0: no limit */
+    void *user;
+} vigil_js_options;
+
+#define VIGIL_JS_OPTIONS_INIT            \
+    {                                    \
+        .size = sizeof(vigil_js_options) \
+    }
+
+/* Make a host. The calling thread is its owner. options may be NULL. The loop must not be running.
+   0; -EINVAL; -ENOMEM; errors of vigil_loop_create. One host per loop; that is not checked. */
+VIGIL_API int vigil_js_create(vigil_js **js, const vigil_js_options *options);
+
+/* Give the host back; owner, outside of the loop's callbacks and of JavaScript. Work that is still on the pool goes on without
+   it. Destroy the host before its loop. NULL is allowed. 0; -EDEADLK inside JavaScript or a callback. */
+VIGIL_API int vigil_js_destroy(vigil_js *js);
+
+VIGIL_API vigil_loop *vigil_js_loop(vigil_js *js);
+/* The pool; made now if the host makes its own. NULL: it could not be made. Owner. */
+VIGIL_API vigil_pool *vigil_js_pool(vigil_js *js);
+
+/* Run a program: a file, resolved as `node FILE` does it, or a text under a name that messages show. Runs JavaScript: the
+   program's own code up to its end, and the checkpoint; then run the loop. An error that the program does not catch is
+   printed and sets the exit code, as in Node. Owner. 0; -EINVAL; -EDEADLK inside JavaScript; -ECANCELED the program has ended. */
+VIGIL_API int vigil_js_run_file(vigil_js *js, const char *path);
+VIGIL_API int vigil_js_run_text(vigil_js *js, const char *text, size_t length, const char *name);
+
+/* Run the loop until nothing keeps it alive or the program ends itself; emits beforeExit and exit. Returns the exit code, 0 to 255;
+   negative: errors of vigil_loop_run. Owner; blocks. */
+VIGIL_API int vigil_js_run(vigil_js *js);
+
+/* Whether work of the program is still under way on the pool. Owner. */
+VIGIL_API bool vigil_js_busy(const vigil_js *js);
+
+/* Whether the program has ended (process.exit, or an error that nobody caught), and with which code. Owner. */
+VIGIL_API bool vigil_js_ended(const vigil_js *js, int *code);
+
+/* ---- running pieces of JavaScript ------------------------------------------------------------------------------- */
+
+/* What was thrown by the last call on this host that answered -EIO. The texts live until the next such call. */
+typedef struct vigil_js_error {
+    size_t size;
+    const char *message; /* "TypeError: x is not a function", or the thrown value as text */
+    const char *stack;   /* as the program would see it; "" if it is no Error */
+    const char *file;    /* "" if not known */
+    int line, column;    /* 0 if not known */
+    vigil_js_value value;
+} vigil_js_error;
+
+/* Evaluate a text, or call a function, and run the checkpoint behind it unless JavaScript is on the stack already.
+   *value (may be NULL) is the result. self may be NULL. Owner; runs JavaScript.
+   0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ENOMEM; -ECANCELED the program has ended. */
+VIGIL_API int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *name, vigil_js_value *value);
+VIGIL_API int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, size_t count,
+                            const vigil_js_value *args, vigil_js_value *value);
+/* Fill *error; set error->size first. Owner. 0; -ENOENT nothing was thrown yet; -EINVAL. */
+VIGIL_API int vigil_js_error_get(vigil_js *js, vigil_js_error *error);
+
+/* ---- values (all: owner) ---------------------------------------------------------------------------------------- */
+
+typedef enum vigil_js_type {
+    VIGIL_JS_UNDEFINED,
+    VIGIL_JS_NULL,
+    VIGIL_JS_BOOL,
+    VIGIL_JS_NUMBER,
+    VIGIL_JS_STRING,
+    VIGIL_JS_SYMBOL,
+    VIGIL_JS_BIGINT,
+    VIGIL_JS_OBJECT
+} vigil_js_type;
+
+VIGIL_API vigil_js_value vigil_js_undefined(vigil_js *js);
+VIGIL_API vigil_js_value vigil_js_null(vigil_js *js);
+VIGIL_API vigil_js_value vigil_js_bool(vigil_js *js, bool value);
+VIGIL_API vigil_js_value vigil_js_number(vigil_js *js, double value);
+/* UTF-8; bytes that are none become U+FFFD. NULL: no memory. */
+VIGIL_API vigil_js_value vigil_js_text(vigil_js *js, const char *text, size_t length);
+VIGIL_API vigil_js_value vigil_js_object(vigil_js *js);
+VIGIL_API vigil_js_value vigil_js_array(vigil_js *js, size_t count, const vigil_js_value *items);
+/* A Uint8Array over your memory, without a copy. freed(data, arg) is called when JavaScript no longer needs it, on any thread;
+   it must not call the host. NULL: no memory, and freed is not called. */
+VIGIL_API vigil_js_value vigil_js_bytes(vigil_js *js, void *data, size_t length, void (*freed)(void *data, void *arg),
+                                        void *arg);
+VIGIL_API vigil_js_type vigil_js_type_of(vigil_js *js, vigil_js_value value);
+VIGIL_API bool vigil_js_is_function(vigil_js *js, vigil_js_value value);
+VIGIL_API bool vigil_js_to_bool(vigil_js *js, vigil_js_value value);
+VIGIL_API double vigil_js_to_number(vigil_js *js, vigil_js_value value); /* NaN if it is none */
+/* UTF-8 with a zero behind it, to be freed with free(); *length may be NULL. NULL: no memory, or it cannot be text. */
+VIGIL_API char *vigil_js_to_text(vigil_js *js, vigil_js_value value, size_t *length);
+/* The memory of an ArrayBuffer or typed array, good while the value lives and is not transferred. False: it is none. */
+VIGIL_API bool vigil_js_to_bytes(vigil_js *js, vigil_js_value value, unsigned char **data, size_t *length);
+VIGIL_API vigil_js_value vigil_js_global(vigil_js *js);
+/* NULL: a getter threw (see vigil_js_error_get), or it is no object. */
+VIGIL_API vigil_js_value vigil_js_get(vigil_js *js, vigil_js_value object, const char *name);
+VIGIL_API vigil_js_value vigil_js_get_index(vigil_js *js, vigil_js_value object, unsigned index);
+/* 0; -EIO a setter threw; -EINVAL no object. */
+VIGIL_API int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name, vigil_js_value value);
+/* Keep a value beyond the call that got it, until the matching release. */
+VIGIL_API void vigil_js_hold(vigil_js *js, vigil_js_value value);
+VIGIL_API void vigil_js_release(vigil_js *js, vigil_js_value value);
+
+/* ---- C for JavaScript (owner) ----------------------------------------------------------------------------------- */
+
+typedef struct vigil_js_frame {
+    vigil_js *js;
+    void *data; /* of vigil_js_function */
+    vigil_js_value self;
+    size_t count;
+    const vigil_js_value *args;
+    vigil_js_value thrown; /* set it to throw: vigil_js_make_error, or any value */
+} vigil_js_frame;
+
+/* Returns the result; NULL is undefined. Must not leave by vigil_raise. */
+typedef vigil_js_value (*vigil_js_fn)(vigil_js_frame *frame);
+
+/* A function that calls fn. NULL: no memory. */
+VIGIL_API vigil_js_value vigil_js_function(vigil_js *js, const char *name, vigil_js_fn fn, void *data);
+VIGIL_API vigil_js_value vigil_js_make_error(vigil_js *js, const char *message);
+
+/* A class whose instances carry a pointer of yours. */
+typedef struct vigil_js_class vigil_js_class;
+typedef struct vigil_js_method {
+    const char *name; /* NULL ends the list */
+    vigil_js_fn fn;
+} vigil_js_method;
+/* construct(frame) returns the pointer for `new Name(...)`, or NULL after setting frame->thrown; NULL: not constructible from
+   JavaScript. finalize(pointer) runs when an instance is collected, and must not call the host. The class is the global's
+   property `name`, and the host's own. 0; -EINVAL; -ENOMEM. */
+VIGIL_API int vigil_js_class_create(vigil_js *js, vigil_js_class **class_, const char *name,
+                                    const vigil_js_method *methods, void *(*construct)(vigil_js_frame *frame),
+                                    void (*finalize)(void *pointer));
+/* An instance around `pointer`. NULL: no memory. */
+VIGIL_API vigil_js_value vigil_js_instance(vigil_js *js, vigil_js_class *class_, void *pointer);
+/* The pointer of an instance (frame->self in a method); NULL if the value is none of this class. */
+VIGIL_API void *vigil_js_instance_data(vigil_js *js, vigil_js_class *class_, vigil_js_value value);
+
+/* ---- from any thread -------------------------------------------------------------------------------------------- */
+
+/* A way to a host that other threads may hold; it outlives the host. */
+typedef struct vigil_js_port vigil_js_port;
+/* Owner. NULL: no memory. */
+VIGIL_API vigil_js_port *vigil_js_port_open(vigil_js *js);
+/* Any thread. */
+VIGIL_API void vigil_js_port_close(vigil_js_port *port);
+/* Call fn(js, arg) on the owner, in the poll phase of a turn. dropped(arg), if not NULL, instead when the host ends first, on any
+   thread. FIFO per thread. Does not keep the loop alive by itself. Any thread. 0; -EINVAL; -ENOMEM. */
+VIGIL_API int vigil_js_post(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg), void (*dropped)(void *arg),
+                            void *arg);
+
+/* A promise that is settled once, from any thread; until then it keeps the loop alive. */
+typedef struct vigil_js_promise vigil_js_promise;
+/* Owner. *value is the promise as JavaScript sees it. 0; -ENOMEM. */
+VIGIL_API int vigil_js_promise_create(vigil_js *js, vigil_js_promise **promise, vigil_js_value *value);
+/* Settle it: on the owner, make(js, arg) gives the value or reason (NULL: undefined). dropped(arg), if not NULL, runs instead when
+   the host ends first. The handle is gone after this call. Any thread. 0; -EINVAL; -ENOMEM (the handle is still good). */
+VIGIL_API int vigil_js_promise_settle(vigil_js_promise *promise, bool fulfil,
+                                      vigil_js_value (*make)(vigil_js *js, void *arg), void (*dropped)(void *arg),
+                                      void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

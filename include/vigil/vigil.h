@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VIGIL_VIGIL_H
+#define VIGIL_VIGIL_H
+
+/* Everything at once. Each header also stands alone. */
+
+#include <vigil/async.h>
+#include <vigil/cancel.h>
+#include <vigil/error.h>
+#include <vigil/loop.h>
+#include <vigil/pool.h>
+#include <vigil/promise.h>
+#include <vigil/version.h>
+#include <vigil/watch.h>
+#include <vigil/watchdog.h>
+
+#endif

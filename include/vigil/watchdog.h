@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vigil/watchdog.h - one thread that looks at the pools and loops of this process, and says in words why one of them stands.
+ *
+ * It samples counters and states a few times a second, never stops anybody for it, and costs the observed threads nothing
+ * while they work. What looks wrong is looked at a second time before it is said (a verdict), is said once, again only after
+ * repeat_ms while it lasts, and once more when it is over. docs/watching.md has a page for each class.
+ *
+ * Nothing is watched until vigil_watchdog_start is called; then every pool and loop of the process is, also those that
+ * were made before.
+ *
+ *   class            what stands                                              what was ruled out before it is said
+ *   LOST_WAKEUP      work is queued and a worker sleeps; or a loop sleeps      a worker that searches, starts, or has been called
+ *                    with posts waiting                                        and only waits for a CPU
+ *   ALL_BLOCKED      every worker is blocked, work is queued, no spare         a worker that runs, searches or sleeps
+ *   HOG              one task keeps its worker for hog_ms                      time in which the system did not run its thread
+ *   WAIT_CYCLE       tasks wait for each other in a circle                     waits that have changed meanwhile
+ *   STARVED_CLASS    a class waits while others go on being started            a cap that is used up, delayed tasks
+ *   LOST_TASK        a task was accepted and is nowhere (the audit says so)    anything that still moves
+ *   GROWING_QUEUE    work comes in faster than it is done                      short bursts: the oldest must wait growth_ms
+ *   LOOP_BLOCKED     one callback keeps a loop for loop_ms                     time in which the system did not run its thread
+ *   NO_CPU           the process was stopped, or runnable and not run          a full machine whose CPU we have ourselves
+ *   FROZEN_WORKER    a worker stands between tasks, inside the library         time in which the system did not run its thread
+ *   DRIFT            latency, throughput or stealing have changed for the      idle times, times without enough samples
+ *                    worse against this process's own recent past
+ */
+#ifndef VIGIL_WATCHDOG_H
+#define VIGIL_WATCHDOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vigil/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vigil_stall {
+    VIGIL_STALL_NONE = 0,
+    VIGIL_STALL_LOST_WAKEUP,
+    VIGIL_STALL_ALL_BLOCKED,
+    VIGIL_STALL_HOG,
+    VIGIL_STALL_WAIT_CYCLE,
+    VIGIL_STALL_STARVED_CLASS,
+    VIGIL_STALL_LOST_TASK,
+    VIGIL_STALL_GROWING_QUEUE,
+    VIGIL_STALL_LOOP_BLOCKED,
+    VIGIL_STALL_NO_CPU,
+    VIGIL_STALL_FROZEN_WORKER,
+    VIGIL_STALL_DRIFT,
+    VIGIL_STALLS
+} vigil_stall;
+
+typedef enum vigil_severity {
+    VIGIL_SEVERITY_INFO = 0, /* worth knowing; nobody waits for it yet */
+    VIGIL_SEVERITY_WARNING,  /* somebody waits longer than need be */
+    VIGIL_SEVERITY_ERROR,    /* a part stands and will not go on by itself */
+    VIGIL_SEVERITY_CRITICAL  /* everything stands, or a task is gone */
+} vigil_severity;
+
+typedef enum vigil_verdict_state {
+    VIGIL_VERDICT_RAISED = 0, /* new */
+    VIGIL_VERDICT_REPEATED,   /* still there after repeat_ms, or worse than it was */
+    VIGIL_VERDICT_CLEARED     /* over */
+} vigil_verdict_state;
+
+/* Its texts are whole sentences, cut at the end if they do not fit. */
+typedef struct vigil_verdict {
+    size_t size;
+    uint64_t number; /* counts up from 1; the same in all states of one verdict */
+    vigil_stall stall;
+    vigil_severity severity;
+    vigil_verdict_state state;
+    uint64_t at_ns;       /* CLOCK_MONOTONIC of the words */
+    uint64_t since_ns;    /* and of the beginning, as far as it was seen */
+    const void *subject;  /* the vigil_pool or vigil_loop; NULL: the process. For comparing only: it may be gone */
+    char name[32];        /* of the subject */
+    int worker;           /* the one that it is about; -1: none in particular */
+    int thread;           /* its thread id, 0: none */
+    int priority;         /* the class that it is about, a vigil_priority; -1: none in particular */
+    const void *function; /* the task or callback that it is about, or NULL */
+    char reason[320];     /* what stands, and why */
+    char evidence[1280];  /* who, where, since when, what is queued; one line for each */
+    char advice[320];     /* what to do next */
+    char stacks[2048];    /* of the threads concerned; empty if there are none to show */
+    char action[192];     /* what was done about it; empty: nothing */
+} vigil_verdict;
+
+/* What the watchdog may do by itself. Each act is part of the verdict (action), and counted. No thread is ever killed. */
+#define VIGIL_RECOVER_REWAKE 1U /* wake a worker (or the loop) again */
+#define VIGIL_RECOVER_SPARE \
+    2U /* start a spare worker beside one that hogs or is frozen, at most max_spares at a time */
+#define VIGIL_RECOVER_REJECT 4U /* the youngest wait of a cycle returns -EDEADLK */
+#define VIGIL_RECOVER_CALL   8U /* call on_recover */
+
+/* Start from VIGIL_WATCHDOG_OPTIONS_INIT; zero means the default for every field. */
+typedef struct vigil_watchdog_options {
+    size_t size;
+    unsigned interval_ms; /* between two looks, 10 to 10000; 0: 200 */
+    unsigned hog_ms;      /* 0: 1000 */
+    unsigned loop_ms;     /* 0: 500 */
+    unsigned stuck_ms;    /* how long nothing may move for the other classes; 0: 600 */
+    unsigned growth_ms;   /* how long the oldest task of a growing queue waits; 0: 500 */
+    unsigned repeat_ms;   /* a verdict that lasts is said again after this time; 0: 10000 */
+    unsigned max_spares;  /* for VIGIL_RECOVER_SPARE, for each pool, at most 64; 0: 4 */
+    uint32_t recover;     /* VIGIL_RECOVER_*; 0: none */
+    vigil_severity least; /* do not tell on_verdict about less; the _INIT macro says INFO */
+    bool no_drift;        /* do not look for DRIFT */
+    /* To show a thread's stack it is sent a signal, once, when a verdict about it is raised. Default (0) SIGURG, which the
+       system ignores where nobody handles it; a handler that was there is called for everybody else's signals. -1: no stacks.
+       Calls that the system never restarts (poll, nanosleep) return EINTR in that thread. */
+    int stack_signal;
+    /* Told every verdict, on the watchdog's thread; no lock is held, so it may call everything but vigil_watchdog_start and
+       _stop. While it runs nothing is watched. */
+    void (*on_verdict)(void *user, const vigil_verdict *verdict);
+    /* With VIGIL_RECOVER_CALL, after the watchdog's own acts; what it returns is recorded with the verdict. */
+    int (*on_recover)(void *user, const vigil_verdict *verdict);
+    void *user;
+} vigil_watchdog_options;
+
+#define VIGIL_WATCHDOG_OPTIONS_INIT                                                                             \
+    {                                                                                                           \
+        sizeof(vigil_watchdog_options), 0, 0, 0, 0, 0, 0, 0, 0, VIGIL_SEVERITY_INFO, false, 0, NULL, NULL, NULL \
+    }
+
+/* Start it; options may be NULL. One for each process. Any thread; does not block.
+   0; -EALREADY it runs; -EINVAL an option is out of range, or the signal cannot be had; -ENOMEM; -EAGAIN no thread. */
+VIGIL_API int vigil_watchdog_start(const vigil_watchdog_options *options);
+
+/* Stop it and wait for the end of its thread; a hook that runs finishes first. Any thread but its own; blocks.
+   In the child of a fork there is none until it is started there. 0; -ENOENT it does not run; -EDEADLK called from a hook. */
+VIGIL_API int vigil_watchdog_stop(void);
+
+/* The last verdicts, newest first, in the state that they have now; up to 64 are kept, also after the stop. Any thread; may wait
+   for a moment. Set each verdicts[i].size before. Returns how many were written; -EINVAL. */
+VIGIL_API int vigil_watchdog_verdicts(vigil_verdict *verdicts, size_t room);
+
+typedef struct vigil_watchdog_stats {
+    size_t size;
+    bool running;
+    uint64_t looks;                /* since the start */
+    uint64_t raised[VIGIL_STALLS]; /* verdicts of each class since the start */
+    uint64_t standing;             /* verdicts that are not cleared */
+    uint64_t actions;              /* acts of recovery */
+    uint64_t suspicions;           /* looked wrong once and not a second time */
+    uint64_t cpu_ns;               /* that the watchdog's own thread has used */
+} vigil_watchdog_stats;
+
+/* Fill *stats; set stats->size to its size first. Any thread. 0; -EINVAL. */
+VIGIL_API int vigil_watchdog_stats_get(vigil_watchdog_stats *stats);
+
+/* "lost wake-up", "WARNING", "cleared". Static strings; "?" for a number that is none. */
+VIGIL_API const char *vigil_stall_name(vigil_stall stall);
+VIGIL_API const char *vigil_severity_name(vigil_severity severity);
+VIGIL_API const char *vigil_verdict_state_name(vigil_verdict_state state);
+
+/* The whole verdict as text, several lines, cut at `room` bytes; returns the length that the whole would have. */
+VIGIL_API int vigil_verdict_text(const vigil_verdict *verdict, char *text, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
