@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# How a program is put under the checker, and under chaos. See check/README.md.
+
+set(VIGIL_CHECK_WRAPS
+  malloc calloc realloc free aligned_alloc posix_memalign strdup mmap munmap madvise mprotect
+  memcpy memmove memset memcmp
+  pthread_create pthread_join pthread_self pthread_detach pthread_setname_np pthread_getname_np pthread_setaffinity_np
+  pthread_sigmask pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock sched_yield
+  syscall clock_gettime nanosleep clock_nanosleep usleep abort __assert_fail
+  read write close eventfd eventfd_read eventfd_write epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+  timerfd_create timerfd_settime pipe2 socketpair poll)
+set(VIGIL_CHECK_LINK_FLAGS "")
+foreach(name ${VIGIL_CHECK_WRAPS})
+  list(APPEND VIGIL_CHECK_LINK_FLAGS "-Wl,--wrap=${name}")
+endforeach()
+set(VIGIL_CHECK_LINK_FLAGS "${VIGIL_CHECK_LINK_FLAGS}" CACHE INTERNAL "")
+
+# Instrumented by the compiler, but not linked with its run time: so the flag is for compiling only.
+# Not expanded in line: what the compiler makes of a memset of known size is not instrumented.
+set(VIGIL_CHECK_COMPILE_FLAGS -fsanitize=thread -O1 -g -fno-builtin-memset -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memcmp -fno-omit-frame-pointer -fno-stack-protector -fno-pie -U_FORTIFY_SOURCE
+    $<$<C_COMPILER_ID:GNU>:-Wno-tsan> CACHE INTERNAL "")
+
+# `check` runs every check program, `check-deep` the same with --deep. Results: <name>.json in the build folder.
+function(vigil_check_run name)
+  cmake_parse_arguments(A "" "" "CHECK;DEEP;TEST" ${ARGN})
+  foreach(target check check-deep)
+    if(NOT TARGET ${target})
+      add_custom_target(${target})
+    endif()
+    set(arguments ${A_CHECK})
+    if(target STREQUAL "check-deep")
+      set(arguments ${A_DEEP})
+    endif()
+    add_custom_target(${target}-${name} COMMAND ${name} ${arguments} DEPENDS ${name} USES_TERMINAL
+      COMMENT "${target}: ${name}" VERBATIM)
+    add_dependencies(${target} ${target}-${name})
+  endforeach()
+  # The same for ctest, so that a change that breaks a proof fails the tests.
+  add_test(NAME ${VIGIL_TEST_PREFIX}check/${name} COMMAND ${name} ${A_CHECK} ${A_TEST})
+  set_tests_properties(${VIGIL_TEST_PREFIX}check/${name} PROPERTIES LABELS check TIMEOUT 1800)
+endfunction()
+
+# NO_RUN: the program is not part of `check` and `check-deep`. PLAIN_RUN: it is run without arguments (it has its own main).
+# TEST_RUNS: so many runs by chance in ctest, in place of each scenario's own number.
+function(vigil_add_check name)
+  cmake_parse_arguments(A "NO_RUN;PLAIN_RUN" "TEST_RUNS" "SCENARIOS;SOURCES;DEFINES;INCLUDES" ${ARGN})
+  set(test_arguments "")
+  if(A_TEST_RUNS)
+    set(test_arguments --runs ${A_TEST_RUNS})
+  endif()
+  if(A_PLAIN_RUN)
+    vigil_check_run(${name} DEEP --deep)
+  elseif(NOT A_NO_RUN)
+    vigil_check_run(${name} CHECK --json ${CMAKE_BINARY_DIR}/${name}.json
+      DEEP --deep --progress --json ${CMAKE_BINARY_DIR}/${name}-deep.json TEST ${test_arguments})
+  endif()
+  add_executable(${name} ${A_SCENARIOS} ${A_SOURCES})
+  target_compile_options(${name} PRIVATE -std=gnu17 ${VIGIL_CHECK_COMPILE_FLAGS})
+  target_compile_definitions(${name} PRIVATE VIGIL_CHECK=1 _GNU_SOURCE ${A_DEFINES})
+  target_include_directories(${name} PRIVATE ${VIGIL_CHECK_DIR}/include ${A_INCLUDES})
+  target_link_options(${name} PRIVATE -no-pie ${VIGIL_CHECK_LINK_FLAGS})
+  target_link_libraries(${name} PRIVATE vigil_check_engine Threads::Threads)
+endfunction()
+
+# An ordinary program whose atomics are delayed at random: see check/chaos/chaos.c.
+function(vigil_add_chaos name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEFINES;INCLUDES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_compile_options(${name} PRIVATE -std=gnu17 ${VIGIL_CHECK_COMPILE_FLAGS})
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE ${A_DEFINES})
+  target_include_directories(${name} PRIVATE ${A_INCLUDES})
+  target_link_options(${name} PRIVATE -no-pie)
+  target_link_libraries(${name} PRIVATE ${A_LIBRARIES} vigil_chaos Threads::Threads)
+endfunction()

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two things that C cannot say, for x86-64.
+ *
+ * vgc_switch(save, to): leaves one coroutine and enters another. Callee-saved registers go to the stack that is left, the
+ * stack pointer to *save; the other stack gives its own back.
+ *
+ * Entry stubs. Every call of the code under check that can make it wait (atomics, system calls) comes in here first. The
+ * stub pushes the six callee-saved registers and notes where the stack of the caller stands. From there upwards lies all
+ * that the code under check knows: two visits with equal bytes are two visits in the same state. That is how a loop without
+ * progress is told from one that counts, and what the stateful search hashes. Return address: user_sp + 48.
+ */
+    .text
+
+    .globl vgc_switch
+    .type vgc_switch, @function
+vgc_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size vgc_switch, .-vgc_switch
+
+/* The first return of a new coroutine lands here; the stack is aligned, and holds no return address worth having. */
+    .globl vgc_coroutine_start
+    .type vgc_coroutine_start, @function
+vgc_coroutine_start:
+    xorl %ebp, %ebp
+    call vgc_coroutine_main
+    ud2
+    .size vgc_coroutine_start, .-vgc_coroutine_start
+
+    .type enter, @function
+enter:
+    pushq %rbx
+    pushq %rbp
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, vgc_user_sp(%rip)
+    subq $8, %rsp
+    call *%r11
+    addq $8, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbp
+    popq %rbx
+    ret
+    .size enter, .-enter
+
+    .macro STUB name, target
+    .globl \name
+    .type \name, @function
+\name:
+    leaq \target(%rip), %r11
+    jmp enter
+    .size \name, .-\name
+    .endm
+
+    .macro ATOMIC bits
+    STUB __tsan_atomic\bits\()_load, vgc_atomic\bits\()_load
+    STUB __tsan_atomic\bits\()_store, vgc_atomic\bits\()_store
+    STUB __tsan_atomic\bits\()_exchange, vgc_atomic\bits\()_exchange
+    STUB __tsan_atomic\bits\()_fetch_add, vgc_atomic\bits\()_fetch_add
+    STUB __tsan_atomic\bits\()_fetch_sub, vgc_atomic\bits\()_fetch_sub
+    STUB __tsan_atomic\bits\()_fetch_and, vgc_atomic\bits\()_fetch_and
+    STUB __tsan_atomic\bits\()_fetch_or, vgc_atomic\bits\()_fetch_or
+    STUB __tsan_atomic\bits\()_fetch_xor, vgc_atomic\bits\()_fetch_xor
+    STUB __tsan_atomic\bits\()_fetch_nand, vgc_atomic\bits\()_fetch_nand
+    STUB __tsan_atomic\bits\()_compare_exchange_strong, vgc_atomic\bits\()_compare_exchange_strong
+    STUB __tsan_atomic\bits\()_compare_exchange_weak, vgc_atomic\bits\()_compare_exchange_weak
+    STUB __tsan_atomic\bits\()_compare_exchange_val, vgc_atomic\bits\()_compare_exchange_val
+    .endm
+
+    ATOMIC 8
+    ATOMIC 16
+    ATOMIC 32
+    ATOMIC 64
+    STUB __tsan_atomic_thread_fence, vgc_atomic_thread_fence
+
+    STUB __wrap_syscall, vgc_syscall
+    STUB __wrap_pthread_create, vgc_pthread_create
+    STUB __wrap_pthread_join, vgc_pthread_join
+    STUB __wrap_pthread_mutex_lock, vgc_pthread_mutex_lock
+    STUB __wrap_pthread_mutex_trylock, vgc_pthread_mutex_trylock
+    STUB __wrap_pthread_mutex_unlock, vgc_pthread_mutex_unlock
+    STUB __wrap_nanosleep, vgc_nanosleep
+    STUB __wrap_clock_nanosleep, vgc_clock_nanosleep
+    STUB __wrap_usleep, vgc_usleep
+    STUB __wrap_read, vgc_read
+    STUB __wrap_write, vgc_write
+    STUB __wrap_close, vgc_close
+    STUB __wrap_eventfd, vgc_eventfd
+    STUB __wrap_eventfd_read, vgc_eventfd_read
+    STUB __wrap_eventfd_write, vgc_eventfd_write
+    STUB __wrap_epoll_create1, vgc_epoll_create1
+    STUB __wrap_epoll_ctl, vgc_epoll_ctl
+    STUB __wrap_epoll_wait, vgc_epoll_wait
+    STUB __wrap_epoll_pwait, vgc_epoll_pwait
+    STUB __wrap_epoll_pwait2, vgc_epoll_pwait2
+    STUB __wrap_timerfd_create, vgc_timerfd_create
+    STUB __wrap_timerfd_settime, vgc_timerfd_settime
+    STUB __wrap_poll, vgc_poll
+    STUB __wrap_pipe2, vgc_pipe2
+    STUB __wrap_socketpair, vgc_socketpair
+    STUB vgc_quiesce, vgc_do_quiesce
+    STUB vgc_thread_start, vgc_do_thread_start
+    STUB vgc_thread_join, vgc_do_thread_join
+
+    .section .note.GNU-stack, "", @progbits

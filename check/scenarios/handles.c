@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handles: acquire against the last release, stale handles against reuse, two threads that allocate.
+ *
+ * Property: a handle names its record or nothing. Whoever holds a record has it: it is not given to anybody else, and what
+ * earlier holders wrote is seen (a plain field shows both).
+ */
+#include <vigil_check.h>
+
+#include "core/handles.h"
+
+#include <errno.h>
+
+typedef struct record {
+    vg_handle_slot slot;
+    int life; /* plainly written by the one that allocates, and by the first holder of a life */
+} record;
+
+static vg_handles table;
+static uint64_t handle;
+
+static record *make(uint32_t references, int life, uint64_t *name)
+{
+    record *one = vg_handles_alloc(&table, references, name);
+    if (one != NULL)
+        one->life = life;
+    return one;
+}
+
+static void begin(uint32_t most)
+{
+    vgc_assert(vg_handles_init(&table, sizeof(record), most) == 0, "no allocation is made to fail here");
+}
+
+static void *use_by_handle(void *arg)
+{
+    (void)arg;
+    record *one = vg_handles_acquire(&table, handle);
+    if (one == NULL)
+        return NULL;
+    vgc_assert(one->life == 1, "the record is the one that the handle names");
+    (void)vg_handles_release(&table, one);
+    return NULL;
+}
+
+VGC_SCENARIO(handles_last_release, "a handle names its record or nothing; the last release is seen by one",
+             .bound = "2 threads acquire and release, the owner releases")
+{
+    pthread_t threads[2];
+    begin(2);
+    record *one = make(1, 1, &handle);
+    for (int i = 0; i < 2; i++)
+        threads[i] = vgc_thread_start(use_by_handle, NULL);
+    (void)vg_handles_release(&table, one);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    vgc_assert(vg_handles_acquire(&table, handle) == NULL, "it is gone for ever");
+    uint64_t other = 0;
+    vgc_assert(make(1, 2, &other) == one && other != handle, "its place is used again, under another name");
+    vg_handles_destroy(&table);
+}
+
+VGC_SCENARIO(handles_stale, "an old handle never reaches the record that came after",
+             .bound = "1 thread acquires and releases twice, the owner releases and allocates again")
+{
+    begin(2);
+    record *one = make(1, 1, &handle);
+    pthread_t thread = vgc_thread_start(use_by_handle, NULL);
+    uint64_t other = 0;
+    (void)vg_handles_release(&table, one);
+    record *next = make(1, 2, &other);
+    vgc_assert(next != NULL && other != handle, "there is place");
+    vgc_assert(next->life == 2, "nobody writes to it but us");
+    vgc_thread_join(thread);
+    (void)vg_handles_release(&table, next);
+    vg_handles_destroy(&table);
+}
+
+/* What the last holder wrote is seen by the one that frees, and by the next life. */
+static void *write_and_release(void *arg)
+{
+    record *one = arg;
+    one->life = 3;
+    (void)vg_handles_release(&table, one);
+    return NULL;
+}
+
+VGC_SCENARIO(handles_writes_pass_on, "what a holder wrote is there for the next life of the record",
+             .bound = "2 holders; one writes and releases, the other releases and allocates again")
+{
+    begin(1);
+    record *one = make(2, 1, &handle);
+    pthread_t thread = vgc_thread_start(write_and_release, one);
+    if (vg_handles_release(&table, one)) {
+        uint64_t other = 0;
+        record *next = make(1, 4, &other); /* races with the thread's write unless the releases order them */
+        vgc_assert(next == one, "the only place is free");
+        vgc_assert(next->life == 4, "the old write does not come afterwards");
+    }
+    vgc_thread_join(thread);
+    vg_handles_destroy(&table);
+}
+
+VGC_SCENARIO(handles_acquire_sees, "whoever acquires sees what was written before any release",
+             .bound = "2 holders; one writes and releases, the other acquires by handle")
+{
+    begin(1);
+    record *one = make(2, 1, &handle);
+    pthread_t thread = vgc_thread_start(write_and_release, one);
+    /* One reference and not two: the other's release came before the acquire that follows. */
+    const bool released = (uint32_t)atomic_load_explicit(&one->slot.life, memory_order_relaxed) == 1;
+    record *again = vg_handles_acquire(&table, handle);
+    vgc_assert(again == one, "we still hold it");
+    if (released)
+        vgc_assert(again->life == 3, "what it wrote is seen");
+    vgc_thread_join(thread);
+    vg_handles_destroy(&table);
+}
+
+static void *make_and_release(void *arg)
+{
+    const int rounds = (int)(intptr_t)arg;
+    for (int i = 0; i < rounds; i++) {
+        uint64_t name = 0;
+        record *one = make(1, 10 + vgc_thread_number(), &name);
+        if (one == NULL)
+            continue;
+        vgc_assert(one->life == 10 + vgc_thread_number(), "the record is ours alone");
+        vgc_assert(vg_handles_name(one) == name, "and has our name");
+        vgc_assert(vg_handles_release(&table, one), "we were its only holder");
+    }
+    return NULL;
+}
+
+static void two_make_and_release(intptr_t rounds, int freed_before)
+{
+    pthread_t threads[2];
+    uint64_t names[3];
+    record *held[3];
+    begin(3); /* the first chunk holds two */
+    for (int i = 0; i < freed_before; i++)
+        held[i] = make(1, 1, &names[i]);
+    for (int i = 0; i < freed_before; i++)
+        (void)vg_handles_release(&table, held[i]);
+    for (int i = 0; i < 2; i++)
+        threads[i] = vgc_thread_start(make_and_release, (void *)rounds);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    for (int i = 0; i < 3; i++)
+        vgc_assert((held[i] = make(1, 1, &names[i])) != NULL, "no place was lost");
+    vgc_assert(held[0] != held[1] && held[1] != held[2] && held[0] != held[2], "three places, not one twice");
+    vgc_assert(make(1, 1, &names[0]) == NULL, "and not one more than there are");
+    vg_handles_destroy(&table);
+}
+
+VGC_SCENARIO(handles_fresh_places, "places that were never used are given out once",
+             .bound = "2 threads allocate and release 1")
+{
+    two_make_and_release(1, 0);
+}
+
+VGC_SCENARIO(handles_free_places, "freed places are given out once at a time",
+             .bound = "2 threads allocate and release 1, 2 places free")
+{
+    two_make_and_release(1, 2);
+}
+
+VGC_SCENARIO(handles_free_places_twice, "a free place that comes back under the same head is not taken for the old one",
+             .bound = "2 threads allocate and release 2, 2 places free")
+{
+    two_make_and_release(2, 2);
+}
+
+static void *fill_table(void *arg)
+{
+    uint64_t name = 0;
+    record **mine = arg;
+    *mine = make(1, 5, &name);
+    return NULL;
+}
+
+VGC_SCENARIO(handles_second_chunk, "two threads that need the next chunk at once agree on one",
+             .bound = "2 threads allocate 1 with 2 held")
+{
+    pthread_t threads[2];
+    static record *got[2];
+    uint64_t names[2];
+    begin(4);
+    record *a = make(1, 1, &names[0]);
+    record *b = make(1, 1, &names[1]);
+    for (int i = 0; i < 2; i++)
+        threads[i] = vgc_thread_start(fill_table, &got[i]);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    vgc_assert(got[0] != NULL && got[1] != NULL && got[0] != got[1], "a place for each");
+    vgc_assert(got[0] != a && got[0] != b && got[1] != a && got[1] != b, "and none of those that are held");
+    vg_handles_destroy(&table);
+}
+
+VGC_SCENARIO(handles_no_memory, "an allocation that fails loses no place", .opt.fail_alloc = 1,
+             .bound = "2 threads allocate 1 with 2 held; any one allocation fails")
+{
+    pthread_t threads[2];
+    static record *got[2];
+    uint64_t names[4];
+    int error = vg_handles_init(&table, sizeof(record), 4);
+    if (error != 0) {
+        vgc_assert(error == -ENOMEM, "the error says why");
+        vg_handles_destroy(&table);
+        return;
+    }
+    vgc_assert(make(1, 1, &names[0]) != NULL && make(1, 1, &names[1]) != NULL, "the first chunk is there");
+    for (int i = 0; i < 2; i++)
+        threads[i] = vgc_thread_start(fill_table, &got[i]);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    int held = 2 + (got[0] != NULL) + (got[1] != NULL);
+    while (held < 4 && make(1, 1, &names[0]) != NULL)
+        held++;
+    vgc_assert(held == 4, "all four places can be had in the end");
+    vg_handles_destroy(&table);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The idle protocol at its core, explored to the end: the real loop, queues and fences on a pool that is filled in by hand
+ * (protocol.h), so that what is explored is the protocol and not the making and unmaking of a pool.
+ *
+ * The workers begin in one of two ways: asleep (they have parked before the first submit), or on their way (they search
+ * while the submit happens). Property in all: at rest no task is queued beside a parked worker, and each has run exactly once.
+ * A scenario that ends at rest needs no form against a stop here: pool_idle.c has those, with the whole pool.
+ */
+#include "protocol.h"
+
+typedef struct shape {
+    unsigned asleep; /* workers that have parked when the scenario begins */
+    unsigned on_their_way;
+    vg_fence_mode fences;
+} shape;
+
+static const shape *begin(void)
+{
+    const shape *s = vgc_arg();
+    bare_pool_init(s->asleep + s->on_their_way, s->fences);
+    for (unsigned i = 0; i < s->asleep; i++) {
+        bare_worker_start(i);
+        vgc_quiesce(); /* one after the other: how they park beside each other is the business of those on their way */
+    }
+    for (unsigned i = 0; i < s->on_their_way; i++)
+        bare_worker_start(s->asleep + i);
+    return s;
+}
+
+static void one_task(void)
+{
+    (void)begin();
+    submit(0);
+    rest();
+}
+
+/* Both must run at once: the first waits for the second. */
+static void two_tasks(void)
+{
+    (void)begin();
+    counted_make(0)->waits_for = &gates[1];
+    counted_make(1)->opens = &gates[1];
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(1, VIGIL_NORMAL);
+    rest();
+}
+
+static int spawn_and_wait(counted *self)
+{
+    vigil_group group;
+    (void)self;
+    vgc_assert(vigil_group_init(&group, pool, 0) == 0, "a group is made");
+    counted_make(1)->opens = &gates[1];
+    vgc_assert(vigil_group_spawn(&group, &tasks[1].task) == 0, "a spawn is taken");
+    gate_wait(&gates[1]);
+    return vigil_group_wait(&group);
+}
+
+/* The first spawns the second and waits for it: the spawn must bring a thief. */
+static void spawn(void)
+{
+    (void)begin();
+    counted_make(0)->body = spawn_and_wait;
+    submit_made(0, VIGIL_NORMAL);
+    rest();
+}
+
+/* The same while the other worker has just ended a task and is about to park: the spawner saw everybody busy. */
+static void spawn_beside_busy(void)
+{
+    (void)begin();
+    (void)counted_make(2);
+    counted_make(0)->body = spawn_and_wait;
+    submit_made(2, VIGIL_NORMAL);
+    submit_made(0, VIGIL_NORMAL);
+    rest();
+}
+
+/* The HIGH class stays called ready after task 0; the worker passes it twice on its way to LOW tasks and takes the call back,
+   just when another HIGH task comes. */
+static void retract(void)
+{
+    (void)begin();
+    for (int i = 0; i < 4; i++)
+        (void)counted_make(i);
+    submit_made(0, VIGIL_HIGH);
+    submit_made(1, VIGIL_LOW);
+    submit_made(2, VIGIL_LOW);
+    submit_made(3, VIGIL_HIGH);
+    rest();
+}
+
+/* The audit holds the injector's lists while the task comes: what the worker then leaves to it, it must tell. */
+static void *look_for_tasks(void *arg)
+{
+    vigil_audit audit = {.size = sizeof audit};
+    (void)arg;
+    (void)vigil_pool_audit(pool, &audit);
+    return NULL;
+}
+
+static void audit_beside(void)
+{
+    (void)begin();
+    (void)vgc_thread_start(look_for_tasks, NULL);
+    submit(0);
+    rest();
+}
+
+static void three_tasks(void)
+{
+    (void)begin();
+    for (int i = 0; i < 3; i++) {
+        counted *one = counted_make(i);
+        one->waits_for = i < 2 ? &gates[i + 1] : NULL;
+        one->opens = &gates[i];
+        submit_made(i, VIGIL_NORMAL);
+    }
+    rest();
+}
+
+#define CONSERVED "no task stays queued beside a parked worker; each runs exactly once"
+#define F         VG_FENCE_SYMMETRIC
+#define M         VG_FENCE_MEMBARRIER
+
+#define CORE(id, function, asleep_count, moving_count, mode, size, ...)                                           \
+    static const shape shape_##id = {.asleep = (asleep_count), .on_their_way = (moving_count), .fences = (mode)}; \
+    VGC_REGISTER(id, #id, function, CONSERVED, .arg = &shape_##id, .bound = (size), .opt.allow_sleepers = true,   \
+                 .opt.allow_leaks = true, ##__VA_ARGS__)
+
+CORE(core_1x1_asleep, one_task, 1, 0, F, "1 worker asleep, 1 task");
+CORE(core_1x1_asleep_m, one_task, 1, 0, M, "1 worker asleep, 1 task; membarrier");
+CORE(core_1x1, one_task, 0, 1, F, "1 worker on its way, 1 task");
+CORE(core_1x1_m, one_task, 0, 1, M, "1 worker on its way, 1 task; membarrier", .deep = true);
+CORE(core_2x1_asleep, one_task, 2, 0, F, "2 workers asleep, 1 task");
+CORE(core_2x1_asleep_m, one_task, 2, 0, M, "2 workers asleep, 1 task; membarrier");
+CORE(core_2x1_half, one_task, 1, 1, F, "1 worker asleep, 1 on its way, 1 task", .deep = true);
+CORE(core_2x1_half_m, one_task, 1, 1, M, "1 worker asleep, 1 on its way, 1 task; membarrier", .deep = true);
+CORE(core_2x1_half_sc, one_task, 1, 1, F, "1 worker asleep, 1 on its way, 1 task; sequential consistency",
+     .opt.sc_memory = true);
+CORE(core_2x1_sc, one_task, 0, 2, F, "2 workers on their way, 1 task; sequential consistency", .opt.sc_memory = true,
+     .deep = true);
+CORE(core_2x2_asleep, two_tasks, 2, 0, F, "2 workers asleep, 2 tasks at once", .deep = true);
+CORE(core_2x2_asleep_m, two_tasks, 2, 0, M, "2 workers asleep, 2 tasks at once; membarrier", .deep = true);
+CORE(core_2x2_asleep_sc, two_tasks, 2, 0, F, "2 workers asleep, 2 tasks at once; sequential consistency",
+     .opt.sc_memory = true, .deep = true);
+CORE(core_2_spawn_asleep, spawn, 2, 0, F, "2 workers asleep, a task spawns and waits for the other", .deep = true);
+CORE(core_2_spawn_asleep_m, spawn, 2, 0, M, "2 workers asleep, a task spawns and waits for the other; membarrier",
+     .deep = true);
+CORE(core_2_spawn_asleep_sc, spawn, 2, 0, F,
+     "2 workers asleep, a task spawns and waits for the other; sequential consistency", .opt.sc_memory = true,
+     .deep = true);
+CORE(core_3x3_asleep_sc, three_tasks, 3, 0, F, "3 workers asleep, 3 tasks at once; sequential consistency",
+     .opt.sc_memory = true, .deep = true);
+
+CORE(core_1_audit_sc, audit_beside, 1, 0, F, "1 worker asleep, 1 task, 1 audit; sequential consistency",
+     .opt.sc_memory = true, .deep = true);
+
+/* The same by chance, at sizes that cannot be explored to the end. */
+#define BY_CHANCE_HERE .opt.mode = VGC_PCT, .opt.runs = 10000
+CORE(core_2x1_pct, one_task, 0, 2, F, "2 workers on their way, 1 task", BY_CHANCE_HERE);
+CORE(core_2x2_pct, two_tasks, 0, 2, F, "2 workers on their way, 2 tasks at once", BY_CHANCE_HERE);
+CORE(core_2x2_pct_m, two_tasks, 0, 2, M, "2 workers on their way, 2 tasks at once; membarrier", BY_CHANCE_HERE);
+CORE(core_2_spawn_pct, spawn, 0, 2, F, "2 workers on their way, a task spawns and waits for the other", BY_CHANCE_HERE);
+CORE(core_2_spawn_pct_m, spawn, 0, 2, M, "2 workers on their way, a task spawns and waits for the other; membarrier",
+     BY_CHANCE_HERE);
+CORE(core_2_busy_pct, spawn_beside_busy, 0, 2, F, "2 workers, one ends a task while the other spawns and waits",
+     BY_CHANCE_HERE);
+CORE(core_2_busy_pct_m, spawn_beside_busy, 0, 2, M,
+     "2 workers, one ends a task while the other spawns and waits; membarrier", BY_CHANCE_HERE);
+CORE(core_1_retract_pct, retract, 0, 1, F, "1 worker, a class is called empty while a task of it is submitted",
+     BY_CHANCE_HERE);
+CORE(core_1_retract_pct_m, retract, 0, 1, M,
+     "1 worker, a class is called empty while a task of it is submitted; membarrier", BY_CHANCE_HERE);
+CORE(core_3x3_pct, three_tasks, 0, 3, F, "3 workers on their way, 3 tasks at once", BY_CHANCE_HERE);
+CORE(core_3x3_pct_m, three_tasks, 0, 3, M, "3 workers on their way, 3 tasks at once; membarrier", BY_CHANCE_HERE);
+CORE(core_1_audit_pct, audit_beside, 1, 0, F, "1 worker asleep, 1 task, 1 audit", .opt.mode = VGC_PCT,
+     .opt.runs = 10000, .opt.pct_depth = 4);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ingress by itself: producers, the owner, closing, and chunks that are used again (they have two places here).
+ *
+ * Properties: each accepted post comes out exactly once, in the order of its producer, with what was written before it; a
+ * refused one never comes out; accepted == taken when the door is closed and the queue drained; and when the owner has waited for
+ * the producers to leave, nobody touches the queue any more, so it may be freed at once.
+ */
+#include "loop_common.h"
+
+static vg_ingress queue;
+static int after[MOST_POSTS]; /* plainly written between the push and the leave: the producer's part of waking */
+
+typedef struct plan {
+    int producers, pushes;
+    int first; /* if not 0: so many by the first producer */
+    int looks; /* how often the owner takes what is there while they push */
+    enum {
+        JOIN_FIRST,      /* then drain */
+        CLOSE,           /* a third thread closes while they push; the owner drains meanwhile */
+        CLOSE_IF_DRAINED /* the owner tries to close after each look, and drains */
+    } end;
+    bool free_early; /* all is taken: the owner frees the queue while producers are on their way out */
+} plan;
+
+static const plan *the_plan(void)
+{
+    return vgc_arg();
+}
+
+static int pushes_of(int producer)
+{
+    return producer == 0 && the_plan()->first != 0 ? the_plan()->first : the_plan()->pushes;
+}
+
+static void *produce(void *arg)
+{
+    const int number = (int)(intptr_t)arg;
+    for (int i = 0; i < pushes_of(number); i++) {
+        counted_post *post = post_make(number * the_plan()->pushes + i, 1 + number);
+        vg_left *left = NULL;
+        int error = vg_ingress_push(&queue, post_ran, post_cancelled, post, &left);
+        post_answered(post, error);
+        if (error == 0) {
+            after[number_of(post)] = 1;
+            vg_ingress_leave(left);
+        }
+    }
+    return NULL;
+}
+
+static int take_all(void)
+{
+    int taken = 0;
+    vg_taken post;
+    while (vg_ingress_take(&queue, vg_ingress_end(&queue), &post)) {
+        post.run(post.arg);
+        taken++;
+    }
+    return taken;
+}
+
+static void *close_it(void *arg)
+{
+    (void)arg;
+    vg_ingress_close(&queue);
+    return NULL;
+}
+
+static void take_until(int wanted, int taken)
+{
+    while (taken < wanted) {
+        int more = take_all();
+        if (more == 0)
+            vg_thread_yield();
+        taken += more;
+    }
+}
+
+static void producers_and_owner(void)
+{
+    const plan *p = the_plan();
+    pthread_t threads[MOST_PRODUCERS + 1];
+    int started = 0;
+    int taken = 0;
+    vgc_assert(vg_ingress_init(&queue, 0) == 0, "the queue is made");
+    for (int i = 0; i < p->producers; i++)
+        threads[started++] = vgc_thread_start(produce, (void *)(intptr_t)i);
+    if (p->end == CLOSE)
+        threads[started++] = vgc_thread_start(close_it, NULL);
+    bool closed = false;
+    for (int i = 0; i < p->looks; i++) {
+        taken += take_all();
+        if (p->end == CLOSE_IF_DRAINED && !closed)
+            closed = vg_ingress_close_if_drained(&queue);
+    }
+    if (p->free_early) {
+        int all = 0;
+        for (int i = 0; i < p->producers; i++)
+            all += pushes_of(i);
+        take_until(all, taken);
+        vgc_assert(vg_ingress_close_if_drained(&queue), "nothing more comes");
+        vg_ingress_quiesce(&queue);
+        for (int i = 0; i < MOST_POSTS; i++)
+            vgc_assert(!posts[i].given || after[i] == 1, "the producer has left");
+        each_post_ended_once(true);
+        vg_ingress_destroy(&queue);
+    }
+    for (int i = 0; i < started; i++)
+        vgc_thread_join(threads[i]);
+    if (p->free_early)
+        return;
+    if (closed)
+        vgc_assert(take_all() == 0, "the door was closed when everything accepted had been taken");
+    taken += take_all();
+    vgc_assert(!vg_ingress_ready(&queue), "nothing is left");
+    each_post_ended_once(true);
+    vgc_assert(vg_ingress_close_if_drained(&queue), "all is taken, so it can be closed");
+    vgc_assert(vg_ingress_drained(&queue), "and is drained");
+    vgc_assert(vg_ingress_accepted(&queue) == (uint64_t)taken, "accepted is what was taken");
+    vg_left *left;
+    vgc_assert(vg_ingress_push(&queue, post_ran, NULL, NULL, &left) == -ESHUTDOWN, "a closed queue refuses");
+    vg_ingress_quiesce(&queue);
+    vg_ingress_destroy(&queue);
+}
+
+#define PROPERTY "each accepted post comes out once, in order, with its data; accepted == taken"
+
+#define INGRESS(id, size, ...)                                                                            \
+    VGC_REGISTER(id, "ingress_" #id, producers_and_owner, PROPERTY, .bound = (size ", 2 places a chunk"), \
+                 .arg = &plan_##id, ##__VA_ARGS__)
+#define INGRESS_TO_THE_END(id, size)                                                                                   \
+    VGC_REGISTER(id##_all, "ingress_" #id "_all", producers_and_owner, PROPERTY, .bound = (size ", 2 places a chunk"), \
+                 .arg = &plan_##id, .deep = true)
+
+#define FEW_PREEMPTIONS(n) .opt.mode = VGC_PREEMPT, .opt.preemptions = (n)
+
+static const plan plan_one_three = {.producers = 1, .pushes = 3, .looks = 2};
+INGRESS(one_three, "1 producer x 3");
+static const plan plan_one_five = {.producers = 1, .pushes = 5, .looks = 3};
+INGRESS(one_five, "1 producer x 5: chunks are used again", FEW_PREEMPTIONS(2));
+INGRESS_TO_THE_END(one_five, "1 producer x 5: chunks are used again");
+static const plan plan_two_one = {.producers = 2, .pushes = 1, .looks = 2};
+INGRESS(two_one, "2 producers x 1");
+static const plan plan_two_two = {.producers = 2, .pushes = 2, .looks = 1};
+INGRESS(two_two, "2 producers x 2", FEW_PREEMPTIONS(2));
+INGRESS_TO_THE_END(two_two, "2 producers x 2");
+static const plan plan_close = {.producers = 2, .pushes = 1, .looks = 1, .end = CLOSE};
+INGRESS(close, "2 producers x 1 against close");
+static const plan plan_close_chunk = {.producers = 1, .pushes = 3, .looks = 1, .end = CLOSE};
+INGRESS(close_chunk, "1 producer x 3 against close");
+static const plan plan_close_two = {.producers = 2, .pushes = 2, .looks = 1, .end = CLOSE};
+INGRESS(close_two, "2 producers x 2 against close", .opt.mode = VGC_PCT, .opt.runs = 10000);
+static const plan plan_drained = {.producers = 2, .pushes = 1, .looks = 2, .end = CLOSE_IF_DRAINED};
+INGRESS(drained, "2 producers x 1 against close-if-drained");
+static const plan plan_drained_chunk = {.producers = 1, .pushes = 3, .looks = 3, .end = CLOSE_IF_DRAINED};
+INGRESS(drained_chunk, "1 producer x 3 against close-if-drained");
+static const plan plan_free_one = {.producers = 1, .pushes = 3, .free_early = true};
+INGRESS(free_one, "1 producer x 3, freed as soon as all have left", FEW_PREEMPTIONS(2));
+INGRESS_TO_THE_END(free_one, "1 producer x 3, freed as soon as all have left");
+static const plan plan_free_two = {.producers = 2, .pushes = 1, .free_early = true};
+INGRESS(free_two, "2 producers x 1, freed as soon as all have left", FEW_PREEMPTIONS(2));
+INGRESS_TO_THE_END(free_two, "2 producers x 1, freed as soon as all have left");
+static const plan plan_free_old = {.producers = 2, .pushes = 3, .first = 1, .free_early = true};
+INGRESS(free_old, "2 producers x 1 and 3, freed as soon as all have left, also those of an older chunk",
+        .opt.mode = VGC_PCT, .opt.runs = 10000);
+static const plan plan_late = {.producers = 2, .pushes = 5, .first = 1, .looks = 1};
+INGRESS(late, "2 producers x 1 and 5: one meets a chunk that came after it had looked", .opt.mode = VGC_PCT,
+        .opt.runs = 10000);

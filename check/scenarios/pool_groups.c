@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Groups: fork and join with a thief, groups that are waited for outside, submits to a group. The group lies on the heap and is
+ * freed as soon as the wait returns, so a late touch by a child is a use after free.
+ */
+#include "pool_common.h"
+
+#include <stdlib.h>
+
+static vigil_group *group_make(unsigned flags)
+{
+    vigil_group *group = malloc(sizeof *group);
+    vgc_assert(group != NULL && vigil_group_init(group, pool, flags) == 0, "a group is made");
+    return group;
+}
+
+static void group_join(vigil_group *group)
+{
+    int status = vigil_group_wait(group);
+    vgc_assert(status == 0 || (status == -ECANCELED && the_setup()->end == STOP_NOW), "only a stop cancels");
+    free(group);
+}
+
+static int spawn_two(counted *self)
+{
+    (void)self;
+    vigil_group *group = group_make(0);
+    for (int i = 1; i <= 2; i++) {
+        (void)counted_make(i);
+        vgc_assert(vigil_group_spawn(group, &tasks[i].task) == 0, "a spawn is taken");
+    }
+    group_join(group);
+    vgc_assert(ran(1) + cancelled(1) == 1 && ran(2) + cancelled(2) == 1, "both have ended when the wait returns");
+    return 0;
+}
+
+static void fork_and_join(void)
+{
+    pool_make();
+    counted_make(0)->body = spawn_two;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+/* The child that a thief has taken spawns another: the waiter may take that back (leapfrogging). */
+static int spawn_grandchild(counted *self)
+{
+    (void)self;
+    vigil_group *group = group_make(0);
+    (void)counted_make(2);
+    vgc_assert(vigil_group_spawn(group, &tasks[2].task) == 0, "a spawn is taken");
+    group_join(group);
+    return 0;
+}
+
+static int spawn_child(counted *self)
+{
+    (void)self;
+    vigil_group *group = group_make(0);
+    counted_make(1)->body = spawn_grandchild;
+    vgc_assert(vigil_group_spawn(group, &tasks[1].task) == 0, "a spawn is taken");
+    group_join(group);
+    vgc_assert(ran(1) + cancelled(1) == 1, "the child has ended when the wait returns");
+    return 0;
+}
+
+static void fork_twice(void)
+{
+    pool_make();
+    counted_make(0)->body = spawn_child;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+/* The thief's child waits at a gate that another submitted task opens: the waiter cannot help and sleeps as a blocked
+   worker; a spare must run the other one. */
+static int spawn_child_that_waits(counted *self)
+{
+    (void)self;
+    vigil_group *group = group_make(0);
+    counted *child = counted_make(1);
+    child->waits_for = &gates[2];
+    vgc_assert(vigil_group_spawn(group, &child->task) == 0, "a spawn is taken");
+    group_join(group);
+    return 0;
+}
+
+static void join_while_blocked(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.max_spares = 1;
+    pool_make_with(&options);
+    counted_make(0)->body = spawn_child_that_waits;
+    counted_make(2)->opens = &gates[2];
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(2, VIGIL_NORMAL);
+    if (atomic_load_explicit(&tasks[2].refused, memory_order_relaxed) != 0)
+        gate_open(&gates[2]);
+    finish();
+}
+
+static void wait_outside(void)
+{
+    pool_make();
+    vigil_group *group = group_make(0);
+    for (int i = 0; i < 2; i++) {
+        (void)counted_make(i);
+        vgc_assert(vigil_group_submit(group, &tasks[i].task, VIGIL_NORMAL) == 0, "the task is accepted");
+    }
+    group_join(group);
+    vgc_assert(ran(0) == 1 && ran(1) == 1, "both have ended when the wait returns");
+    finish();
+}
+
+/* A waiter whose time is over just when the last task ends: it is told, or it was never waited for; nobody touches the group after
+   the wait that returned something else than a timeout. */
+static void wait_outside_in_time(void)
+{
+    pool_make();
+    vigil_group *group = group_make(0);
+    (void)counted_make(0);
+    vgc_assert(vigil_group_submit(group, &tasks[0].task, VIGIL_NORMAL) == 0, "the task is accepted");
+    int status = -ETIMEDOUT;
+    for (int i = 0; i < 2 && status == -ETIMEDOUT; i++)
+        status = vigil_group_wait_for(group, 1000);
+    if (status == -ETIMEDOUT)
+        status = vigil_group_wait(group);
+    vgc_assert(status == 0 && ran(0) == 1, "the task has ended when the wait returns");
+    free(group);
+    finish();
+}
+
+/* A task that waits for something submitted: it helps with anything, because that may be behind any other. */
+static int submit_and_wait(counted *self)
+{
+    (void)self;
+    vigil_group *group = group_make(0);
+    (void)counted_make(1);
+    vgc_assert(vigil_group_submit(group, &tasks[1].task, VIGIL_NORMAL) == 0, "the task is accepted");
+    group_join(group);
+    vgc_assert(ran(1) + cancelled(1) == 1, "it has ended when the wait returns");
+    return 0;
+}
+
+static void submit_to_group(void)
+{
+    pool_make();
+    counted_make(0)->body = submit_and_wait;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+/* The same, and no thread can be had for the spare: then the waiter must work itself. */
+static void join_without_spare(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.max_spares = 1;
+    if (vigil_pool_create(&pool, &options) != 0)
+        return;
+    if (vigil_pool_workers(pool) < 2) {
+        destroy(); /* with one worker the tasks below would be a deadlock of their own making */
+        return;
+    }
+    counted_make(0)->body = spawn_child_that_waits;
+    counted_make(2)->opens = &gates[2];
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(2, VIGIL_NORMAL);
+    finish();
+}
+
+/* Another worker adds a task to the group and runs it itself: the owner has spawned nothing, and must still see what it did. */
+static vigil_group shared_group;
+static int shared_result; /* plainly written by the child, read after the wait */
+
+static int own_shared_group(counted *self)
+{
+    (void)self;
+    vgc_assert(vigil_group_init(&shared_group, pool, 0) == 0, "a group is made");
+    gate_open(&gates[3]);
+    gate_wait(&gates[4]);
+    (void)vigil_group_wait(&shared_group);
+    vgc_assert(ran(2) + cancelled(2) == 1, "the child has ended when the wait returns");
+    vgc_assert(shared_result == (ran(2) != 0 ? 5 : 0), "and what it wrote is seen");
+    return 0;
+}
+
+static int write_shared_result(counted *self)
+{
+    (void)self;
+    shared_result = 5;
+    return 0;
+}
+
+static int add_to_shared_group(counted *self)
+{
+    (void)self;
+    gate_wait(&gates[3]);
+    counted_make(2)->body = write_shared_result;
+    vgc_assert(vigil_group_spawn(&shared_group, &tasks[2].task) == 0, "a spawn is taken");
+    gate_open(&gates[4]);
+    return 0;
+}
+
+static void spawn_to_other_group(void)
+{
+    pool_make();
+    counted_make(0)->body = own_shared_group;
+    counted_make(1)->body = add_to_shared_group;
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(1, VIGIL_NORMAL);
+    finish();
+}
+
+/* ---- vigil_join ---- */
+
+static int left_half(void *arg)
+{
+    (void)arg;
+    return counted_run(&tasks[1].task);
+}
+
+static int right_half(void *arg)
+{
+    (void)arg;
+    return counted_run(&tasks[2].task);
+}
+
+static int join_two(counted *self)
+{
+    (void)self;
+    (void)counted_make(1);
+    (void)counted_make(2);
+    int status = vigil_join(pool, left_half, NULL, right_half, NULL);
+    vgc_assert(ran(1) == 1, "the left half ran here");
+    if (status == 0) {
+        vgc_assert(ran(2) == 1, "both have ended when the join returns");
+    } else {
+        vgc_assert(status == -ECANCELED && ran(2) == 0, "only a stop cancels");
+        (void)atomic_fetch_add_explicit(&tasks[2].cancelled, 1,
+                                        memory_order_relaxed); /* it has no callback of its own */
+    }
+    return 0;
+}
+
+static void join_in_task(void)
+{
+    pool_make();
+    counted_make(0)->body = join_two;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+static void join_outside(void)
+{
+    pool_make();
+    (void)join_two(NULL);
+    finish();
+}
+
+#define JOINED "the wait returns when every task of the group has ended, and nobody touches the group afterwards"
+
+SCENARIOS(group_fork, fork_and_join, JOINED, "2 workers, 2 children", 2);
+SCENARIOS(group_fork_3, fork_and_join, JOINED, "3 workers, 2 children", 3);
+SCENARIOS(group_nested, fork_twice, JOINED, "2 workers, child and grandchild", 2);
+SCENARIOS(group_blocked, join_while_blocked, JOINED, "2 workers, 1 spare, the child waits for a submitted task", 2);
+SCENARIO(group_no_spare_rest, join_without_spare, JOINED, "2 workers, the spare's thread may fail; at rest", 2,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG, .opt.fail_thread = 1);
+SCENARIO(group_no_spare, join_without_spare, JOINED, "2 workers, the spare's thread may fail", 2, VIGIL_FENCE_SYMMETRIC,
+         AUDIT, BY_CHANCE, .opt.fail_thread = 1);
+SCENARIO(group_foreign, spawn_to_other_group, JOINED, "2 workers, one adds to the other's group; at rest", 2,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
+SCENARIO(group_foreign_stop, spawn_to_other_group, JOINED, "2 workers, one adds to the other's group; graceful stop", 2,
+         VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
+SCENARIOS(join_two, join_in_task, "both halves have ended, once, when the join returns", "2 workers, 1 join", 2);
+SCENARIOS(join_outside, join_outside, "both halves have ended, once, when the join returns",
+          "1 worker, no worker joins", 1);
+SCENARIOS(group_outside, wait_outside, JOINED, "2 workers, 2 tasks, the waiter is no worker", 2);
+SCENARIOS(group_outside_time, wait_outside_in_time, JOINED,
+          "1 worker, 1 task, the waiter is no worker and may give up twice", 1, .opt.early_timeouts = 2);
+SCENARIOS(group_submit, submit_to_group, JOINED, "1 worker, a task submits to its group", 1);
+SCENARIOS(group_submit_2, submit_to_group, JOINED, "2 workers, a task submits to its group", 2);
