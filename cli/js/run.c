@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* vigil run FILE, vigil run -e CODE, vigil run - : JavaScript on Vigil's loop and pool. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <vigil/js.h>
+
+static void usage(FILE *to)
+{
+    (void)fputs("usage: vigil run [options] FILE [arguments]\n"
+                "       vigil run [options] -e CODE [arguments]\n"
+                "       vigil run [options] - [arguments]      the program comes from standard input\n"
+                "\n"
+                "  -e, --eval CODE      run this text\n"
+                "  -p, --print CODE     run this text and print its value\n"
+                "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
+                "  --end-stalls         and end it; the next callback runs\n"
+                "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
+                "  --workers N          threads for blocking work (default: at least 4)\n",
+                to);
+}
+
+static int wrong(const char *what, const char *word)
+{
+    (void)fprintf(stderr, "vigil run: %s%s%s; see vigil run --help\n", what, word ? " " : "", word ? word : "");
+    return 9;
+}
+
+static char *read_input(size_t *length)
+{
+    size_t room = 65536, used = 0, got;
+    char *text = malloc(room);
+    while (text && (got = fread(text + used, 1, room - used, stdin)) > 0) {
+        used += got;
+        if (used == room) {
+            char *more = realloc(text, room *= 2);
+            if (!more)
+                free(text);
+            text = more;
+        }
+    }
+    *length = used;
+    return text;
+}
+
+/* A number of at most `most`; -1: it is none. */
+static long number(const char *word, long most)
+{
+    char *end;
+    long value = word && *word ? strtol(word, &end, 10) : -1;
+    return value >= 0 && *end == 0 && value <= most ? value : -1;
+}
+
+typedef struct request {
+    vigil_js_options js;
+    long workers;
+    const char *code;
+    bool print;
+    int rest; /* the first word that is the program's */
+} request;
+
+/* 0; otherwise the exit status to end with. */
+static int parse(int argc, char **argv, request *it)
+{
+    int i;
+    for (i = 1; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        long amount;
+        if (strcmp(word, "--") == 0) {
+            i++;
+            break;
+        }
+        if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
+            usage(stdout);
+            return -1;
+        }
+        if (strcmp(word, "--end-stalls") == 0) {
+            it->js.end_stalls = true;
+            continue;
+        }
+        i++;
+        if (strcmp(word, "-e") == 0 || strcmp(word, "--eval") == 0 || strcmp(word, "-p") == 0 ||
+            strcmp(word, "--print") == 0) {
+            if (!value)
+                return wrong("a text must follow", word);
+            it->code = value;
+            it->print = word[1] == 'p' || word[2] == 'p';
+        } else if (strcmp(word, "--stall") == 0) {
+            if ((amount = number(value, 86400000)) < 0)
+                return wrong("milliseconds must follow", word);
+            it->js.stall_ns = (uint64_t)amount * 1000000U;
+        } else if (strcmp(word, "--memory") == 0) {
+            if ((amount = number(value, 1L << 30)) < 1)
+                return wrong("megabytes must follow", word);
+            it->js.memory_max = (size_t)amount << 20;
+        } else if (strcmp(word, "--workers") == 0) {
+            if ((it->workers = number(value, VIGIL_MAX_WORKERS)) < 1)
+                return wrong("a number of threads must follow", word);
+        } else {
+            return wrong("there is no option", word);
+        }
+    }
+    it->rest = i;
+    if (!it->code && i >= argc)
+        return wrong("a file, -e CODE or - is missing", NULL);
+    return 0;
+}
+
+int vg_cli_run(int argc, char **argv)
+{
+    request it = {.js = VIGIL_JS_OPTIONS_INIT};
+    vigil_js *js = NULL;
+    vigil_pool *pool = NULL;
+    char *input = NULL;
+    size_t length = 0;
+    int status, error;
+    it.js.stall_ns = 5000000000U;
+    status = parse(argc, argv, &it);
+    if (status != 0)
+        return status < 0 ? 0 : status;
+    if (!it.code && strcmp(argv[it.rest], "-") == 0) {
+        input = read_input(&length);
+        if (!input)
+            return wrong("no memory for the program on standard input", NULL);
+    }
+    if (it.workers > 0) {
+        vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+        options.name = "js";
+        options.workers = (unsigned)it.workers;
+        error = vigil_pool_create(&pool, &options);
+        if (error < 0) {
+            (void)fprintf(stderr, "vigil run: no pool of %ld workers: %s\n", it.workers, vigil_strerror(error));
+            return 1;
+        }
+        it.js.pool = pool;
+    }
+    it.js.argc = argc - it.rest;
+    it.js.argv = (const char *const *)argv + it.rest;
+    error = vigil_js_create(&js, &it.js);
+    if (error < 0) {
+        (void)fprintf(stderr, "vigil run: the JavaScript host could not be made: %s\n", vigil_strerror(error));
+        return 1;
+    }
+    if (it.code && it.print) {
+        static const char print[] = "console.log(eval(process.env.VIGIL_RUN_PRINT)); ";
+        (void)setenv("VIGIL_RUN_PRINT", it.code, 1);
+        vigil_js_run_text(js, print, sizeof print - 1, "[eval]");
+    } else if (it.code) {
+        vigil_js_run_text(js, it.code, strlen(it.code), "[eval]");
+    } else if (input) {
+        vigil_js_run_text(js, input, length, "[stdin]");
+    } else {
+        vigil_js_run_file(js, argv[it.rest]);
+    }
+    status = vigil_js_run(js);
+    if (status < 0) {
+        (void)fprintf(stderr, "vigil run: the loop failed: %s\n", vigil_strerror(status));
+        status = 1;
+    }
+    free(input);
+    /* Work that still blocks (a read from a terminal) must not hold up the end of the process. */
+    if (vigil_js_busy(js))
+        _exit(status);
+    vigil_js_destroy(js);
+    vigil_pool_destroy(pool);
+    return status;
+}

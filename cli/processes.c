@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "say.h"
+
+static int living_first(const void *a, const void *b)
+{
+    const vg_process *x = a, *y = b;
+    if (x->alive != y->alive)
+        return x->alive ? -1 : 1;
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+int processes_list(vg_process **all)
+{
+    /* They come and go: ask again until the room was enough. */
+    size_t room = 64;
+    for (;;) {
+        vg_process *list = calloc(room, sizeof *list);
+        if (list == NULL)
+            return -ENOMEM;
+        int count = vg_processes(list, room);
+        if (count >= 0 && (size_t)count > room) {
+            free(list);
+            room = (size_t)count + 64;
+            continue;
+        }
+        if (count < 0) {
+            free(list);
+            return count;
+        }
+        int kept = 0;
+        for (int i = 0; i < count; i++)
+            if (list[i].pid != getpid())
+                list[kept++] = list[i];
+        qsort(list, (size_t)kept, sizeof *list, living_first);
+        *all = list;
+        return kept;
+    }
+}
+
+void processes_print(FILE *to, const vg_process *all, int count)
+{
+    fprintf(to, "%8s  %-7s %-8s  %s\n", "PID", "STATE", "SINCE", "COMMAND");
+    for (int i = 0; i < count; i++) {
+        char since[WORDS], command[257];
+        clean_text(command, sizeof command, all[i].command, sizeof all[i].command, false);
+        fprintf(to, "%8d  %-7s %-8s  %s\n", (int)all[i].pid, all[i].alive ? "running" : "dead",
+                words_ago(since, all[i].age_ns), command);
+        if (!all[i].alive) {
+            char path[4096];
+            clean_text(path, sizeof path, all[i].path, sizeof all[i].path, false);
+            fprintf(to, "%28s%s\n", "left ", path);
+        }
+    }
+}
+
+/* The path of a shared mapping that is called as the process's record is in any directory: its pid. */
+static bool mapped_record(pid_t pid, char *path, size_t room)
+{
+    char maps[64], *line = NULL, ending[64];
+    size_t size = 0;
+    bool found = false;
+    snprintf(ending, sizeof ending, "/%d", (int)pid);
+    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(maps, "re");
+    while (file != NULL && !found && getline(&line, &size, file) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *name = strchr(line, '/');
+        size_t length = name != NULL ? strlen(name) : 0;
+        const char *rights = strchr(line, ' ');
+        bool shared = rights != NULL && strncmp(rights, " rw-s", 5) == 0;
+        if (shared && length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0 && length < 3000) {
+            snprintf(path, room, "/proc/%d/root%s", (int)pid, name);
+            found = true;
+        }
+    }
+    free(line);
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+int processes_open(vg_reader **reader, pid_t pid)
+{
+    int error = vg_reader_open_pid(reader, pid);
+    char path[4096];
+    if (error == -ENOENT && mapped_record(pid, path, sizeof path))
+        return vg_reader_open_path(reader, path);
+    return error;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* processes.h - which processes can be looked at. */
+#ifndef CLI_PROCESSES_H
+#define CLI_PROCESSES_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "watch/reader.h"
+
+/* All but this process itself, the living first; *all is to be freed. How many, or a negative errno. */
+int processes_list(vg_process **all);
+
+/* The table of `vigil ps`. */
+void processes_print(FILE *to, const vg_process *all, int count);
+
+/* Open the record of a process. Root finds that of any user's process, through what the process has mapped. */
+int processes_open(vg_reader **reader, pid_t pid);
+
+#endif

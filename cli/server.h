@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.h - the page over HTTP: libmicrohttpd, driven by one of our own loops.
+ *
+ *   /               the page          /report.json   as `vigil report --json`
+ *   /events         samples, as server-sent events    /trace.json    as `vigil trace`
+ *   /metrics        as `vigil metrics`
+ */
+#ifndef CLI_SERVER_H
+#define CLI_SERVER_H
+
+#include <stddef.h>
+
+#include <vigil/loop.h>
+
+#include "look.h"
+
+struct server;
+
+struct server_options {
+    const char *host;  /* an address, not a name */
+    unsigned port;     /* 0: any */
+    const char *token; /* NULL: none is asked for */
+};
+
+/* Listen, and answer on `loop` from now on; the look must outlive the server. 0, or an exit status after a line on stderr.
+   quiet: a port that is taken gives -EADDRINUSE without a line. */
+int server_create(struct server **result, vigil_loop *loop, struct look *look, const struct server_options *options,
+                  bool quiet);
+
+/* Where to point a browser. */
+const char *server_url(const struct server *server);
+
+/* On the loop's thread, or when nobody runs it. */
+void server_destroy(struct server *server);
+
+/* A file of the page, built into the command. */
+struct asset {
+    const char *path, *type;
+    const unsigned char *bytes;
+    size_t size;
+};
+extern const struct asset assets[]; /* path NULL ends it */
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* top.h - the live view in the terminal, for `vigil top` and `vigil demo`. */
+#ifndef CLI_TOP_H
+#define CLI_TOP_H
+
+#include "look.h"
+
+struct top_options {
+    unsigned interval_ms;
+    unsigned looks;           /* end after so many; 0: never */
+    const char *note;         /* a line at the bottom; may be NULL */
+    bool end_with_it;         /* end when the process has ended */
+    bool (*over)(void *user); /* asked at each look: true ends the view; may be NULL */
+    void *user;
+};
+
+/* On the terminal, with ncurses. Returns an exit status when the user quits. */
+int top_screen(struct look *look, const struct top_options *options);
+
+/* As plain text on stdout, one block a look, until the process has ended. */
+int top_plain(struct look *look, const struct top_options *options);
+
+#endif

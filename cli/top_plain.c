@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <vigil/loop.h>
+
+#include "command.h"
+#include "kinds.h"
+#include "say.h"
+#include "top.h"
+#include "view_text.h"
+
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+    return seconds > 0 && now > before ? (double)(now - before) / seconds : 0;
+}
+
+static void plain_pool(struct look *look, const vg_pool_view *pool)
+{
+    const vg_pool_view *past = pool_in(look->past, pool->serial);
+    double seconds = seconds_between(look->past, look->now);
+    struct crowd crowd = pool_crowd(pool);
+    char name[17], n[8][WORDS];
+    clean_text(name, sizeof name, pool->name, sizeof pool->name, false);
+    printf("pool %s: %u threads, %u running, %u parked, %u blocked, %s tasks/s\n", name, crowd.threads, crowd.running,
+           crowd.parked, crowd.blocked,
+           words_rate(n[0], past != NULL ? rate(pool->total.completed, past->total.completed, seconds) : 0));
+    printf("  %-8s %7s %7s %8s %7s %7s %7s\n", "class", "queued", "running", "done/s", "wait99", "run99", "oldest");
+    vg_hist_view *since = malloc(2 * sizeof *since);
+    for (unsigned i = 0; i < VG_FILE_CLASSES; i++) {
+        const vg_class_view *c = &pool->of[i];
+        uint64_t wait = 0, run = 0;
+        if (past != NULL && since != NULL) {
+            vg_hist_since(&since[0], &pool->wait[i], &past->wait[i]);
+            vg_hist_since(&since[1], &pool->run[i], &past->run[i]);
+            wait = vg_hist_quantile(&since[0], 0.99);
+            run = vg_hist_quantile(&since[1], 0.99);
+        }
+        printf("  %-8s %7s %7s %8s %7s %7s %7s\n", class_name(i), words_count(n[0], c->queued),
+               words_count(n[1], c->running),
+               words_rate(n[2], past != NULL ? rate(c->completed, past->of[i].completed, seconds) : 0),
+               words_ns(n[3], wait), words_ns(n[4], run), words_ns(n[5], c->oldest_age_ns));
+    }
+    free(since);
+}
+
+static void plain_block(struct look *look)
+{
+    const vg_snapshot *now = look->now;
+    char program[256], up[WORDS];
+    printf("%s %d: %s, up %s\n", look_program(now, program, sizeof program), (int)now->pid, look_state(now),
+           words_ago(up, now->age_ns));
+    for (size_t i = 0; i < now->verdict_count; i++) {
+        const vg_verdict_view *v = &now->verdicts[i];
+        char reason[sizeof v->reason + 1];
+        if (v->over)
+            continue;
+        clean_text(reason, sizeof reason, v->reason, sizeof v->reason, false);
+        printf("%s %s: %s\n", severity_name(v->severity), stall_name(v->kind), reason);
+    }
+    for (size_t i = 0; i < now->pool_count; i++)
+        plain_pool(look, &now->pools[i]);
+    for (size_t i = 0; i < now->loop_count; i++) {
+        const vg_loop_view *loop = &now->loops[i], *past = loop_in(look->past, loop->serial);
+        double seconds = past != NULL ? seconds_between(look->past, now) : 0;
+        char name[33], words[512], n[3][WORDS];
+        clean_text(name, sizeof name, loop->name, sizeof loop->name, false);
+        loop_words(look, loop, words, sizeof words);
+        printf("loop %s: %s; %s turns/s, busy %.1f %%, %s posts queued, %s timers\n", name, words,
+               words_rate(n[0], past != NULL ? rate(loop->turns, past->turns, seconds) : 0),
+               past != NULL ? rate(loop->work_ns, past->work_ns, seconds) / 1e7 : 0,
+               words_count(n[1], loop->posts_queued), words_count(n[2], loop->timers_active));
+    }
+    printf("\n");
+}
+
+int top_plain(struct look *look, const struct top_options *options)
+{
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (unsigned looks = 0; options->looks == 0 || looks < options->looks; looks++) {
+        /* The first block comes after one interval, so that its rates mean something. */
+        next.tv_nsec += (long)(options->interval_ms % 1000) * 1000000;
+        next.tv_sec += options->interval_ms / 1000 + next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        bool gone = !look->now->alive;
+        if (!gone)
+            while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+                ;
+        int error = look_again(look);
+        if (error < 0 && look->now->alive) {
+            say_error("the record cannot be read any more: %s", strerror(-error));
+            return EXIT_FAILED;
+        }
+        if (options->over != NULL && options->over(options->user))
+            break;
+        plain_block(look);
+        if (fflush(stdout) != 0)
+            return EXIT_FAILED;
+        if (!look->now->alive) {
+            printf("The process has ended.\n");
+            break;
+        }
+    }
+    return EXIT_FINE;
+}

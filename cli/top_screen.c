@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live view. One look per interval, one screen per look; ncurses sends only what differs. The screen is built from the
+ * top: head, warnings, then the chosen pool with its classes, then loops, and the rest belongs to the workers' lanes, in as
+ * many columns as are needed and fit; what does not fit can be scrolled to.
+ */
+#define _GNU_SOURCE
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <ncurses.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <vigil/loop.h>
+#include <vigil/pool.h>
+
+#include "command.h"
+#include "kinds.h"
+#include "lanes.h"
+#include "say.h"
+#include "top.h"
+#include "view_text.h"
+
+enum colour {
+    COLOUR_CLASS = 1, /* 1 to 5 */
+    COLOUR_SEARCH = 6,
+    COLOUR_BLOCK,
+    COLOUR_BAD,
+    COLOUR_WARN,
+    COLOUR_GOOD
+};
+
+struct screen {
+    struct look *look;
+    const struct top_options *options;
+    struct lanes lanes;
+    unsigned pool;   /* which one is shown */
+    unsigned scroll; /* first row of lanes */
+    bool paused, help, utf8;
+    int row;
+    int lane_rows; /* that are shown */
+    unsigned lane_rows_needed;
+};
+
+static bool coloured;
+
+static attr_t ink(int pair)
+{
+    return coloured ? (attr_t)COLOR_PAIR(pair) : A_NORMAL;
+}
+
+static void pen(attr_t attributes)
+{
+    (void)wattrset(stdscr, (int)attributes);
+}
+
+static void begin_colours(void)
+{
+    const char *no = getenv("NO_COLOR");
+    if (!has_colors() || (no != NULL && no[0] != '\0'))
+        return;
+    coloured = start_color() == OK;
+    use_default_colors();
+    static const short of[] = {COLOR_RED, COLOR_YELLOW, COLOR_GREEN, COLOR_CYAN, COLOR_MAGENTA};
+    for (short i = 0; i < 5; i++)
+        init_pair((short)(COLOUR_CLASS + i), of[i], -1);
+    init_pair(COLOUR_SEARCH, COLOR_BLUE, -1);
+    init_pair(COLOUR_BLOCK, COLOR_WHITE, -1);
+    init_pair(COLOUR_BAD, COLOR_RED, -1);
+    init_pair(COLOUR_WARN, COLOR_YELLOW, -1);
+    init_pair(COLOUR_GOOD, COLOR_GREEN, -1);
+}
+
+/* Print on the line that go_to has gone to, as far as it goes: what does not fit must not run over into the next one. */
+static int line;
+
+static void go_to(int y, int x)
+{
+    line = y;
+    move(y, x);
+}
+
+__attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (getcury(stdscr) == line && getcurx(stdscr) < COLS)
+        addnstr(text, COLS - getcurx(stdscr));
+}
+
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+    return seconds > 0 && now > before ? (double)(now - before) / seconds : 0;
+}
+
+/* ---- the parts --------------------------------------------------------------------------------------------------- */
+
+static void draw_head(struct screen *s)
+{
+    const vg_snapshot *now = s->look->now;
+    char program[64], up[WORDS], version[33], keys[64];
+    const char *state = look_state(now);
+    clean_text(version, sizeof version, now->library, sizeof now->library, false);
+    pen(A_BOLD);
+    go_to(0, 0);
+    put("%s %d", look_program(now, program, sizeof program), (int)now->pid);
+    pen(ink(strcmp(state, "running") == 0 ? COLOUR_GOOD : COLOUR_BAD) | A_BOLD);
+    put("  %s", state);
+    pen(A_NORMAL);
+    put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
+    snprintf(keys, sizeof keys, "%s q quit  ? help", s->paused ? "PAUSED " : "");
+    if (getcury(stdscr) == 0 && (int)strlen(keys) + getcurx(stdscr) + 2 < COLS)
+        mvaddstr(0, COLS - (int)strlen(keys) - 1, keys);
+    s->row = 1;
+}
+
+static void draw_warnings(struct screen *s)
+{
+    const vg_snapshot *now = s->look->now;
+    unsigned shown = 0, more = 0;
+    for (size_t i = 0; i < now->verdict_count; i++) {
+        const vg_verdict_view *v = &now->verdicts[i];
+        char reason[sizeof v->reason + 1], advice[sizeof v->advice + 1];
+        if (v->over)
+            continue;
+        if (shown == 3 || s->row + 2 >= LINES) {
+            more++;
+            continue;
+        }
+        shown++;
+        clean_text(reason, sizeof reason, v->reason, sizeof v->reason, false);
+        clean_text(advice, sizeof advice, v->advice, sizeof v->advice, false);
+        pen(ink(v->severity >= 2 ? COLOUR_BAD : COLOUR_WARN) | A_BOLD);
+        go_to(s->row, 0);
+        put("%s %s ", severity_name(v->severity), stall_name(v->kind));
+        pen(A_NORMAL);
+        put("%s", reason);
+        s->row++;
+        if (advice[0] != '\0')
+            mvaddnstr(s->row++, 2, advice, COLS - 2);
+    }
+    if (more == 0 && shown > 0)
+        return;
+    go_to(s->row++, 0);
+    if (more > 0)
+        put("and %u more: vigil report %d", more, (int)now->pid);
+    else if (now->watch_age_ns == UINT64_MAX)
+        put("no watchdog in that process: nothing is judged");
+    else if (now->verdict_count > 0)
+        put("no warnings now; %zu before: vigil report %d", now->verdict_count, (int)now->pid);
+    else
+        put("no warnings");
+}
+
+static void draw_classes(struct screen *s, const vg_pool_view *pool)
+{
+    struct look *look = s->look;
+    const vg_pool_view *past = pool_in(look->past, pool->serial);
+    double seconds = past != NULL ? seconds_between(look->past, look->now) : 0;
+    struct crowd crowd = pool_crowd(pool);
+    char name[17], n[8][WORDS];
+    clean_text(name, sizeof name, pool->name, sizeof pool->name, false);
+    go_to(++s->row, 0);
+    pen(A_BOLD);
+    put("pool %s", name);
+    pen(A_NORMAL);
+    if (look->now->pool_count > 1)
+        put(" (%u of %zu, tab: next)", s->pool + 1, look->now->pool_count);
+    uint64_t tried = past != NULL ? pool->steals_tried - past->steals_tried : 0,
+             won = past != NULL ? pool->steals_won - past->steals_won : 0;
+    put("  %u threads  %u running  %u searching  %u parked  %u blocked  %s tasks/s  %s wakes/s  steals %.0f %%",
+        crowd.threads, crowd.running, crowd.searching, crowd.parked, crowd.blocked,
+        words_rate(n[0], past != NULL ? rate(pool->total.completed, past->total.completed, seconds) : 0),
+        words_rate(n[1], past != NULL ? rate(pool->wakes_sent, past->wakes_sent, seconds) : 0),
+        tried > 0 ? 100.0 * (double)won / (double)tried : 0.0);
+    s->row++;
+    pen(A_UNDERLINE);
+    go_to(s->row++, 0);
+    put("%-9s %7s %7s %8s %7s %7s %7s %7s %7s", "class", "queued", "running", "done/s", "wait50", "wait99", "run50",
+        "run99", "oldest");
+    pen(A_NORMAL);
+    vg_hist_view *since = malloc(2 * sizeof *since);
+    for (unsigned i = 0; i < VG_FILE_CLASSES && since != NULL && s->row < LINES; i++) {
+        const vg_class_view *c = &pool->of[i];
+        memset(since, 0, 2 * sizeof *since);
+        if (past != NULL) {
+            vg_hist_since(&since[0], &pool->wait[i], &past->wait[i]);
+            vg_hist_since(&since[1], &pool->run[i], &past->run[i]);
+        }
+        pen(ink(COLOUR_CLASS + (int)i));
+        go_to(s->row, 0);
+        put("%-9s", class_name(i));
+        pen(A_NORMAL);
+        put(" %7s %7s %8s %7s %7s %7s %7s %7s", words_count(n[0], c->queued), words_count(n[1], c->running),
+            words_rate(n[2], past != NULL ? rate(c->completed, past->of[i].completed, seconds) : 0),
+            words_ns(n[3], vg_hist_quantile(&since[0], 0.5)), words_ns(n[4], vg_hist_quantile(&since[0], 0.99)),
+            words_ns(n[5], vg_hist_quantile(&since[1], 0.5)), words_ns(n[6], vg_hist_quantile(&since[1], 0.99)),
+            words_ns(n[7], c->oldest_age_ns));
+        s->row++;
+    }
+    free(since);
+}
+
+static void draw_loops(struct screen *s)
+{
+    struct look *look = s->look;
+    for (size_t i = 0; i < look->now->loop_count && s->row + 3 < LINES; i++) {
+        const vg_loop_view *loop = &look->now->loops[i], *past = loop_in(look->past, loop->serial);
+        double seconds = past != NULL ? seconds_between(look->past, look->now) : 0;
+        char name[33], words[256], n[3][WORDS];
+        clean_text(name, sizeof name, loop->name, sizeof loop->name, false);
+        loop_words(look, loop, words, sizeof words);
+        if (i == 0)
+            s->row++;
+        pen(A_BOLD);
+        go_to(s->row, 0);
+        put("loop %s", name);
+        pen(A_NORMAL);
+        put("  %s", words);
+        if (++s->row >= LINES)
+            return;
+        go_to(s->row, 2);
+        put("%s turns/s  busy %.1f %%  %s posts queued  %s timers ",
+            words_rate(n[0], past != NULL ? rate(loop->turns, past->turns, seconds) : 0),
+            past != NULL ? rate(loop->work_ns, past->work_ns, seconds) / 1e7 : 0.0,
+            words_count(n[1], loop->posts_queued), words_count(n[2], loop->timers_active));
+        for (unsigned phase = VIGIL_PHASE_INTERNAL; phase < VIGIL_PHASES && past != NULL; phase++) {
+            double share = rate(loop->phase_ns[phase], past->phase_ns[phase], seconds) / 1e7;
+            if (share >= 0.05 && getcurx(stdscr) + 20 < COLS)
+                put(" %s %.1f %%", vg_loop_phase_name(phase), share);
+        }
+        s->row++;
+    }
+}
+
+static void draw_cell(const struct screen *s, const struct lane_cell *cell)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char signs[] = " .:-=+*#@";
+    if (cell == NULL) {
+        addch(' ');
+        return;
+    }
+    /* Height: what was not idle. Colour: what most of that was. A letter for what colour alone would not tell. */
+    unsigned share = cell->run + cell->block;
+    attr_t colour = ink(cell->class_ >= 0 ? COLOUR_CLASS + cell->class_ : COLOUR_CLASS + 2);
+    if (cell->block > 50 || (cell->search > share && cell->search >= 10)) {
+        pen(ink(cell->block > 50 ? COLOUR_BLOCK : COLOUR_SEARCH));
+        addch(cell->block > 50 ? 'b' : '~');
+        pen(A_NORMAL);
+        return;
+    }
+    if (cell->block > cell->run)
+        colour = ink(COLOUR_BLOCK);
+    unsigned level = share == 0 ? 0 : 1 + (share * 7 + 99) / 100;
+    if (level > 8)
+        level = 8;
+    pen(colour);
+    if (s->utf8)
+        addstr(blocks[level]);
+    else
+        addch((chtype)signs[level]);
+    pen(A_NORMAL);
+}
+
+static void draw_lanes(struct screen *s, const vg_pool_view *pool)
+{
+    int bottom = LINES - (s->options->note != NULL ? 1 : 0);
+    int room = bottom - s->row - 1;
+    size_t workers = 0;
+    for (size_t i = 0; i < pool->worker_count; i++)
+        workers += pool->workers[i].tid != 0;
+    if (room < 1 || workers == 0)
+        return;
+    /* As many columns as it takes to show all, each at least 38 wide. */
+    int columns = (int)((workers + (size_t)room - 1) / (size_t)room);
+    int most = COLS / 38 > 0 ? COLS / 38 : 1;
+    columns = columns > most ? most : columns;
+    int width = COLS / columns, text = width >= 60 ? 26 : 15;
+    unsigned rows = (unsigned)(workers + (size_t)columns - 1) / (unsigned)columns;
+    s->lane_rows_needed = rows;
+    s->lane_rows = room;
+    if (s->scroll + (unsigned)room > rows)
+        s->scroll = rows > (unsigned)room ? rows - (unsigned)room : 0;
+    pen(A_UNDERLINE);
+    go_to(s->row, 0);
+    put("workers");
+    pen(A_NORMAL);
+    put("  a cell is %u ms; height: time not idle; colour: class; b blocked; ~ looks for work",
+        s->options->interval_ms);
+    if (rows > (unsigned)room)
+        put("  (rows %u-%u of %u, arrows scroll)", s->scroll + 1, s->scroll + (unsigned)room, rows);
+    size_t at = 0;
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        const vg_worker_view *w = &pool->workers[i];
+        if (w->tid == 0)
+            continue;
+        unsigned place = (unsigned)(at % rows), column = (unsigned)(at / rows);
+        at++;
+        if (place < s->scroll || place >= s->scroll + (unsigned)room)
+            continue;
+        int y = s->row + 1 + (int)(place - s->scroll), x = (int)column * width;
+        int cells = width - 4 - text - 2;
+        go_to(y, x);
+        put(w->spare ? "s%-2u" : "%3u", w->spare ? w->index - VIGIL_MAX_WORKERS : w->index);
+        addch(' ');
+        for (int c = cells - 1; c >= 0; c--)
+            draw_cell(s, lanes_cell(&s->lanes, w->index, (unsigned)c));
+        char words[NAME_ROOM + 64], name[NAME_ROOM], since[WORDS];
+        bool long_task = w->in_task && w->task_age_ns > 1000000000;
+        if (w->in_task)
+            snprintf(words, sizeof words, "%s %s", look_name(s->look, w->task_function, name),
+                     words_ns(since, w->task_age_ns));
+        else
+            snprintf(words, sizeof words, "%s", vg_worker_state_name(w->state));
+        pen(long_task ? ink(COLOUR_BAD) | A_BOLD : w->in_task ? A_NORMAL : A_DIM);
+        mvaddnstr(y, x + 4 + cells + 1, words, text);
+        pen(A_NORMAL);
+    }
+}
+
+static void draw_help(void)
+{
+    static const char *const lines[] = {
+        "q        quit",
+        "p space  pause and go on",
+        "tab      next pool",
+        "arrows   scroll the lanes (page up and down too)",
+        "?        this help",
+        "",
+        "queued   accepted and not started        done/s   tasks that ended, in the last second",
+        "wait     from submit to start            run      from start to end",
+        "50, 99   median, and what one in a hundred exceeds, of the last second",
+        "oldest   how long the oldest queued task has waited",
+        "",
+        "vigil report PID says what is wrong, with evidence and advice.",
+    };
+    for (int i = 0; i < (int)(sizeof lines / sizeof lines[0]) && i + 2 < LINES; i++)
+        mvaddnstr(2 + i, 2, lines[i], COLS - 2);
+}
+
+static void draw(struct screen *s)
+{
+    const vg_snapshot *now = s->look->now;
+    erase();
+    draw_head(s);
+    if (s->help) {
+        draw_help();
+    } else {
+        draw_warnings(s);
+        if (s->pool >= now->pool_count)
+            s->pool = 0;
+        if (now->pool_count > 0)
+            draw_classes(s, &now->pools[s->pool]);
+        draw_loops(s);
+        if (now->pool_count > 0 && s->row + 2 < LINES) {
+            s->row++;
+            draw_lanes(s, &now->pools[s->pool]);
+        }
+        if (now->pool_count + now->loop_count == 0)
+            mvaddstr(s->row + 1, 0, "no pool and no loop");
+    }
+    if (s->options->note != NULL)
+        mvaddnstr(LINES - 1, 0, s->options->note, COLS - 1);
+    refresh();
+}
+
+/* ---- keys and time ----------------------------------------------------------------------------------------------- */
+
+/* true: end. */
+static bool key(struct screen *s, int pressed)
+{
+    unsigned page = s->lane_rows > 1 ? (unsigned)s->lane_rows : 1;
+    switch (pressed) {
+    case 'q':
+    case 'Q':
+    case 3: /* ctrl-c */
+        return true;
+    case 'p':
+    case ' ':
+        s->paused = !s->paused;
+        break;
+    case '?':
+    case 'h':
+        s->help = !s->help;
+        break;
+    case '\t':
+        s->pool++;
+        break;
+    case KEY_DOWN:
+        s->scroll++;
+        break;
+    case KEY_UP:
+        s->scroll -= s->scroll > 0;
+        break;
+    case KEY_NPAGE:
+        s->scroll += page;
+        break;
+    case KEY_PPAGE:
+        s->scroll -= s->scroll > page ? page : s->scroll;
+        break;
+    default:
+        break;
+    }
+    return false;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int top_screen(struct look *look, const struct top_options *options)
+{
+    struct screen s = {.look = look, .options = options};
+    setlocale(LC_CTYPE, "");
+    s.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    SCREEN *terminal = newterm(NULL, stdout, stdin);
+    if (terminal == NULL) {
+        const char *term = getenv("TERM");
+        say_error("top: the terminal type '%s' is unknown here; set TERM, or pipe the output for plain text",
+                  term != NULL ? term : "");
+        return EXIT_FAILED;
+    }
+    begin_colours();
+    raw(); /* ctrl-c is a key here, so that the terminal is always given back */
+    noecho();
+    keypad(stdscr, TRUE);
+    curs_set(0);
+    int status = EXIT_FINE, error = 0;
+    int64_t next = now_ms();
+    unsigned looks = 0;
+    for (;;) {
+        int64_t left = next - now_ms();
+        timeout(left > 0 ? (int)left : 0);
+        int pressed = getch();
+        if (pressed != ERR) {
+            if (key(&s, pressed))
+                break;
+            draw(&s);
+            continue;
+        }
+        if (now_ms() < next)
+            continue;
+        next = now_ms() + options->interval_ms;
+        if (options->over != NULL && options->over(options->user))
+            break;
+        if (!s.paused && look->now->alive) {
+            error = look_again(look);
+            if (error < 0)
+                break;
+            if (look->now->pool_count > 0)
+                lanes_add(&s.lanes, look, &look->now->pools[s.pool < look->now->pool_count ? s.pool : 0]);
+            looks++;
+        }
+        draw(&s);
+        if ((options->looks > 0 && looks >= options->looks) || (options->end_with_it && !look->now->alive))
+            break;
+    }
+    endwin();
+    delscreen(terminal);
+    lanes_free(&s.lanes);
+    if (error < 0) {
+        say_error("top: the record cannot be read any more: %s", strerror(-error));
+        status = EXIT_FAILED;
+    }
+    return status;
+}

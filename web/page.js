@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+// The page of `vigil serve`: one stream of samples (server-sent events) drawn as tables, plots and lanes.
+'use strict';
+
+const KEEP_SECONDS = 60;
+const CLASSES = ['CRITICAL', 'HIGH', 'NORMAL', 'LOW', 'IDLE'];
+const $ = (selector, root = document) => root.querySelector(selector);
+
+// ---- words ----------------------------------------------------------------------------------------------------------
+
+function time(ns) {
+  if (!ns) return '–';
+  const units = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+  const [unit, name] = units.find(([u]) => ns >= u) || units[3];
+  const value = ns / unit;
+  return (value < 9.95 && unit > 1 ? value.toFixed(1) : value.toFixed(0)) + ' ' + name;
+}
+
+function count(n) {
+  if (n < 10000) return String(Math.round(n));
+  const units = ['', 'k', 'M', 'G', 'T', 'P'];
+  let i = 0;
+  while (n >= 999.5 && i < units.length - 1) { n /= 1000; i++; }
+  return (n < 99.95 ? n.toFixed(1) : n.toFixed(0)) + units[i];
+}
+
+// For an axis: as short as it can be told.
+function plain(x) {
+  return x >= 10000 ? count(x) : String(Number(x.toPrecision(2)));
+}
+
+function duration(seconds) {
+  if (seconds < 120) return seconds.toFixed(0) + ' s';
+  if (seconds < 7200) return (seconds / 60).toFixed(0) + ' min';
+  return (seconds / 3600).toFixed(1) + ' h';
+}
+
+function element(tag, className, text) {
+  const e = document.createElement(tag);
+  if (className) e.className = className;
+  if (text !== undefined) e.textContent = text;
+  return e;
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// ---- colours: the style sheet decides, also when the reader switches between light and dark -------------------------
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+let palette = {};
+function readPalette() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ['c0', 'c1', 'c2', 'c3', 'c4', 'search', 'block', 'lane', 'line', 'faint', 'ink', 'error'])
+    palette[name] = style.getPropertyValue('--' + name).trim();
+}
+readPalette();
+const classColour = (i) => palette['c' + i];
+
+// ---- one pool -------------------------------------------------------------------------------------------------------
+
+class Pool {
+  constructor(host) {
+    this.root = $('#pool-template').content.cloneNode(true).firstElementChild;
+    host.append(this.root);
+    this.canvas = $('canvas', this.root);
+    this.cells = [];      // one per sample: {t, w: Map(worker id -> [class, run, search, block])}
+    this.workers = [];    // the newest sample's
+    this.rows = CLASSES.map((name, i) => {
+      const row = element('tr');
+      const head = element('td');
+      const swatch = element('span', 'swatch');
+      swatch.style.background = `var(--c${i})`;
+      head.append(swatch, name);
+      row.append(head);
+      for (let k = 0; k < 8; k++) row.append(element('td'));
+      $('tbody', this.root).append(row);
+      return row;
+    });
+    const legend = $('.legend', this.root);
+    const entries = CLASSES.map((name, i) => [`var(--c${i})`, name]);
+    for (const [colour, name] of [...entries, ['var(--search)', 'looking for work'], ['var(--block)', 'blocked'],
+                                  ['var(--lane)', 'parked']]) {
+      const item = element('li');
+      const swatch = element('span', 'swatch');
+      swatch.style.background = colour;
+      item.append(swatch, name);
+      legend.append(item);
+    }
+    this.plots = {
+      queue: this.plot('.queue-plot', (c) => c.queued, { includeZero: true }),
+      wait: this.plot('.wait-plot', (c) => (c.recent_wait_p99_ns ? c.recent_wait_p99_ns / 1e6 : null), { logscale: true, valueRange: [0.01, 1] }),
+      rate: this.plot('.rate-plot', (c) => c.rate, { includeZero: true }),
+    };
+    this.canvas.addEventListener('mousemove', (event) => {
+      this.pointer = event.offsetY;
+      this.showHover();
+    });
+    this.canvas.addEventListener('keydown', (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const at = Math.max(0, Math.min(this.workers.length - 1, Math.floor((this.pointer ?? -1) / this.laneHeight()) + step));
+      this.pointer = at * this.laneHeight() + 1;
+      this.showHover();
+    });
+    this.canvas.addEventListener('mouseleave', () => { this.pointer = undefined; this.showHover(); });
+  }
+
+  plot(selector, value, options) {
+    const data = [];
+    const graph = new Dygraph($(selector, this.root), [[0, ...CLASSES.map(() => null)]], {
+      labels: ['s', ...CLASSES],
+      colors: CLASSES.map((_, i) => classColour(i)),
+      gridLineColor: palette.line,
+      axisLineColor: palette.line,
+      strokeWidth: 1.6,
+      legend: 'follow',
+      drawPoints: false,
+      connectSeparatedPoints: true,
+      interactionModel: {},
+      axes: { x: { axisLabelFormatter: (x) => (x <= 0 ? `${Math.round(x)} s` : ''), valueFormatter: (x) => `${(-x).toFixed(1)} s ago`, pixelsPerLabel: 60 },
+              y: { axisLabelWidth: 42, pixelsPerLabel: 26, axisLabelFormatter: plain, valueFormatter: plain } },
+      ...options,
+    });
+    return { data, graph, value };
+  }
+
+  recolour() {
+    for (const { graph } of Object.values(this.plots))
+      graph.updateOptions({ colors: CLASSES.map((_, i) => classColour(i)), gridLineColor: palette.line, axisLineColor: palette.line });
+    this.draw();
+  }
+
+  update(sample, pool) {
+    // Another record than before: its time begins anew.
+    if (this.cells.length && sample.t < this.cells[this.cells.length - 1].t) {
+      this.cells = [];
+      for (const { data } of Object.values(this.plots)) data.length = 0;
+    }
+    setText($('h2', this.root), `Pool ${pool.name}`);
+    setText($('.pool-facts', this.root),
+      `${pool.workers_wanted} workers · ${pool.threads} threads · ${pool.running} running · ${pool.parked} parked · ` +
+      `${pool.blocked} blocked · steals won ${count(pool.steals_won)} of ${count(pool.steals_tried)} · ` +
+      `wake-ups ${count(pool.wakes_sent)} (${count(pool.wakes_spurious)} for nothing)`);
+    pool.classes.forEach((c, i) => {
+      const cells = this.rows[i].children;
+      const texts = [c.queued, c.running, c.rate].map(count).concat(
+        [c.wait.p50_ns, c.wait.p99_ns, c.run.p50_ns, c.run.p99_ns, c.oldest_ns].map(time));
+      texts.forEach((text, k) => setText(cells[k + 1], text));
+    });
+    for (const { data, graph, value } of Object.values(this.plots)) {
+      data.push([sample.t, ...pool.classes.map(value)]);
+      while (data.length && data[0][0] < sample.t - KEEP_SECONDS) data.shift();
+      const options = { file: data.map(([t, ...rest]) => [t - sample.t, ...rest]), dateWindow: [-KEEP_SECONDS, 0] };
+      if (graph.getOption('logscale')) {
+        // Chosen here, because there may be nothing to draw, and a logarithm needs something.
+        const values = data.flatMap(([, ...rest]) => rest.filter((v) => v > 0));
+        options.valueRange = values.length ? [values.reduce((a, b) => Math.min(a, b)) * 0.7, values.reduce((a, b) => Math.max(a, b)) * 1.4] : [0.01, 1];
+      }
+      graph.updateOptions(options);
+    }
+    const cell = { t: sample.t, w: new Map() };
+    for (const w of pool.workers)
+      cell.w.set(w.id, [w.class, w.run_share, w.search_share, w.blocked_share]);
+    this.cells.push(cell);
+    while (this.cells.length && this.cells[0].t < sample.t - KEEP_SECONDS) this.cells.shift();
+    this.workers = pool.workers;
+    this.draw();
+    this.showHover();
+  }
+
+  laneHeight() {
+    return this.workers.length > 64 ? 8 : 13;
+  }
+
+  draw() {
+    const canvas = this.canvas, ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth, lane = this.laneHeight(), height = Math.max(1, this.workers.length * lane);
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      canvas.style.height = height + 'px';
+    }
+    const g = canvas.getContext('2d');
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, width, height);
+    const label = 34, now = width >= 700 ? 230 : 0;      // room on the left, and on the right for what runs now
+    const span = width - label - now;
+    const last = this.cells.length ? this.cells[this.cells.length - 1].t : 0;
+    const x = (t) => label + span + (t - last) / KEEP_SECONDS * span;
+    setText($('.span', this.root), `the last ${KEEP_SECONDS} s, newest on the right`);
+    g.font = `${Math.min(11, lane - 2)}px system-ui, "DejaVu Sans", sans-serif`;
+    g.textBaseline = 'middle';
+    this.workers.forEach((w, row) => {
+      const top = row * lane, tall = lane - 2;
+      g.fillStyle = palette.faint;
+      g.textAlign = 'right';
+      g.fillText(w.spare ? 's' + (w.id - 1024) : String(w.id), label - 6, top + lane / 2);
+      g.fillStyle = palette.lane;
+      g.fillRect(label, top, span, tall);
+      for (let i = 1; i < this.cells.length; i++) {
+        const cell = this.cells[i].w.get(w.id);
+        if (!cell) continue;
+        const left = Math.max(label, x(this.cells[i - 1].t)), right = x(this.cells[i].t);
+        let bottom = top + tall;
+        for (const [share, colour] of [[cell[1], cell[0] >= 0 ? classColour(cell[0]) : palette.c2], [cell[3], palette.block], [cell[2], palette.search]]) {
+          // What happened at all is at least a pixel high.
+          const part = share > 0.002 ? Math.min(bottom - top, Math.max(1, share * tall)) : 0;
+          if (part <= 0) continue;
+          g.fillStyle = colour;
+          g.fillRect(left, bottom - part, right - left + 0.3, part);
+          bottom -= part;
+        }
+      }
+      if (now) {
+        const long = w.state === 'running' && w.since_ns > 1e9;
+        g.textAlign = 'left';
+        g.fillStyle = long ? palette.error : w.state === 'parked' ? palette.faint : palette.ink;
+        g.fillText(this.describe(w), label + span + 8, top + lane / 2, now - 8);
+      }
+    });
+  }
+
+  describe(w) {
+    const what = w.state === 'running' || w.state === 'blocked' ? (w.function || w.state) : w.state;
+    const since = w.since_ns > 1e8 ? ' for ' + time(w.since_ns) : '';
+    return (w.state === 'blocked' && w.function ? what + ' (blocked)' : what) + since;
+  }
+
+  showHover() {
+    const w = this.pointer === undefined ? undefined : this.workers[Math.floor(this.pointer / this.laneHeight())];
+    setText($('.hover', this.root), w
+      ? `worker ${w.spare ? 'spare ' + (w.id - 1024) : w.id}${w.tid ? ', thread ' + w.tid : ''}: ${this.describe(w)}; ` +
+        `${count(w.started)} tasks started, steals won ${count(w.steals_won)} of ${count(w.steals_tried)}, ` +
+        `parked ${count(w.parks)} times`
+      : 'Point at a lane (or use the arrow keys) to see its worker.');
+  }
+}
+
+// ---- one loop -------------------------------------------------------------------------------------------------------
+
+class Loop {
+  constructor(host) {
+    this.root = $('#loop-template').content.cloneNode(true).firstElementChild;
+    host.append(this.root);
+  }
+
+  update(sample, loop) {
+    setText($('h2', this.root), `Loop ${loop.name}`);
+    const doing = loop.state === 'running' ? `in ${loop.phase}${loop.function ? ': ' + loop.function : ''} for ${time(loop.since_ns)}` : loop.state;
+    setText($('.loop-facts', this.root),
+      `${doing} · ${count(loop.turn_rate)} turns/s · busy ${(loop.busy_share * 100).toFixed(1)} % · posts queued ${count(loop.posts_queued)} · ` +
+      `timers ${count(loop.timers_active)} · descriptors ${count(loop.watches_active)}`);
+    const grid = $('.phases', this.root);
+    if (grid.childElementCount !== loop.phases.length * 4) {
+      grid.replaceChildren();
+      for (const phase of loop.phases) {
+        const bar = element('div', 'bar');
+        bar.append(element('i'));
+        grid.append(element('span', '', phase.name), bar, element('span', 'number'), element('span', 'number faint'));
+      }
+    }
+    loop.phases.forEach((phase, i) => {
+      grid.children[i * 4 + 1].firstElementChild.style.width = Math.min(100, phase.share * 100).toFixed(1) + '%';
+      setText(grid.children[i * 4 + 2], (phase.share * 100).toFixed(1) + ' %');
+      setText(grid.children[i * 4 + 3], count(phase.rate) + ' callbacks/s');
+    });
+  }
+}
+
+// ---- warnings -------------------------------------------------------------------------------------------------------
+
+let shownWarnings = '';
+function showWarnings(verdicts, watched) {
+  const text = watched + JSON.stringify(verdicts.map((v) => [v.id, v.active, v.reason, v.evidence]));
+  if (text === shownWarnings) return;
+  shownWarnings = text;
+  const host = $('#warnings');
+  host.replaceChildren();
+  if (!verdicts.length) {
+    host.append(element('p', 'calm', watched ? 'No warnings: the watchdog has found nothing wrong.'
+      : 'No warnings, because nobody looks: this program has not started the watchdog (vigil_watchdog_start).'));
+    return;
+  }
+  // What holds first; of what is over the newest few.
+  const over = verdicts.filter((v) => !v.active).slice(0, 5);
+  for (const v of [...verdicts.filter((v) => v.active), ...over]) {
+    const box = element('article', `verdict severity-${v.severity.toLowerCase()}${v.active ? '' : ' over'}`);
+    const head = element('h4');
+    head.append(element('span', 'severity', v.severity), ` ${v.kind}`);
+    head.append(element('span', 'faint', v.active ? ` · at ${v.at_s.toFixed(1)} s` : ` · at ${v.at_s.toFixed(1)} s, over`));
+    box.append(head, element('p', '', v.reason));
+    // What is over takes little room until somebody asks.
+    const room = v.active ? box : element('details');
+    if (!v.active) {
+      room.append(element('summary', 'faint', 'evidence and advice'));
+      box.append(room);
+    }
+    const line = (name, value) => {
+      if (!value) return;
+      const p = element('p');
+      p.append(element('b', '', name + ' '), value);
+      room.append(p);
+    };
+    // What follows the first line of a thread's stack is for those who want to know.
+    const at = v.evidence.search(/^thread \d+ \(/m);
+    line('Evidence', (at < 0 ? v.evidence : v.evidence.slice(0, at)).trimEnd());
+    line('Advice', v.advice);
+    line('Done about it', v.action);
+    if (at >= 0) {
+      const details = element('details', 'faint');
+      details.append(element('summary', '', 'stacks'), element('pre', '', v.evidence.slice(at)));
+      room.append(details);
+    }
+    host.append(box);
+  }
+}
+
+// ---- the stream -----------------------------------------------------------------------------------------------------
+
+const pools = new Map(), loops = new Map();
+
+function show(sample) {
+  const p = sample.process;
+  document.title = `${p.name} ${p.pid} · vigil`;
+  setText($('#name'), p.name);
+  setText($('#pid'), String(p.pid));
+  const state = $('#state');
+  state.className = p.state === 'running' ? '' : 'bad';
+  setText(state, p.state);
+  setText($('#facts'), `up ${duration(p.uptime_s)} · vigil ${p.version} · ${p.events_lost ? count(p.events_lost) + ' events lost' : 'recording'}`);
+  showWarnings(sample.verdicts, p.watchdog_age_ns !== undefined);
+  const update = (map, list, host, Kind) => {
+    const alive = new Set(list.map((x) => x.id));
+    for (const [id, view] of map) if (!alive.has(id)) { view.root.remove(); map.delete(id); }
+    for (const x of list) {
+      if (!map.has(x.id)) map.set(x.id, new Kind(host));
+      map.get(x.id).update(sample, x);
+    }
+  };
+  update(pools, sample.pools, $('#pools'), Pool);
+  update(loops, sample.loops, $('#loops'), Loop);
+}
+
+function begin() {
+  const query = location.search;
+  for (const id of ['link-report', 'link-metrics', 'link-trace']) $('#' + id).href += query;
+  const stream = new EventSource('events' + query);
+  stream.addEventListener('sample', (event) => {
+    show(JSON.parse(event.data));
+    document.documentElement.dataset.samples = String(Number(document.documentElement.dataset.samples || 0) + 1);
+  });
+  stream.onerror = () => {
+    const state = $('#state');
+    state.className = 'bad';
+    setText(state, 'vigil serve has gone; this page tries again');
+  };
+  dark.addEventListener('change', () => { readPalette(); pools.forEach((pool) => pool.recolour()); });
+  addEventListener('resize', () => pools.forEach((pool) => pool.draw()));
+}
+begin();
