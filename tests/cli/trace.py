@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""`vigil trace`, read by a parser that is as strict as the trace viewers' rules: see check()."""
+import json
+import os
+import signal
+from bisect import bisect_right
+from decimal import Decimal
+from itertools import accumulate
+
+import support
+from support import CommandTest, until, vigil
+
+
+def check(text):
+    """Parse, and demand: only known phases; slices of one thread are nested or apart, never crossing; every thread that has
+    events has a name; every arrow has exactly one begin and one end, of one name, forward in time, each inside a slice of
+    its thread. Gives (slices, arrows)."""
+    trace = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+    assert set(trace) == {"displayTimeUnit", "traceEvents"} and trace["displayTimeUnit"] in ("ms", "ns")
+    named, threads, arrows, slices = set(), {}, {}, []
+    for event in trace["traceEvents"]:
+        phase = event["ph"]
+        assert phase in ("X", "i", "s", "f", "M"), event
+        for key in ("name", "pid", "tid"):
+            assert key in event, event
+        if phase == "M":
+            if event["name"] == "thread_name":
+                named.add(event["tid"])
+            continue
+        assert isinstance(event["ts"], Decimal), event
+        track = threads.setdefault(event["tid"], [])
+        if phase == "X":
+            assert event["dur"] >= 0, event
+            track.append((event["ts"], event["ts"] + event["dur"], event["name"]))
+            slices.append(event)
+        elif phase == "i":
+            assert event["s"] in ("t", "p", "g"), event
+        else:
+            pair = arrows.setdefault(event["id"], {})
+            assert phase not in pair, f"twice: {event}"
+            assert phase == "s" or event["bp"] == "e", event
+            pair[phase] = event
+    assert set(threads) <= named
+    begins, reaches = {}, {}
+    for tid, track in threads.items():
+        track.sort(key=lambda s: (s[0], -s[1]))
+        begins[tid] = [begin for begin, _, _ in track]
+        reaches[tid] = list(accumulate((end for _, end, _ in track), max))
+        around = []
+        for begin, end, name in track:
+            while around and around[-1][1] <= begin:
+                around.pop()
+            assert not around or end <= around[-1][1], f"{name} {begin}-{end} crosses {around[-1]}"
+            if end > begin:
+                around.append((begin, end, name))
+    for pair in arrows.values():
+        assert set(pair) == {"s", "f"}, pair
+        begin, end = pair["s"], pair["f"]
+        assert begin["name"] == end["name"] and begin["ts"] <= end["ts"], pair
+        for event in (begin, end):
+            before = bisect_right(begins[event["tid"]], event["ts"])
+            assert before and reaches[event["tid"]][before - 1] >= event["ts"], f"outside of any slice: {event}"
+    return slices, list(arrows.values())
+
+
+class Trace(CommandTest):
+    def trace(self, operand):
+        path = os.path.join(self.directory, "trace.json")
+        result = vigil("trace", operand, "-o", path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("ui.perfetto.dev", result.stdout)
+        with open(path, encoding="utf-8") as file:
+            return check(file.read())
+
+    def check_game(self, slices, arrows):
+        names = {s["name"] for s in slices}
+        for name in ("bot_thinks", "turn_begins", "parked"):
+            self.assertIn(name, names)
+        short = [s for s in slices if s["name"].startswith("short tasks: ")]
+        self.assertTrue(all(s["args"]["tasks"] >= 1 for s in short))
+        self.assertTrue(any(n.startswith("submit ") for n in names))
+        classes = {s["args"]["class"] for s in slices if s["cat"] == "task" and "class" in s["args"]}
+        self.assertLessEqual({"HIGH", "NORMAL"}, classes)
+        submits = [a for a in arrows if a["s"]["name"] == "submit"]
+        self.assertGreater(len(submits), 50)
+        # The loop's thread submits, workers run.
+        self.assertTrue(any(a["s"]["tid"] != a["f"]["tid"] for a in submits))
+
+    def test_a_process_that_runs(self):
+        game = self.game().busy()
+        self.check_game(*self.trace(game.pid))
+
+    def test_a_process_that_was_killed(self):
+        game = self.game().busy()
+        game.kill(signal.SIGKILL)
+        until("it is dead", lambda: game.report()["process"]["state"] == "dead")
+        self.check_game(*self.trace(self.record(game)))
+
+    def test_what_never_ends_is_in_it(self):
+        game = self.game("--inject", "hog")
+
+        until("the endless task runs", lambda: "task_that_never_ends" in {
+            w.get("function") for w in game.report()["pools"][0]["workers"]})
+        slice_, = [s for s in self.trace(game.pid)[0] if s["name"] == "task_that_never_ends" and s["args"].get("unfinished")]
+        self.assertEqual(slice_["cat"], "task")
+
+    def test_it_goes_to_the_standard_output_when_that_is_no_terminal(self):
+        game = self.game().busy()
+        check(vigil("trace", game.pid).stdout)
+        check(vigil("trace", game.pid, "-o", "-").stdout)
+        result = vigil("trace", game.pid, "-o", "/nonexistent/x")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("/nonexistent/x could not be made", result.stderr)
+
+
+if __name__ == "__main__":
+    support.main()

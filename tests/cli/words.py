@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""What the command says: help, wrong words, nothing to look at, too much to look at, no right to look, rubbish to look at."""
+import os
+import random
+import re
+import shutil
+import subprocess
+import unittest
+
+import support
+from support import CommandTest, vigil
+
+VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "demo"]
+
+
+class Help(CommandTest):
+    def test_help_lists_every_verb_and_teaches_where_to_begin(self):
+        for words in (["--help"], ["help"], ["-h"]):
+            result = vigil(*words)
+            self.assertEqual(result.returncode, 0)
+            for verb in VERBS:
+                self.assertRegex(result.stdout, rf"(?m)^  {verb}\b")
+            self.assertIn("vigil demo", result.stdout)
+        self.assertEqual(vigil().returncode, 2)
+
+    def test_every_verb_has_a_help_with_usage_and_examples(self):
+        for verb in VERBS:
+            for words in (["help", verb], [verb, "--help"]):
+                result = vigil(*words)
+                self.assertEqual(result.returncode, 0, verb)
+                self.assertIn(f"Usage: vigil {verb}", result.stdout)
+                self.assertIn("Examples", result.stdout)
+                self.assertEqual(result.stderr, "")
+
+    def test_the_version_is_told(self):
+        self.assertRegex(vigil("--version").stdout, r"^vigil \d+\.\d+\.\d+")
+
+    def test_no_line_of_help_is_too_long_for_a_terminal(self):
+        for verb in VERBS:
+            for line in vigil("help", verb).stdout.splitlines():
+                self.assertLessEqual(len(line), 120, line)
+
+
+class WrongWords(CommandTest):
+    def wrong(self, words, says, status=2):
+        result = vigil(*words)
+        self.assertEqual(result.returncode, status, result)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, says)
+        self.assertTrue(result.stderr.startswith("vigil: "))
+
+    def test_a_verb_that_is_near_is_suggested(self):
+        self.wrong(["reprot"], "did you mean `vigil report`")
+        self.wrong(["tpo"], "did you mean `vigil top`")
+        self.wrong(["frobnicate"], "`vigil help` lists them")
+
+    def test_an_option_that_is_near_is_suggested(self):
+        self.wrong(["report", "--jsno"], "did you mean --json")
+        self.wrong(["report", "--frobnicate"], "vigil help report")
+        self.wrong(["report", "-x"], "vigil help report")
+
+    def test_values_are_checked(self):
+        self.wrong(["top", "--interval", "never"], "from 50 to 60000, not 'never'")
+        self.wrong(["top", "--interval=1"], "from 50 to 60000")
+        self.wrong(["top", "--interval"], "needs a value: --interval MS")
+        self.wrong(["report", "--json=yes"], "takes no value")
+        self.wrong(["serve", "--port", "65536"], "from 0 to 65535")
+        self.wrong(["report", "1", "2"], "one word too many; usage: vigil report")
+        self.wrong(["demo", "--inject", "nonsense"], "there is no fault 'nonsense'")
+        self.wrong(["demo", "--recover"], "--inject")
+
+    def test_a_name_after_two_dashes_is_a_file(self):
+        self.wrong(["report", "--", "--json"], "there is no file --json", 1)
+
+
+class NothingToLookAt(CommandTest):
+    def test_ps_says_that_there_is_nothing_and_how_to_get_something(self):
+        result = vigil("ps")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("vigil demo", result.stdout)
+        self.assertIn(self.directory, result.stdout)
+
+    def test_the_others_fail_and_say_so(self):
+        for verb in ("top", "report", "trace", "metrics", "serve"):
+            result = vigil(verb)
+            self.assertEqual(result.returncode, 1, verb)
+            self.assertRegex(result.stderr, "no process with Vigil inside")
+
+    def test_a_process_that_does_not_exist(self):
+        self.assertRegex(vigil("report", "4194303").stderr, "there is no process 4194303")
+        self.assertRegex(vigil("report", "99999999999999").stderr, "no process number")
+
+    def test_a_process_without_vigil(self):
+        self.assertRegex(vigil("report", os.getpid()).stderr, "does not use Vigil")
+
+
+class Choosing(CommandTest):
+    def test_the_only_process_is_taken_and_several_are_listed(self):
+        one = self.game()
+        self.assertIn(f"process {one.pid}", vigil("report").stdout)
+        other = self.game()
+        result = vigil("report")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("say which: `vigil report PID`", result.stderr)
+        for game in (one, other):
+            self.assertRegex(result.stderr, rf"(?m)^ +{game.pid} +running")
+            self.assertRegex(vigil("ps").stdout, rf"(?m)^ +{game.pid} +running")
+            self.assertIn(f"process {game.pid}", vigil("report", game.pid).stdout)
+            self.assertIn(f"process {game.pid}", vigil("report", self.record(game)).stdout)
+
+    def test_somebody_elses_process_is_refused_with_a_reason(self):
+        if os.getuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("only root can become somebody else")
+        game = self.game()
+        command = shutil.copy(support.VIGIL, "/tmp/vigil-as-nobody")
+        self.addCleanup(os.unlink, command)
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", command, "report"]
+        environment = {"VIGIL_DIR": self.directory, "PATH": os.environ["PATH"]}
+        for operand in (str(game.pid), self.record(game)):
+            result = subprocess.run([*nobody, operand], capture_output=True, text=True, env=environment)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, "Look as that user, or as root")
+        # And root finds a process whose record lies elsewhere, through what it has mapped.
+        os.environ["VIGIL_DIR"] = "/nonexistent"
+        self.assertIn(f"process {game.pid}", vigil("report", game.pid).stdout)
+
+
+class Rubbish(CommandTest):
+    def look_at(self, path):
+        """Every verb that takes a file: an answer or a clear refusal, never a crash."""
+        for words in (["report", path], ["report", path, "--json"], ["trace", path, "-o", "-"], ["metrics", path],
+                      ["top", path, "--plain", "--looks", "1", "--interval", "50"]):
+            result = vigil(*words)
+            self.assertIn(result.returncode, (0, 1, 3), (words, result.stderr))
+            if result.returncode == 1:
+                self.assertRegex(result.stderr, "^vigil: .*(no recorder file|could not be read|another version)")
+
+    def test_files_that_are_none(self):
+        path = os.path.join(self.directory, "rubbish")
+        for content in (b"", b"hello", bytes(1 << 20), random.Random(7).randbytes(1 << 20)):
+            with open(path, "wb") as file:
+                file.write(content)
+            result = vigil("report", path)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, "no recorder file of Vigil, or it is damaged")
+        self.assertEqual(vigil("report", self.directory).returncode, 1)
+        self.assertEqual(vigil("report", "/dev/null").returncode, 1)
+
+    def test_a_damaged_record_is_read_as_far_as_it_makes_sense(self):
+        game = self.game().busy()
+        game.kill(9)
+        with open(self.record(game), "rb") as file:
+            whole = file.read()
+        path = os.path.join(self.directory, "damaged")
+        chance = random.Random(11)
+        for round_ in range(12):
+            content = bytearray(whole)
+            if round_ % 3 == 0:
+                del content[chance.randrange(len(content)):]
+            for _ in range(chance.choice((1, 100, 10000))):
+                if content:
+                    # Mostly near the beginning, where the layout is told.
+                    at = chance.randrange(min(len(content), chance.choice((512, 65536, len(content)))))
+                    content[at] = chance.choice((0, 255, chance.randrange(256)))
+            with open(path, "wb") as file:
+                file.write(content)
+            self.look_at(path)
+
+    def test_names_cannot_send_escape_sequences_to_the_terminal(self):
+        game = self.game().busy()
+        game.kill(9)
+        with open(self.record(game), "rb") as file:
+            whole = file.read()
+        path = os.path.join(self.directory, "evil")
+        evil = whole.replace(b"game\0", b"\x1b[2J\0").replace(b"demo ", b"\x1b]0;x")
+        self.assertNotEqual(evil, whole)
+        with open(path, "wb") as file:
+            file.write(evil)
+        for words in (["report", path], ["metrics", path], ["trace", path, "-o", "-"], ["report", path, "--json"]):
+            result = vigil(*words)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertNotRegex(result.stdout, "[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class Colours(CommandTest):
+    def test_piped_output_has_none(self):
+        game = self.game().busy()
+        for words in (["ps"], ["report", game.pid], ["top", game.pid, "--looks", "1", "--interval", "50"], ["--help"]):
+            self.assertNotIn("\x1b", vigil(*words).stdout)
+
+    def test_a_terminal_gets_them_unless_NO_COLOR_is_set(self):
+        game = self.game()
+        if not shutil.which("script"):
+            self.skipTest("there is no script(1) to make a terminal")
+        for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+            result = subprocess.run(["script", "-qec", f"{support.VIGIL} report {game.pid}", "/dev/null"],
+                                    stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                    env={**os.environ, "TERM": "xterm", **environment})
+            self.assertEqual(bool(re.search("\x1b\\[[0-9]", result.stdout)), coloured, environment)
+
+
+class Output(CommandTest):
+    def test_a_full_disk_is_no_success(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        game = self.game()
+        for words in (["report", game.pid], ["metrics", game.pid], ["trace", game.pid, "-o", "/dev/full"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([support.VIGIL, *map(str, words)], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertRegex(result.stderr, "could not be written")
+
+
+if __name__ == "__main__":
+    support.main()

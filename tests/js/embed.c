@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* The embedding API as a C program uses it. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vigil/js.h>
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+static char output[4096];
+
+static void keep_output(void *user, int fd, const char *bytes, size_t length)
+{
+    (void)user;
+    (void)fd;
+    if (strlen(output) + length < sizeof output)
+        strncat(output, bytes, length);
+}
+
+static vigil_js *make(void)
+{
+    vigil_js_options options = VIGIL_JS_OPTIONS_INIT;
+    vigil_js *js = NULL;
+    options.on_output = keep_output;
+    output[0] = 0;
+    assert_int_equal(vigil_js_create(&js, &options), 0);
+    return js;
+}
+
+static vigil_js_value eval(vigil_js *js, const char *text)
+{
+    vigil_js_value value = NULL;
+    assert_int_equal(vigil_js_eval(js, text, strlen(text), "test.js", &value), 0);
+    return value;
+}
+
+static void bad_options_and_arguments_are_refused(void **state)
+{
+    vigil_js_options options = VIGIL_JS_OPTIONS_INIT;
+    vigil_js *js = NULL;
+    (void)state;
+    assert_int_equal(vigil_js_create(NULL, NULL), -EINVAL);
+    options.size = 0;
+    assert_int_equal(vigil_js_create(&js, &options), -EINVAL);
+    options.size = sizeof options + 1;
+    assert_int_equal(vigil_js_create(&js, &options), -EINVAL);
+    assert_int_equal(vigil_js_destroy(NULL), 0);
+    js = make();
+    assert_int_equal(vigil_js_eval(js, NULL, 0, "x", NULL), -EINVAL);
+    assert_int_equal(vigil_js_call(js, vigil_js_number(js, 1), NULL, 0, NULL, NULL), -EINVAL);
+    assert_int_equal(vigil_js_set(js, vigil_js_number(js, 1), "x", vigil_js_null(js)), -EINVAL);
+    assert_null(vigil_js_get(js, vigil_js_undefined(js), "x"));
+    assert_int_equal(vigil_js_destroy(js), 0);
+}
+
+static void a_thrown_error_has_message_stack_file_and_line(void **state)
+{
+    static const char text[] = "\n\nfunction f() { throw new TypeError('no'); }\nf();";
+    vigil_js *js = make();
+    vigil_js_error error = {.size = sizeof error};
+    (void)state;
+    assert_int_equal(vigil_js_error_get(js, &error), -ENOENT);
+    assert_int_equal(vigil_js_eval(js, text, sizeof text - 1, "/a/b.js", NULL), -EIO);
+    assert_int_equal(vigil_js_error_get(js, &error), 0);
+    assert_string_equal(error.message, "TypeError: no");
+    assert_non_null(strstr(error.stack, "at f (/a/b.js:3:"));
+    assert_string_equal(error.file, "/a/b.js");
+    assert_int_equal(error.line, 3);
+    vigil_js_destroy(js);
+}
+
+static vigil_js_value add(vigil_js_frame *frame)
+{
+    double sum = *(double *)frame->data;
+    for (size_t i = 0; i < frame->count; i++)
+        sum += vigil_js_to_number(frame->js, frame->args[i]);
+    if (sum != sum)
+        frame->thrown = vigil_js_make_error(frame->js, "not a number");
+    return vigil_js_number(frame->js, sum);
+}
+
+static void c_functions_are_called_and_may_throw(void **state)
+{
+    vigil_js *js = make();
+    double base = 100;
+    (void)state;
+    vigil_js_set(js, vigil_js_global(js), "add", vigil_js_function(js, "add", add, &base));
+    assert_true(vigil_js_to_number(js, eval(js, "add(1, 2)")) == 103);
+    char *text =
+        vigil_js_to_text(js, eval(js, "try { add('x') } catch (e) { e.message + typeof add + add.name }"), NULL);
+    assert_string_equal(text, "not a numberfunctionadd");
+    free(text);
+    vigil_js_destroy(js);
+}
+
+static int finalized;
+static void count_final(void *pointer)
+{
+    finalized++;
+    free(pointer);
+}
+static void *construct_counter(vigil_js_frame *frame)
+{
+    double *value;
+    if (frame->count > 0 && vigil_js_type_of(frame->js, frame->args[0]) != VIGIL_JS_NUMBER) {
+        frame->thrown = vigil_js_make_error(frame->js, "a number is expected");
+        return NULL;
+    }
+    value = malloc(sizeof *value);
+    *value = frame->count > 0 ? vigil_js_to_number(frame->js, frame->args[0]) : 0;
+    return value;
+}
+static vigil_js_value counter_next(vigil_js_frame *frame)
+{
+    double *value = vigil_js_instance_data(frame->js, frame->data, frame->self);
+    if (!value) {
+        frame->thrown = vigil_js_make_error(frame->js, "not a Counter");
+        return NULL;
+    }
+    return vigil_js_number(frame->js, (*value)++);
+}
+
+static void c_classes_have_instances_subclasses_and_finalizers(void **state)
+{
+    static const vigil_js_method methods[] = {{"next", counter_next}, {NULL, NULL}};
+    vigil_js *js = make();
+    vigil_js_class *class = NULL;
+    (void)state;
+    finalized = 0;
+    assert_int_equal(vigil_js_class_create(js, &class, "Counter", methods, construct_counter, count_final), 0);
+    char *text = vigil_js_to_text(
+        js,
+        eval(js, "const c = new Counter(5); c.next(); class D extends Counter { twice() { return "
+                 "this.next() + this.next(); } } let r = [c.next(), c instanceof Counter, new D(1).twice()];"
+                 "try { new Counter('x') } catch (e) { r.push(e.message) }"
+                 "try { Counter.prototype.next.call({}) } catch (e) { r.push(e.message) } r.join()"),
+        NULL);
+    assert_string_equal(text, "6,true,3,a number is expected,not a Counter");
+    free(text);
+    vigil_js_destroy(js);
+    assert_int_equal(finalized, 2);
+}
+
+static int freed;
+static void count_freed(void *data, void *arg)
+{
+    (void)arg;
+    freed++;
+    free(data);
+}
+
+static void bytes_are_shared_without_a_copy(void **state)
+{
+    vigil_js *js = make();
+    unsigned char *mine = calloc(1, 8), *theirs = NULL;
+    size_t length = 0;
+    vigil_js_value bytes, view;
+    (void)state;
+    freed = 0;
+    bytes = vigil_js_bytes(js, mine, 8, count_freed, NULL);
+    vigil_js_set(js, vigil_js_global(js), "bytes", bytes);
+    eval(js, "bytes[3] = 7");
+    assert_int_equal(mine[3], 7);
+    view = eval(js, "new Uint8Array([1, 2, 3, 4]).subarray(1, 3)");
+    assert_true(vigil_js_to_bytes(js, view, &theirs, &length));
+    assert_int_equal(length, 2);
+    assert_int_equal(theirs[0], 2);
+    assert_false(vigil_js_to_bytes(js, vigil_js_object(js), &theirs, &length));
+    vigil_js_destroy(js);
+    assert_int_equal(freed, 1);
+}
+
+static void the_checkpoint_follows_a_call_from_c(void **state)
+{
+    vigil_js *js = make();
+    (void)state;
+    eval(js,
+         "let log = []; process.nextTick(() => log.push('tick')); Promise.resolve().then(() => log.push('micro')); 0");
+    char *text = vigil_js_to_text(js, eval(js, "log.join()"), NULL);
+    assert_string_equal(text, "tick,micro");
+    free(text);
+    vigil_js_destroy(js);
+}
+
+static vigil_js_value make_text(vigil_js *js, void *arg)
+{
+    return vigil_js_text(js, arg, strlen(arg));
+}
+typedef struct settling {
+    vigil_js_promise *promise;
+    vigil_js_port *port;
+    char text[16];
+} settling;
+static void posted(vigil_js *js, void *arg)
+{
+    vigil_js_value function = vigil_js_get(js, vigil_js_global(js), "posted");
+    vigil_js_value value = vigil_js_text(js, arg, strlen(arg));
+    vigil_js_call(js, function, NULL, 1, &value, NULL);
+}
+static void *settle(void *arg)
+{
+    settling *it = arg;
+    assert_int_equal(vigil_js_post(it->port, posted, NULL, it->text), 0);
+    assert_int_equal(vigil_js_promise_settle(it->promise, it->text[0] != '1', make_text, NULL, it->text), 0);
+    vigil_js_port_close(it->port);
+    return NULL;
+}
+
+static void promises_are_settled_and_work_is_posted_from_other_threads(void **state)
+{
+    enum {
+        COUNT = 8
+    };
+    vigil_js *js = make();
+    pthread_t threads[COUNT];
+    settling its[COUNT];
+    (void)state;
+    eval(js, "var got = [], count = 0; globalThis.posted = () => count++;"
+             "globalThis.expect = (p) => p.then((v) => got.push(v), (e) => got.push('!' + e)); 0");
+    for (int i = 0; i < COUNT; i++) {
+        vigil_js_value promise, function = vigil_js_get(js, vigil_js_global(js), "expect");
+        assert_int_equal(vigil_js_promise_create(js, &its[i].promise, &promise), 0);
+        assert_int_equal(vigil_js_call(js, function, NULL, 1, &promise, NULL), 0);
+        its[i].text[0] = (char)('0' + i);
+        its[i].text[1] = 0;
+        its[i].port = vigil_js_port_open(js);
+        assert_int_equal(pthread_create(&threads[i], NULL, settle, &its[i]), 0);
+    }
+    eval(js, "process.on('exit', () => console.log(got.sort().join() + ' ' + count)); 0");
+    assert_int_equal(vigil_js_run(js), 0);
+    for (int i = 0; i < COUNT; i++)
+        pthread_join(threads[i], NULL);
+    assert_string_equal(output, "!1,0,2,3,4,5,6,7 8\n");
+    vigil_js_destroy(js);
+}
+
+static int dropped;
+static void count_dropped(void *arg)
+{
+    (void)arg;
+    dropped++;
+}
+
+static void what_comes_too_late_is_dropped(void **state)
+{
+    vigil_js *js = make();
+    vigil_js_promise *promise;
+    vigil_js_value value;
+    vigil_js_port *port = vigil_js_port_open(js);
+    (void)state;
+    dropped = 0;
+    assert_int_equal(vigil_js_promise_create(js, &promise, &value), 0);
+    vigil_js_destroy(js);
+    assert_int_equal(vigil_js_promise_settle(promise, true, NULL, count_dropped, NULL), 0);
+    assert_int_equal(vigil_js_post(port, posted, count_dropped, NULL), 0);
+    vigil_js_port_close(port);
+    assert_int_equal(dropped, 2);
+}
+
+static void a_program_runs_to_its_exit_code_on_a_loop_of_the_embedder(void **state)
+{
+    static const char text[] = "setTimeout(() => { console.log('timer'); process.exitCode = 5; }, 1);"
+                               "process.once('beforeExit', () => setImmediate(() => console.log('again')));";
+    vigil_js_options options = VIGIL_JS_OPTIONS_INIT;
+    vigil_loop *loop;
+    vigil_js *js;
+    int code = 0;
+    (void)state;
+    output[0] = 0;
+    options.on_output = keep_output;
+    assert_int_equal(vigil_loop_create(&loop, NULL), 0);
+    options.loop = loop;
+    assert_int_equal(vigil_js_create(&js, &options), 0);
+    assert_int_equal(vigil_js_run_text(js, text, sizeof text - 1, "p.js"), 0);
+    assert_int_equal(vigil_js_run(js), 5);
+    assert_true(vigil_js_ended(js, &code));
+    assert_int_equal(code, 5);
+    assert_int_equal(vigil_js_run_text(js, text, 1, "p.js"), -ECANCELED);
+    assert_string_equal(output, "timer\nagain\n");
+    assert_int_equal(vigil_js_destroy(js), 0);
+    assert_int_equal(vigil_loop_destroy(loop), 0);
+}
+
+static void several_hosts_share_nothing(void **state)
+{
+    vigil_js *a = make(), *b = make();
+    (void)state;
+    eval(a, "globalThis.mine = 1");
+    assert_int_equal(vigil_js_type_of(b, vigil_js_get(b, vigil_js_global(b), "mine")), VIGIL_JS_UNDEFINED);
+    vigil_js_destroy(a);
+    assert_true(vigil_js_to_number(b, eval(b, "1 + 1")) == 2);
+    vigil_js_destroy(b);
+}
+
+static bool end_it(void *user, const vigil_js_stall *stall)
+{
+    strncpy(user, stall->where, 63);
+    return true;
+}
+
+static void a_stall_is_named_and_ended_and_the_host_lives_on(void **state)
+{
+    static const char text[] =
+        "function endless() { for (;;); } setTimeout(endless, 1); setTimeout(() => console.log('next'), 2);";
+    vigil_js_options options = VIGIL_JS_OPTIONS_INIT;
+    vigil_js *js;
+    char where[64] = "";
+    (void)state;
+    output[0] = 0;
+    options.on_output = keep_output;
+    options.on_stall = end_it;
+    options.stall_ns = 100000000;
+    options.user = where;
+    assert_int_equal(vigil_js_create(&js, &options), 0);
+    assert_int_equal(vigil_js_run_text(js, text, sizeof text - 1, "p.js"), 0);
+    assert_int_equal(vigil_js_run(js), 0);
+    assert_non_null(strstr(where, "endless() at p.js:1"));
+    assert_string_equal(output, "next\n");
+    vigil_js_destroy(js);
+}
+
+int main(void)
+{
+    /* cmocka takes over the signals that the engine uses to interrupt compiled code; it can also poll. */
+    setenv("JSC_usePollingTraps", "true", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_options_and_arguments_are_refused),
+        cmocka_unit_test(a_thrown_error_has_message_stack_file_and_line),
+        cmocka_unit_test(c_functions_are_called_and_may_throw),
+        cmocka_unit_test(c_classes_have_instances_subclasses_and_finalizers),
+        cmocka_unit_test(bytes_are_shared_without_a_copy),
+        cmocka_unit_test(the_checkpoint_follows_a_call_from_c),
+        cmocka_unit_test(promises_are_settled_and_work_is_posted_from_other_threads),
+        cmocka_unit_test(what_comes_too_late_is_dropped),
+        cmocka_unit_test(a_program_runs_to_its_exit_code_on_a_loop_of_the_embedder),
+        cmocka_unit_test(several_hosts_share_nothing),
+        cmocka_unit_test(a_stall_is_named_and_ended_and_the_host_lives_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1 @@
+import { cyc } from './parts/e.mjs'; console.log(cyc());

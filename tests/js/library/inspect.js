@@ -1,0 +1,22 @@
+// What console.log shows.
+const log = console.log;
+log([undefined, null, NaN, -0, 1n, Symbol('s'), 'str', [, 1], { a: { b: { c: { d: 1 } } } }, [1.5, 'a'], new Uint8Array(3)]);
+log(function foo() {}, class A {}, class B extends Array {}, new (class C { x = 1; })(), Object.create(null), new Date(0), /r/g, new WeakMap(), async () => {}, function* g() {});
+log({ get a() { return 1; }, set b(v) {}, get c() { return 1; }, set c(v) {} }, { [Symbol('k')]: 1, 'a-b': 2, 3: 4 });
+const circular = { name: 'c' }; circular.self = circular; circular.list = [circular, { circular }]; log(circular);
+log(Promise.resolve({ a: 1 }), new Promise(() => {}), (() => { const p = Promise.reject(new RangeError('r')); p.catch(() => {}); return p; })().constructor);
+log(new Map([[{ k: 1 }, new Set(['v'])]]), [][Symbol.iterator]());
+log('%s|%d|%i|%f|%j|%o|%O|%c|%%|%x', 'a', '42', 4.7, '1.25', { a: [1] }, { f() {} }, { d: { e: { f: { g: 1 } } } }, 'css', 'rest', { more: 1 });
+log('%s', null, undefined, 5n, Symbol('x'), { a: 1 }, [1, [2, [3]]], () => {}, class Q {});
+log(Object.assign(() => {}, { prop: 1 }), Object.assign(function named() {}, { a: 2 }), [1, 2, 3].map(String), new Array(5), Array.from({ length: 200 }, (_, i) => i * i));
+log('a'.repeat(200).length, ['a'.repeat(100), 'b'], { long: 'x'.repeat(90), s: 'it\'s', q: '"q"', both: `'"`, nl: 'a\nb' });
+log(new Error('plain').message, Object.keys(new Error('x')), String(new TypeError('t')), [new (class MyError extends Error { constructor(m) { super(m); this.extra = 1; } })('m').extra]);
+log(Buffer.from('hello'), new DataView(new ArrayBuffer(2)).byteLength, new Boolean(false), new Number(3), new String('abc'), Object(Symbol('b')), Object(1n));
+log([['a', 1], ['b', 2]], { a: [{ b: { c: [] } }], e: {} , f: [] }, [[[[[]]]]], { a: { b: { c: {} } } }, process.version.startsWith('v20'));
+log(-1.5e300, 0.1, 1e21, [-0, 0], true, [true], null, undefined, '', [''], {});
+class Foo { #p = 1; static s = 1; get x() { return 1; } [Symbol.toStringTag] = 'Tag'; } log(new Foo(), Foo, [Foo]);
+class Sub extends Map { constructor() { super([[1, 2]]); this.own = 3; } } log(new Sub(), new (class extends Set {})([1]), new (class extends Array {})(1, 2, 3), new (class X extends Promise {})(() => {}));
+log({ inspect: 1, [Symbol.for('nodejs.util.inspect.custom')](d, o) { return `custom ${d}`; } }, { a: { [Symbol.for('nodejs.util.inspect.custom')]: () => ({ replaced: true }) } });
+console.table([[1, 2], [3, 4]]); console.table([{ a: 1, b: { c: 1 } }], ['b']); console.table(new Map([['k', 1]])); console.table(5); console.table(new Set(['x']));
+console.group('one'); console.info('in'); console.group(); console.debug('deeper\ntwo'); console.groupEnd(); console.groupEnd(); console.log('out');
+console.dir({ a: { b: { c: { d: 1 } } } }, { depth: 0 }); console.count('x'); console.count('x'); console.countReset('x'); console.count('x'); console.log(); console.log('%', '%s'); console.log('%d%%', 5);

@@ -1,0 +1,1 @@
+exports.named= 'n'; exports.other= 2 ;

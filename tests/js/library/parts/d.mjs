@@ -1,0 +1,1 @@
+export default function () {} export class K {} export const [p, {q}] = [1, {q: 2}];

@@ -1,0 +1,1 @@
+import { cyc, late } from './e.mjs'; export function g() { return typeof cyc + late; }
