@@ -1,0 +1,3 @@
+module vigil/bench/pool/go
+
+go 1.18

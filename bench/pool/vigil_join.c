@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* fib with vigil_join, which does for two functions what a group does for any number of tasks. */
+#include "harness.h"
+
+#include <stdlib.h>
+#include <vigil/pool.h>
+
+static vigil_pool *pool;
+
+struct fib {
+    unsigned n;
+    uint64_t value;
+};
+
+static int join_fib(void *argument)
+{
+    struct fib *fib = argument;
+    if (fib->n < 2) {
+        fib->value = fib->n;
+        return 0;
+    }
+    struct fib left = {.n = fib->n - 1}, right = {.n = fib->n - 2};
+    const int status = vigil_join(pool, join_fib, &left, join_fib, &right);
+    fib->value = left.value + right.value;
+    return status;
+}
+
+static void start(unsigned workers, size_t tasks)
+{
+    (void)tasks;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = workers;
+    options.require_all_threads = true;
+    bench_must(vigil_pool_create(&pool, &options) == 0, "vigil_pool_create");
+}
+
+static void stop(void)
+{
+    bench_must(vigil_pool_destroy(pool) == 0, "vigil_pool_destroy");
+}
+
+static uint64_t fib(unsigned workers, unsigned n)
+{
+    (void)workers;
+    struct fib root = {.n = n};
+    vigil_job job;
+    int status = -1;
+    bench_must(vigil_job_submit(pool, &job, join_fib, &root, NULL) == 0, "vigil_job_submit");
+    bench_must(vigil_job_wait(pool, job, VIGIL_FOREVER, &status) == 0 && status == 0, "vigil_job_wait");
+    bench_must(vigil_job_release(pool, job) == 0, "vigil_job_release");
+    return root.value;
+}
+
+const struct pool_peer pool_peer = {.start = start, .stop = stop, .fib = fib};
