@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <vigil/pool.h>
+
+static int greet(void *name)
+{
+    return printf("hello, %s\n", (const char *)name);
+}
+
+int main(void)
+{
+    vigil_pool *pool;
+    if (vigil_pool_create(&pool, NULL) < 0)
+        return 1;
+    vigil_pool_call(pool, greet, NULL, "world", VIGIL_HIGH);
+    vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
+    return vigil_pool_destroy(pool);
+}
