@@ -17,6 +17,7 @@
 
 #include "core/futex.h"
 #include "pool/internal.h"
+#include "watch/checked.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -37,6 +38,7 @@ typedef struct setup {
     unsigned workers;
     vigil_fence_mode fences;
     ending end;
+    bool watched; /* with the recorder on, and a bound on the queue: whoever writes about a task reads it */
 } setup;
 
 typedef struct gate {
@@ -134,11 +136,13 @@ static inline vigil_pool_options options_of(const setup *s)
     options.workers = s->workers;
     options.fences = s->fences;
     options.idle = VIGIL_IDLE_PARK;
+    options.max_queue = s->watched ? 2 * MOST_TASKS : 0;
     return options;
 }
 
 static inline void pool_make_with(const vigil_pool_options *options)
 {
+    vg_checked_level = the_setup()->watched ? VIGIL_WATCH_EVENTS : VIGIL_WATCH_OFF;
     vgc_assert(vigil_pool_create(&pool, options) == 0, "the pool is made");
 }
 
@@ -242,6 +246,18 @@ static inline void finish(void)
     static const setup setup_##id = {.workers = (worker_count), .fences = (fence), .end = (ending_)};           \
     VGC_REGISTER(id, #id, function, property_text, .arg = &setup_##id, .bound = (size), .opt.max_steps = 30000, \
                  .opt.allow_sleepers = (ending_) == AT_REST, .opt.allow_leaks = (ending_) == AT_REST, ##__VA_ARGS__)
+
+/* The same body with everything written down, against a stop and at rest. */
+#define WATCHED(id, function, property_text, size, worker_count)                                                     \
+    static const setup setup_##id##_watched = {                                                                      \
+        .workers = (worker_count), .fences = VIGIL_FENCE_SYMMETRIC, .end = AT_REST, .watched = true};                \
+    VGC_REGISTER(id##_watched, #id "_watched", function, property_text, .arg = &setup_##id##_watched,                \
+                 .bound = size "; at rest; recorder on", .opt.max_steps = 30000, .opt.allow_sleepers = true,         \
+                 .opt.allow_leaks = true, BY_CHANCE_LONG);                                                           \
+    static const setup setup_##id##_watched_stop = {                                                                 \
+        .workers = (worker_count), .fences = VIGIL_FENCE_MEMBARRIER, .end = STOP_NOW, .watched = true};              \
+    VGC_REGISTER(id##_watched_stop, #id "_watched_stop", function, property_text, .arg = &setup_##id##_watched_stop, \
+                 .bound = size "; against an immediate stop; recorder on", .opt.max_steps = 30000, BY_CHANCE)
 
 /* A stop makes an execution five times as long, so that form gets fewer runs. --runs replaces both. */
 #define BY_CHANCE      .opt.mode = VGC_PCT, .opt.runs = 1000

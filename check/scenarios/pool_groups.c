@@ -271,6 +271,8 @@ SCENARIO(group_foreign, spawn_to_other_group, JOINED, "2 workers, one adds to th
          VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
 SCENARIO(group_foreign_stop, spawn_to_other_group, JOINED, "2 workers, one adds to the other's group; graceful stop", 2,
          VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
+WATCHED(group_fork, fork_and_join, JOINED, "2 workers, 2 children", 2);
+WATCHED(group_submit_2, submit_to_group, JOINED, "2 workers, a task submits to its group", 2);
 SCENARIOS(join_two, join_in_task, "both halves have ended, once, when the join returns", "2 workers, 1 join", 2);
 SCENARIOS(join_outside, join_outside, "both halves have ended, once, when the join returns",
           "1 worker, no worker joins", 1);

@@ -155,6 +155,7 @@ SCENARIOS(idle_2x1, one_task, CONSERVED, "2 workers, 1 submitter, 1 task", 2);
 SCENARIOS(idle_2x2, first_waits_for_second, CONSERVED, "2 workers, 1 submitter, 2 tasks, one waits for the other", 2);
 SCENARIOS(idle_2x2_submitters, two_submitters, CONSERVED, "2 workers, 2 submitters, 2 dependent tasks", 2);
 SCENARIOS(idle_2_spawn, spawner_waits_for_thief, CONSERVED, "2 workers, a task spawns and waits for the other", 2);
+WATCHED(idle_2_spawn, spawner_waits_for_thief, CONSERVED, "2 workers, a task spawns and waits for the other", 2);
 SCENARIOS(idle_2_busy, spawner_beside_a_busy_worker, CONSERVED,
           "2 workers, one ends a task while the other spawns and waits", 2);
 SCENARIOS(idle_2_classes, two_classes, CONSERVED, "2 workers, 2 dependent tasks of two classes", 2);

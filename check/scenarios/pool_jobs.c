@@ -217,6 +217,8 @@ SCENARIOS(job_polled, poll_and_finish, DECIDED, "1 worker, a thread asks", 1);
 SCENARIOS(job_release, release_at_once, DECIDED, "1 worker, the handle is given back at once", 1);
 SCENARIOS(job_release_cancel, release_against_cancel, DECIDED, "1 worker, release against cancel", 1);
 SCENARIOS(job_again, place_is_used_again, DECIDED, "1 worker, two jobs one after the other", 1);
+WATCHED(job_inside, wait_in_task, DECIDED, "2 workers, a task waits for the job", 2);
+WATCHED(job_race, wait_cancel_finish, DECIDED, "1 worker, a waiter, a canceller", 1);
 SCENARIO(job_audit, wait_cancel_finish, "at rest the audit finds every task", "1 worker, a waiter, a canceller", 1,
          VIGIL_FENCE_MEMBARRIER, AUDIT, BY_CHANCE);
 SCENARIO(job_audit_inside, wait_in_task, "at rest the audit finds every task", "2 workers, a task waits for the job", 2,

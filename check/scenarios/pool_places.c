@@ -185,6 +185,8 @@ SCENARIOS(resize_both, shrink_and_grow, RESIZED, "2 to 1 to 2 workers, 3 tasks",
 
 #define MAILED "a task for one worker is run by it, and wakes it"
 
+WATCHED(resize_shrink, shrink_against_submit, RESIZED, "2 to 1 worker, 2 submitters", 2);
+WATCHED(blocking_two, blocked_worker_is_replaced, COMPENSATED, "2 workers, 1 spare, 2 dependent tasks", 2);
 SCENARIOS(mail_park, mail_against_park, MAILED, "2 workers, 1 mail, 1 submit", 2);
 SCENARIOS(mail_shrink, mail_against_shrink, "mail to a worker that leaves goes to the others", "2 to 1 worker, 1 mail",
           2);

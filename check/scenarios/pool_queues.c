@@ -200,6 +200,7 @@ SCENARIOS(cap_same, capped_waits_for_same, "a task of a full class that waits ma
 SCENARIOS(bound_block, bounded_and_blocking, "whoever waits for room gets it, or hears that the pool stops",
           "1 worker, room for 1, 2 submitters, 3 tasks", 1);
 SCENARIOS(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);
+WATCHED(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);
 SCENARIOS(delay_two, two_delays, "an earlier time reaches a timer that already sleeps", "1 worker, 2 delayed", 1);
 SCENARIO(delay_audit, delayed_task, "at rest the audit finds every task", "1 worker, 1 delayed, 1 not", 1,
          VIGIL_FENCE_SYMMETRIC, AUDIT, BY_CHANCE);

@@ -97,13 +97,12 @@ bool vg_drop_husk(vigil_pool *pool, vigil_task *task)
     return true;
 }
 
-/* What the queue knew of the task. false: it was only the husk of a job that has ended by other means. */
+/* What the queue knew of the task. false: it was only the husk of a job that has ended by other means.
+   The flags are only read: whoever waits for a job may have claimed it and read them too, and the next submit writes them anew. */
 static bool left_queue(vigil_pool *pool, vigil_task *task)
 {
-    if ((task->vg_flags & VG_FLAG_COUNTED) != 0) {
-        task->vg_flags &= (uint16_t)~VG_FLAG_COUNTED;
+    if ((task->vg_flags & VG_FLAG_COUNTED) != 0)
         vg_room_release(pool);
-    }
     if (task->vg_kind == VG_KIND_JOB && !vg_job_claim(task)) {
         vg_job_husk(pool, task);
         return false;

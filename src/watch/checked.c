@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checked.c - the recorder under the model checker: off, and nothing but memory. It is no part of any protocol that is checked,
- * and the fewer steps a thread makes, the more of the others can be explored. In all other builds this file is empty.
+ * checked.c - the recorder under the model checker: nothing but memory, and off unless a scenario asks. The fewer steps a thread
+ * makes, the more of the others can be explored; but what is written down about a task is read from the task, and so some
+ * scenarios switch it on (checked.h). In all other builds this file is empty.
  */
 #ifdef VIGIL_CHECK
+#include "checked.h"
 #include "record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <vigil/watch.h>
-
 _Thread_local vg_own_ring vg_my_ring;
 _Atomic uint32_t vg_record_epoch = 1;
+vigil_watch_level vg_checked_level = VIGIL_WATCH_OFF;
 
 unsigned vg_record_hold(uint32_t *epoch)
 {
     *epoch = 1;
-    return VIGIL_WATCH_OFF;
+    return vg_checked_level;
 }
 
 void vg_record_release(uint32_t epoch)
