@@ -48,6 +48,46 @@ static void two_stops(void)
     destroy();
 }
 
+/* The same with a task in the timer, which goes at the end of the one stop while the other may look into it. */
+static void two_stops_delayed(void)
+{
+    pool_make();
+    (void)counted_make(0);
+    vgc_assert(vigil_pool_submit_after(pool, &tasks[0].task, VIGIL_NORMAL, 1000) == 0, "it is taken");
+    pthread_t other = vgc_thread_start(stop_gracefully, NULL);
+    vgc_assert(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER) == 0, "the pool stops");
+    vgc_thread_join(other);
+    each_ended_once(false);
+    numbers_agree();
+    destroy();
+}
+
+/* The workers' hooks submit: a stop waits for it, or refuses it. */
+static void hook_submits(void *user, unsigned worker)
+{
+    (void)user;
+    counted *one = counted_make((int)worker);
+    int error = vigil_pool_submit(vigil_pool_current(), &one->task, VIGIL_NORMAL);
+    vgc_assert(error == 0 || error == -ESHUTDOWN, "a submit is accepted, or refused because the pool stops");
+    atomic_store_explicit(&one->refused, error != 0, memory_order_relaxed);
+}
+
+static void stop_against_start_hook(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.on_worker_start = hook_submits;
+    pool_make_with(&options);
+    finish();
+}
+
+static void stop_against_stop_hook(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.on_worker_stop = hook_submits;
+    pool_make_with(&options);
+    finish();
+}
+
 static int spawn_one(counted *self)
 {
     vigil_group group;
@@ -242,6 +282,14 @@ SCENARIO(stop_submit_now_2, stop_against_submit, ACCEPTED, "2 workers, 1 submitt
          VIGIL_FENCE_MEMBARRIER, STOP_NOW, BY_CHANCE);
 SCENARIO(stop_twice, two_stops, ACCEPTED, "1 worker, 2 tasks, a graceful and an immediate stop at once", 1,
          VIGIL_FENCE_SYMMETRIC, STOP_NOW, BY_CHANCE);
+SCENARIO(stop_twice_delayed, two_stops_delayed, ACCEPTED,
+         "1 worker, 1 delayed task, a graceful and an immediate stop at once", 1, VIGIL_FENCE_SYMMETRIC, STOP_NOW,
+         BY_CHANCE);
+SCENARIOS(stop_start_hook, stop_against_start_hook, ACCEPTED, "1 worker whose start hook submits", 1);
+SCENARIO(stop_stop_hook, stop_against_stop_hook, ACCEPTED, "1 worker whose stop hook submits, graceful stop", 1,
+         VIGIL_FENCE_SYMMETRIC, STOP_GRACEFUL, BY_CHANCE);
+SCENARIO(stop_stop_hook_now, stop_against_stop_hook, ACCEPTED, "1 worker whose stop hook submits, immediate stop", 1,
+         VIGIL_FENCE_MEMBARRIER, STOP_NOW, BY_CHANCE);
 SCENARIOS(stop_spawn, stop_against_spawn, ACCEPTED, "2 workers, a task spawns and waits", 2);
 SCENARIOS(stop_submit_inside, stop_against_submit_inside, ACCEPTED, "1 worker, a task submits another", 1);
 SCENARIOS(wait_idle_submit, wait_idle_against_submit, "wait_idle returns after what was submitted before it has ended",

@@ -72,7 +72,8 @@ typedef struct vigil_group vigil_group;
    to a group (then it stays the group's until the wait returns). */
 typedef int (*vigil_task_fn)(vigil_task *task);
 
-/* Called instead of run() when the pool is stopped before the task started. */
+/* Called instead of run() when the pool is stopped before the task started, on whatever thread stops (or cancels) it. The task
+   has not ended before it returns: to wait inside for the pool's end or for the job itself answers -EDEADLK. */
 typedef void (*vigil_task_cancel_fn)(vigil_task *task);
 
 /* Embed it in your own struct. Set it up with vigil_task_init once; the vg_ fields are the library's. 48 bytes. */
@@ -138,7 +139,9 @@ typedef struct vigil_failure {
     void *function;          /* the task's run function, or the function given to vigil_pool_call or vigil_job_submit */
 } vigil_failure;
 
-/* Start from VIGIL_POOL_OPTIONS_INIT; zero means the default for every field. */
+/* Start from VIGIL_POOL_OPTIONS_INIT; zero means the default for every field. The worker's two hooks are no tasks: what they submit
+   while the pool stops is refused, and vigil_raise has nowhere to go in them. on_worker_start may run before vigil_pool_create
+   returns; vigil_pool_current is the pool. */
 typedef struct vigil_pool_options {
     size_t size;              /* set by the _INIT macro; tells the library which fields exist */
     const char *name;         /* threads are called "name/0", "name/1", ... (cut at 15 bytes); default "vigil" */
@@ -161,7 +164,7 @@ typedef struct vigil_pool_options {
     size_t cpu_count;  /* */
     void (*on_worker_start)(void *user, unsigned worker);         /* on the worker, before its first task */
     void (*on_worker_stop)(void *user, unsigned worker);          /* on the worker, after its last task */
-    void (*on_failure)(void *user, const vigil_failure *failure); /* on the worker, after the task */
+    void (*on_failure)(void *user, const vigil_failure *failure); /* on the worker, after the task; may vigil_raise */
     void *user;
 } vigil_pool_options;
 
@@ -199,7 +202,7 @@ typedef enum vigil_stop_mode {
  * and the workers are gone. Any thread but a worker of this pool; blocks; may be called again and by several threads,
  * also to turn a graceful stop that takes too long into VIGIL_STOP_NOW.
  * Tasks that run may still spawn and submit while a graceful stop drains; with VIGIL_STOP_NOW these are cancelled.
- * 0 stopped; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task; -ECHILD.
+ * 0 stopped; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task, a cancel callback or a worker's hook; -ECHILD.
  */
 VIGIL_API int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns);
 
@@ -207,7 +210,7 @@ VIGIL_API int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t ti
  * Give the pool back; stops it with VIGIL_STOP_NOW first if nobody has. NULL is allowed. No other thread may be inside a
  * call on this pool, except a submit whose task has already run. Blocks as long as tasks run.
  * After fork, in the child: frees what it can without touching the parent's threads.
- * 0; -EDEADLK called inside a task of this pool (nothing happens).
+ * 0; -EDEADLK called inside a task, a cancel callback or a worker's hook of this pool (nothing happens).
  */
 VIGIL_API int vigil_pool_destroy(vigil_pool *pool);
 
@@ -237,13 +240,16 @@ VIGIL_API int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*can
 
 /*
  * Wait until there is an instant at which every accepted task has finished. Event-driven; any thread but a worker.
- * 0; -ETIMEDOUT; -EDEADLK inside a task of this pool, which itself is not finished; -ECHILD.
+ * 0; -ETIMEDOUT; -EDEADLK inside a task or cancel callback of this pool, which itself is not finished, or a worker's hook;
+ * -ECHILD.
  */
 VIGIL_API int vigil_pool_wait_idle(vigil_pool *pool, int64_t timeout_ns);
 
 /* Change the number of workers (1 to VIGIL_MAX_WORKERS) while running. Growing starts threads; shrinking lets the highest
-   numbered workers finish their task and go, and hands their queues to the others. Does not wait for them.
-   0; -EINVAL; -EAGAIN a thread could not be made (as many as could are there); -ENOMEM; -ESHUTDOWN; -ECHILD. */
+   numbered workers finish their task and go, and hands their queues to the others. Does not wait for them; but growing again
+   waits for the on_worker_stop of a worker that has just gone.
+   0; -EINVAL; -EAGAIN a thread could not be made (as many as could are there); -ENOMEM; -ESHUTDOWN; -EDEADLK inside
+   on_worker_stop; -ECHILD. */
 VIGIL_API int vigil_pool_resize(vigil_pool *pool, unsigned workers);
 
 /* How many workers the pool has now, spares not counted. Any thread. */

@@ -11,6 +11,15 @@
 
 #include <errno.h>
 
+void vg_offer_credit(vigil_pool *pool)
+{
+    /* A full fence: the credit shows before the queues are read; pairs with A of a publisher that saw everybody busy */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
+    if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word)))
+        vg_wake_one(pool);
+}
+
 static bool give_credit(vigil_pool *pool)
 {
     uint32_t given = atomic_load_explicit(&pool->compensated, memory_order_relaxed);
@@ -21,11 +30,7 @@ static bool give_credit(vigil_pool *pool)
                                                     memory_order_relaxed));
     /* K1 release: that we wait for a group and could do the work ourselves is seen by whoever takes the credit; pairs with K2 */
     (void)atomic_fetch_add_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_release);
-    /* A full fence: the credit shows before the queues are read; pairs with A of a publisher that saw everybody busy */
-    atomic_thread_fence(memory_order_seq_cst);
-    uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
-    if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word)))
-        vg_wake_one(pool);
+    vg_offer_credit(pool);
     return true;
 }
 

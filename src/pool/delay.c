@@ -114,7 +114,7 @@ static int add(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
 {
     int error = 0;
     /* A running task of a pool that drains may still add; when everything is discarded nobody may. */
-    if ((pool->delay_closed && vg_worker_of(pool) == NULL) ||
+    if ((pool->delay_closed && !vg_in_task(vg_worker_of(pool))) ||
         atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
         return -ESHUTDOWN;
     if (pool->delay == NULL) {
@@ -164,15 +164,18 @@ void vg_delay_cancel_all(vigil_pool *pool)
     }
 }
 
-void vg_delay_free(vigil_pool *pool)
+static void delay_free(vg_delay *delay)
 {
-    vg_delay *delay = pool->delay;
-    if (delay == NULL)
-        return;
     vg_heap_destroy(&delay->heap);
     free(delay->tasks);
     free(delay->free_slots);
     free(delay);
+}
+
+void vg_delay_free(vigil_pool *pool)
+{
+    if (pool->delay != NULL)
+        delay_free(pool->delay);
     pool->delay = NULL;
 }
 
@@ -188,6 +191,9 @@ void vg_delay_stop(vigil_pool *pool)
     if (delay == NULL)
         return;
     vg_thread_join(delay->thread);
-    vg_delay_cancel_all(pool); /* husks of cancelled jobs */
-    vg_delay_free(pool);
+    vg_delay_cancel_all(pool);        /* husks of cancelled jobs */
+    vg_mutex_lock(&pool->delay_lock); /* another stop may be in vg_delay_cancel_all */
+    pool->delay = NULL;
+    vg_mutex_unlock(&pool->delay_lock);
+    delay_free(delay);
 }

@@ -41,7 +41,7 @@ int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
     if (group == NULL || pool == NULL || (flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_DETACHED)) != 0)
         return -EINVAL;
     vg_worker *worker = vg_worker_of(pool);
-    vg_group_prepare(group, pool, (flags & VIGIL_GROUP_DETACHED) != 0 ? NULL : worker, 0);
+    vg_group_prepare(group, pool, (flags & VIGIL_GROUP_DETACHED) == 0 && vg_in_task(worker) ? worker : NULL, 0);
     group->vg_flags = flags;
     return 0;
 }
@@ -88,7 +88,7 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
 static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_task *task)
 {
     vg_worker *worker = vg_current_worker;
-    if (worker == NULL || worker->pool != group->vg_pool)
+    if (worker == NULL || worker->pool != group->vg_pool || !vg_in_task(worker))
         return vigil_group_submit(group, task, VIGIL_NORMAL);
     if (vg_forked(&worker->pool->fork_guard))
         return -ECHILD;
@@ -136,6 +136,8 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
 
 void vg_group_member_moved(vigil_task *task)
 {
+    if ((task->vg_flags & VG_FLAG_STAMPED) == 0)
+        task->vg_stamp = vg_ticks(); /* a spawn has none, and the injector says how long its oldest has waited there */
     /* relaxed: the waiter reads it before it sleeps; if it sleeps already, it has given a credit for a spare */
     if (task->vg_group != NULL)
         (void)atomic_fetch_or_explicit(&task->vg_group->vg_open, SUBMITTED, memory_order_relaxed);
@@ -324,6 +326,10 @@ static int sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadlin
     const vg_waiting waiting = vg_note_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed); /* published with the credit (K1) */
     (void)vigil_blocking_begin();
+    /* In a section of the task's own the credit is an old one: whoever wanted a spare for it and could have none found nobody
+       willing then. Its A comes before our look, or it sees that we are. */
+    if (worker->blocking > 1)
+        vg_offer_credit(worker->pool);
     register_waiter(group, waiter);
     (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
     while (worker->compensated && error == 0 && !all_done(group) &&

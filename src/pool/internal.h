@@ -96,6 +96,12 @@ enum {
     VG_WAITER_WILLING = 1,
     VG_WAITER_CALLED = 2
 };
+/* vg_worker.hook: which of the user's hooks the worker is in */
+enum {
+    VG_HOOK_NONE = 0,
+    VG_HOOK_START = 1,
+    VG_HOOK_STOP = 2
+};
 /* vg_seat.life, under the pool's admin lock */
 enum {
     VG_SEAT_EMPTY = 0,
@@ -127,7 +133,7 @@ typedef struct vg_wait_note {
 typedef struct vg_seat {
     alignas(64) _Atomic uint32_t wake;
     _Atomic uint32_t retire;      /* the worker shall go when its task is done */
-    _Atomic uintptr_t mailbox;    /* tasks for this worker alone, newest first; lowest bit: closed */
+    _Atomic uintptr_t mailbox;    /* tasks for this worker alone, newest first; lowest bit: closed, or no thread */
     _Atomic uint64_t mail_pushed; /* tasks that were ever in the mailbox */
     _Atomic uint64_t mail_taken;  /* of these: taken out again */
     _Atomic uint32_t waiter;
@@ -211,6 +217,7 @@ typedef struct vg_worker {
     bool compensated;              /* the outermost section has given a credit */
     bool raised;                   /* the task that has just ended was left by vigil_raise */
     bool woken;                    /* has come back from parking and not found a task yet */
+    uint8_t hook;                  /* it is in one: no task of the pool, and nobody waits for what it hands over */
     struct vg_job *job;            /* the innermost that it runs */
     uint64_t waits;                /* numbers given to waits */
     uint64_t spin_ns;              /* how long the next spin lasts */
@@ -336,6 +343,29 @@ static inline vg_worker *vg_worker_of(const vigil_pool *pool)
 {
     vg_worker *worker = vg_current_worker;
     return worker != NULL && worker->pool == pool ? worker : NULL;
+}
+
+/* Is the caller inside a task of the pool? What that hands over while the pool drains is part of what was accepted. */
+static inline bool vg_in_task(const vg_worker *worker)
+{
+    return worker != NULL && worker->hook == VG_HOOK_NONE;
+}
+
+/* A cancel callback on the calling thread's stack, which may be any thread: its task has not ended. */
+typedef struct vg_cancelling {
+    const vigil_pool *pool;
+    struct vg_cancelling *outer;
+} vg_cancelling;
+
+extern _Thread_local vg_cancelling *vg_cancelling_top; /* run.c */
+
+/* Would the caller wait for itself if it waited for the pool to be idle? */
+static inline bool vg_part_of(const vigil_pool *pool)
+{
+    for (const vg_cancelling *at = vg_cancelling_top; at != NULL; at = at->outer)
+        if (at->pool == pool)
+            return true;
+    return vg_worker_of(pool) != NULL;
 }
 
 static inline vg_stripe *vg_stripe_of_caller(vigil_pool *pool)
@@ -499,6 +529,7 @@ static inline bool vg_wait_rejected(const vg_worker *worker, uint64_t number)
 unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* job.c: those it runs */
 
 /* blocking.c: a worker that does not say that it is blocked is taken for one, and no longer; the watchdog's. 0; -EAGAIN */
+void vg_offer_credit(vigil_pool *pool); /* a credit is there: is there work for a spare? */
 int vg_place_lend(vigil_pool *pool);
 void vg_place_take_back(vigil_pool *pool);
 

@@ -36,7 +36,7 @@ typedef struct vg_job {
     _Atomic uint32_t state;
     _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
     _Atomic uint32_t released; /* the user has given the handle back */
-    _Atomic uintptr_t runner;  /* the worker whose stack it is on */
+    _Atomic uintptr_t runner;  /* whose stack it, or its cancel callback, is on: see self */
     struct vg_job *outer;      /* that worker's: the job that it was running before */
     uint64_t id;               /* what the handle holds */
 } vg_job;
@@ -74,6 +74,12 @@ void *vg_job_function(const vigil_task *task)
     return (void *)(uintptr_t)job_of((vigil_task *)(uintptr_t)task)->fn;
 }
 
+/* The calling thread: its worker, of whatever pool, or an address of its own. */
+static uintptr_t self(void)
+{
+    return vg_current_worker != NULL ? (uintptr_t)vg_current_worker : (uintptr_t)&vg_cancelling_top;
+}
+
 static bool claim(vg_job *job)
 {
     uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
@@ -84,7 +90,7 @@ static bool claim(vg_job *job)
     } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, (state & ~STATE_MASK) | VIGIL_JOB_RUNNING,
                                                     memory_order_relaxed, memory_order_relaxed));
     vg_worker *worker = vg_current_worker;
-    atomic_store_explicit(&job->runner, (uintptr_t)worker, memory_order_relaxed);
+    atomic_store_explicit(&job->runner, self(), memory_order_relaxed);
     if (worker != NULL) {
         job->outer = worker->job;
         worker->job = job;
@@ -342,8 +348,6 @@ static int wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, 
         }
         vg_handling(worker, 0);
     }
-    if (!ended(job) && atomic_load_explicit(&job->runner, memory_order_relaxed) == (uintptr_t)worker)
-        return -EDEADLK;
     const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
     atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
     /* H3 release: whom the seat waits for is seen by the one that ends the job; pairs with H1's acquire */
@@ -371,7 +375,10 @@ int vigil_job_wait(vigil_pool *pool, vigil_job handle, int64_t timeout_ns, int *
         return error;
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     vg_worker *worker = vg_worker_of(pool);
-    if (!ended(job))
+    /* relaxed: if it is this thread, it is our own store */
+    if (!ended(job) && atomic_load_explicit(&job->runner, memory_order_relaxed) == self())
+        error = -EDEADLK;
+    else if (!ended(job))
         error = worker != NULL ? wait_on_worker(worker, job, deadline, __builtin_return_address(0))
                                : wait_outside(pool, job, deadline, __builtin_return_address(0));
     if (error == 0 && status != NULL)

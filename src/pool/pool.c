@@ -217,6 +217,9 @@ int vigil_pool_resize(vigil_pool *pool, unsigned workers)
         return error;
     if (workers == 0 || workers > VG_MAX_WORKERS)
         return -EINVAL;
+    const vg_worker *self = vg_worker_of(pool);
+    if (self != NULL && self->hook == VG_HOOK_STOP)
+        return -EDEADLK; /* to grow is to join the thread that had the seat before, and that may be this one */
     unsigned tokens_back = 0;
     vg_mutex_lock(&pool->admin);
     unsigned have = atomic_load_explicit(&pool->target, memory_order_relaxed);
@@ -332,7 +335,7 @@ int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
         return error;
     if ((unsigned)mode > VIGIL_STOP_NOW)
         return -EINVAL;
-    if (vg_worker_of(pool) != NULL)
+    if (vg_part_of(pool))
         return -EDEADLK;
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     raise_phase(pool, mode == VIGIL_STOP_NOW ? VG_DISCARDING : VG_DRAINING);
@@ -385,7 +388,7 @@ int vigil_pool_destroy(vigil_pool *pool)
         pool_free(pool);
         return 0;
     }
-    if (vg_worker_of(pool) != NULL)
+    if (vg_part_of(pool))
         return -EDEADLK;
     (void)vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER);
     vg_subject_remove(&pool->subject);

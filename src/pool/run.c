@@ -47,12 +47,27 @@ int vg_call_guarded(int (*fn)(void *arg), void *arg)
     return status;
 }
 
-static __attribute__((noinline)) void cancel_guarded(vigil_task *task)
+_Thread_local vg_cancelling *vg_cancelling_top;
+
+static __attribute__((noinline)) void cancel_guarded(const vigil_pool *pool, vigil_task *task)
+{
+    vg_cancelling here = {.pool = pool, .outer = vg_cancelling_top};
+    vg_raise_frame frame;
+    vg_cancelling_top = &here;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0)
+        task->cancel(task);
+    vg_raise_pop(&frame);
+    vg_cancelling_top = here.outer;
+}
+
+/* on_failure may leave by vigil_raise too: that ends the hook alone. */
+static __attribute__((noinline)) void report_guarded(const vigil_pool *pool, const vigil_failure *failure)
 {
     vg_raise_frame frame;
     vg_raise_push(&frame);
     if (VG_RAISE_LAND(&frame) == 0)
-        task->cancel(task);
+        pool->on_failure(pool->user, failure);
     vg_raise_pop(&frame);
 }
 
@@ -82,7 +97,7 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
             .worker = worker->seat.index,
             .function = function,
         };
-        pool->on_failure(pool->user, &failure);
+        report_guarded(pool, &failure);
     }
     vg_count(&worker->seat.counts->of[class_].failed, 1);
 }
@@ -176,7 +191,7 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
                      (uint64_t)(uintptr_t)task);
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
     if (task->cancel != NULL)
-        cancel_guarded(task);
+        cancel_guarded(pool, task);
     vg_count_cancelled(pool, class_);
     if (group != NULL)
         vg_group_finish(pool, vg_worker_of(pool), group, -ECANCELED);

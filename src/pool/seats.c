@@ -61,13 +61,16 @@ static void *worker_main(void *arg)
     vigil_pool *pool = worker->pool;
     vg_current_worker = worker;
     worker->raise_top = &vg_raise_top;
+    worker->hook = VG_HOOK_NONE; /* the seat may have had another thread before */
     introduce(worker);
     vg_slot_begin(worker);
     vg_stack_open_signal();
     bool searching = true;
     if (pool->on_worker_start != NULL) {
         vg_search_end(pool); /* the hook may take its time: nobody must rely on our search meanwhile */
+        worker->hook = VG_HOOK_START;
         pool->on_worker_start(pool->user, worker->seat.index);
+        worker->hook = VG_HOOK_NONE;
         searching = false;
     }
     const vg_wait wait = {.over = shall_leave, .arg = NULL, .deadline_ns = VG_NO_DEADLINE};
@@ -81,6 +84,7 @@ static void *worker_main(void *arg)
     /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_idle_signal(pool);
+    worker->hook = VG_HOOK_STOP;
     if (pool->on_worker_stop != NULL)
         pool->on_worker_stop(pool->user, worker->seat.index);
     vg_worker_state(worker, VIGIL_WORKER_STOPPED);
@@ -105,6 +109,7 @@ static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
     seat->index = index;
     seat->spare = spare;
     seat->counts = slot;
+    atomic_init(&seat->mailbox, 1U); /* closed while there is no thread: a late vigil_pool_submit_to finds no reader */
     worker->pool = pool;
     worker->fences = pool->fences;
     worker->lane = &worker->lanes[VIGIL_NORMAL];
@@ -145,7 +150,6 @@ static int prepare_seat(vigil_pool *pool, unsigned index, bool spare, vg_worker 
     if (seat->life == VG_SEAT_LEFT) {
         vg_thread_join(seat->thread);
         seat->life = VG_SEAT_EMPTY;
-        atomic_store_explicit(&seat->mailbox, 0, memory_order_relaxed);
     }
     return 0;
 }
@@ -176,7 +180,10 @@ int vg_seat_start(vigil_pool *pool, unsigned index)
     /* relaxed: seen by whoever looks for the worker's bits, because the thread starts after it (IDLE.md, "Tables") */
     if (index >= atomic_load_explicit(&pool->high, memory_order_relaxed))
         atomic_store_explicit(&pool->high, index + 1, memory_order_relaxed);
-    return start_thread(worker);
+    error = start_thread(worker);
+    if (error == 0) /* relaxed: what is put in afterwards brings its own order (M1, E) */
+        (void)atomic_fetch_and_explicit(&worker->seat.mailbox, ~(uintptr_t)1, memory_order_relaxed);
+    return error;
 }
 
 int vg_spare_start(vigil_pool *pool)

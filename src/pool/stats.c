@@ -152,7 +152,7 @@ int vigil_pool_wait_idle(vigil_pool *pool, int64_t timeout_ns)
     int error = vg_pool_guard(pool);
     if (error != 0)
         return error;
-    if (vg_worker_of(pool) != NULL)
+    if (vg_part_of(pool))
         return -EDEADLK;
     return vg_wait_until_idle(pool, vg_deadline_after(timeout_ns));
 }

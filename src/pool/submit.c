@@ -148,7 +148,7 @@ static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, 
         count_submitted(by, class_, count);
         vg_note_submit(pool, oldest, vg_task_function(oldest), class_, count);
         /* A task of a pool that drains may still submit: it is part of what was accepted. */
-        error = vg_injector_push(&pool->injectors[class_], newest, oldest, by.worker != NULL);
+        error = vg_injector_push(&pool->injectors[class_], newest, oldest, vg_in_task(by.worker));
         if (error == 0) {
             vg_announce(pool, class_);
         } else {

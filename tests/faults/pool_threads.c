@@ -3,6 +3,8 @@
 #include "faults.h"
 #include "support.h"
 
+#include "pool/internal.h"
+
 static int join_meeting(void *arg)
 {
     (void)meeting_join(arg);
@@ -101,6 +103,26 @@ static void growing_keeps_the_threads_that_could_be_made(void **state)
     }
 }
 
+/* A call that saw the old number of workers may still be on its way to the seat: it must find it closed. */
+static void a_seat_that_gets_no_new_thread_takes_no_mail(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(2);
+    all_meet(pool);
+    must_equal(vigil_pool_resize(pool, 1), 0);
+    faults_reset();
+    faults_fail_after(FAULT_THREAD, 0);
+    while (pool_worker(pool, 1).state != VIGIL_WORKER_STOPPED)
+        yield(); /* before that it would stay, which needs no thread */
+    must_equal(vigil_pool_resize(pool, 2), -EAGAIN);
+    must_equal(vg_seat_at(pool, 1)->mailbox, 1);
+    faults_reset();
+    must_equal(vigil_pool_resize(pool, 2), 0);
+    must_equal(vg_seat_at(pool, 1)->mailbox, 0);
+    all_meet(pool);
+    pool_close(pool);
+}
+
 static int task_nothing(vigil_task *task)
 {
     (void)task;
@@ -175,6 +197,7 @@ struct family {
     struct gate stolen;
     struct event foreign_ran;
     vigil_task child, foreign;
+    bool in_section; /* the parent is inside a blocking section of its own, whose credit nobody could use */
 };
 
 static int family_child(vigil_task *task)
@@ -198,8 +221,12 @@ static int family_parent(void *arg)
     must_equal(vigil_group_init(&group, family->pool, 0), 0);
     must_equal(vigil_group_spawn(&group, &family->child), 0);
     gate_wait_entered(&family->stolen, 1);
+    if (family->in_section)
+        must_equal(vigil_blocking_begin(), 0);
     must_equal(vigil_pool_submit(family->pool, &family->foreign, VIGIL_NORMAL), 0);
     must_equal(vigil_group_wait(&group), 0);
+    if (family->in_section)
+        must_equal(vigil_blocking_end(), 0);
     return 0;
 }
 
@@ -208,7 +235,7 @@ static void a_wait_whose_spare_cannot_be_made_does_not_hang(void **state)
     (void)state;
     vigil_pool *pool = pool_of(2);
     for (uint64_t round = scaled(50, 5); round > 0; round--) {
-        struct family family = {.pool = pool};
+        struct family family = {.pool = pool, .in_section = round % 2 == 0};
         vigil_task_init(&family.child, family_child, NULL);
         vigil_task_init(&family.foreign, family_foreign, NULL);
         gate_open(&family.stolen);
@@ -227,6 +254,7 @@ int main(void)
         test(without_require_all_the_pool_runs_with_the_threads_there_are),
         test(with_require_all_the_creation_fails_whole),
         test(growing_keeps_the_threads_that_could_be_made),
+        test(a_seat_that_gets_no_new_thread_takes_no_mail),
         test(a_delayed_submit_without_a_timer_thread_is_refused_and_works_later),
         test(a_spare_that_cannot_be_made_is_counted_and_harms_nobody),
         test(a_wait_whose_spare_cannot_be_made_does_not_hang),

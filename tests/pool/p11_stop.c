@@ -362,6 +362,65 @@ static void p11_worker_hooks_run_once_for_each_worker(void **state)
     }
 }
 
+/* A cancel callback runs on whatever thread cancels, and its task has not ended while it runs. */
+struct refusal {
+    vigil_pool *pool;
+    vigil_job job;
+    uint32_t runs;
+};
+
+static void must_be_refused(struct refusal *it)
+{
+    must_equal(vigil_pool_stop(it->pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), -EDEADLK);
+    must_equal(vigil_pool_stop(it->pool, VIGIL_STOP_NOW, VIGIL_FOREVER), -EDEADLK);
+    must_equal(vigil_pool_wait_idle(it->pool, VIGIL_FOREVER), -EDEADLK);
+    must_equal(vigil_pool_destroy(it->pool), -EDEADLK);
+    if (it->job.id != 0)
+        must_equal(vigil_job_wait(it->pool, it->job, VIGIL_FOREVER, NULL), -EDEADLK);
+    it->runs++;
+}
+
+static void cancel_asks_for_the_end(void *arg)
+{
+    struct refusal *it = arg;
+    must_be_refused(it);
+    if (it->runs == 1)
+        vigil_raise(-EIO); /* leaves the callback, and with it the refusals */
+}
+
+static int never(void *arg)
+{
+    (void)arg;
+    must(false);
+    return 0;
+}
+
+static void p11_inside_a_cancel_callback_the_end_is_not_waited_for(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(1);
+    struct refusal it = {.pool = pool};
+    struct hold hold = {0};
+    hold_workers(&hold, pool, 1);
+    vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
+    options.cancel = cancel_asks_for_the_end;
+    for (uint32_t i = 1; i <= 2; i++) { /* the first leaves by vigil_raise */
+        must_equal(vigil_job_submit(pool, &it.job, never, &it, &options), 0);
+        must_equal(vigil_job_cancel(pool, it.job), 0);
+        must_equal(it.runs, i);
+        must_equal(vigil_job_wait(pool, it.job, VIGIL_FOREVER, NULL), 0);
+        must_equal(vigil_job_release(pool, it.job), 0);
+        must_equal(vigil_pool_wait_idle(pool, 0), -ETIMEDOUT);
+    }
+    it.job.id = 0;
+    must_equal(vigil_pool_call(pool, never, cancel_asks_for_the_end, &it, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0), -ETIMEDOUT);
+    must_equal(it.runs, 3);
+    hold_release(&hold);
+    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    destroy_stopped(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +432,7 @@ int main(void)
         test(p11_destroy_alone_stops_at_once),
         test(p11_destroy_waits_for_a_submit_on_its_way_out_whose_task_has_run),
         test(p11_inside_a_task_stop_and_destroy_are_refused_and_change_nothing),
+        test(p11_inside_a_cancel_callback_the_end_is_not_waited_for),
         test(p11_running_tasks_may_spawn_and_submit_while_a_graceful_stop_drains),
         test(p11_what_running_tasks_hand_over_during_an_immediate_stop_is_cancelled),
         test(p11_waiters_for_cancelled_jobs_and_groups_are_let_go),

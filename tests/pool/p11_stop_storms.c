@@ -45,8 +45,8 @@ static void *submit_until_refused(void *arg)
     (void)meeting_join(storm->start);
     for (unsigned i = 0;; i++) {
         int rc = 0;
-        unsigned way = (i + storm->number) % 5;
-        if (way < 3) {
+        unsigned way = (i + storm->number) % 6;
+        if (way < 4) {
             struct owned *owned = malloc(sizeof *owned);
             must(owned != NULL);
             item_init(&owned->item, storm->ledger);
@@ -55,8 +55,9 @@ static void *submit_until_refused(void *arg)
             vigil_task *task = &owned->item.task;
             rc = way == 0   ? vigil_pool_submit(pool, task, (vigil_priority)(i % VIGIL_PRIORITIES))
                  : way == 1 ? vigil_pool_submit_batch(pool, &task, 1, VIGIL_HIGH)
-                            : vigil_pool_submit_to(pool, 0, task, VIGIL_LOW);
-        } else if (way == 3) {
+                 : way == 2 ? vigil_pool_submit_to(pool, 0, task, VIGIL_LOW)
+                            : vigil_pool_submit_after(pool, task, VIGIL_CRITICAL, 1000 * (i % 64));
+        } else if (way == 4) {
             rc = vigil_pool_call(pool, call_run, call_cancel, storm->ledger, VIGIL_NORMAL);
         } else {
             vigil_job job;

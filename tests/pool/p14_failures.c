@@ -256,11 +256,48 @@ static void p14_a_failing_member_gives_back_its_place_in_a_capped_class(void **s
     pool_close(pool);
 }
 
+static void raise_in_report(void *user, const vigil_failure *failure)
+{
+    (void)atomic_fetch_add_explicit(&((struct reports *)user)->count, 1, memory_order_release);
+    vigil_raise(failure->status);
+}
+
+static int wait_for_a_failing_job(void *arg)
+{
+    vigil_pool *pool = arg;
+    vigil_job job;
+    int status = 0;
+    must_equal(vigil_job_submit(pool, &job, return_status, (void *)(intptr_t)-EXDEV, NULL), 0);
+    must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0); /* runs it on top of us */
+    must_equal(status, -EXDEV);
+    must_equal(vigil_job_release(pool, job), 0);
+    return 0;
+}
+
+static void p14_a_raise_in_the_report_ends_the_report_alone(void **state)
+{
+    (void)state;
+    struct reports reports = {0};
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.user = &reports;
+    options.on_failure = raise_in_report;
+    vigil_pool *pool = pool_with(&options);
+    must_equal(vigil_pool_call(pool, return_status, NULL, (void *)(intptr_t)-EXDEV, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_call(pool, wait_for_a_failing_job, NULL, pool, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(atomic_load_explicit(&reports.count, memory_order_acquire), 2);
+    must_equal(pool_stats(pool).total.failed, 2);
+    must_equal(pool_stats(pool).total.completed, 1);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(p14_only_a_negative_status_is_a_failure),
         test(p14_a_failure_is_reported_with_what_one_needs_to_know),
+        test(p14_a_raise_in_the_report_ends_the_report_alone),
         test(p14_a_raised_status_that_is_no_error_counts_as_eio),
         test(p14_a_worker_goes_on_after_any_number_of_raises),
         test(p14_a_raise_in_a_child_that_runs_inline_leaves_the_child_alone),

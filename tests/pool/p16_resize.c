@@ -147,6 +147,59 @@ static void p16_the_queues_of_a_worker_that_goes_are_handed_to_the_others(void *
     }
 }
 
+/* A spawn has no time of its own; one that is moved to the shared queue waits there from then on. */
+struct mover {
+    vigil_pool *pool;
+    vigil_group group;
+    vigil_task task, spawned;
+    struct gate gate;
+};
+
+static int do_nothing(vigil_task *task)
+{
+    (void)task;
+    return 0;
+}
+
+static int spawn_and_go(vigil_task *task)
+{
+    struct mover *mover = container_of(task, struct mover, task);
+    gate_pass(&mover->gate);
+    must_equal(vigil_group_spawn(&mover->group, &mover->spawned), 0);
+    return 0;
+}
+
+static void p16_what_is_handed_over_is_as_old_as_that(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 2;
+    options.no_stealing = true;
+    vigil_pool *pool = pool_with(&options);
+    struct mover mover = {.pool = pool};
+    vigil_task_init(&mover.spawned, do_nothing, NULL);
+    must_equal(vigil_pool_submit(pool, &mover.spawned, VIGIL_NORMAL), 0); /* it has had a time before */
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    observe_for_ms(50);
+    must_equal(vigil_group_init(&mover.group, pool, VIGIL_GROUP_DETACHED), 0);
+    vigil_task_init(&mover.task, spawn_and_go, NULL);
+    const uint64_t before = now_ns();
+    must_equal(vigil_pool_submit_to(pool, 1, &mover.task, VIGIL_NORMAL), 0);
+    gate_wait_entered(&mover.gate, 1);
+    struct hold hold = {0};
+    hold_workers(&hold, pool, 1);
+    must_equal(vigil_pool_resize(pool, 1), 0);
+    gate_open(&mover.gate);
+    while (pool_worker(pool, 1).state != VIGIL_WORKER_STOPPED)
+        yield();
+    const vigil_pool_stats stats = pool_stats(pool);
+    must_equal(stats.total.queued, 1);
+    must(stats.total.oldest_age_ns <= now_ns() - before);
+    hold_release(&hold);
+    must_equal(vigil_group_wait(&mover.group), 0);
+    pool_close(pool);
+}
+
 /* ---- under load ------------------------------------------------------------------------------------------------- */
 
 struct load {
@@ -323,6 +376,7 @@ int main(void)
         test(p16_the_number_asked_for_must_make_sense),
         test(p16_a_worker_that_shall_go_finishes_its_task_first),
         test(p16_the_queues_of_a_worker_that_goes_are_handed_to_the_others),
+        test(p16_what_is_handed_over_is_as_old_as_that),
         test(p16_growing_and_shrinking_under_load_loses_nothing),
         test(p16_several_threads_may_resize_at_once),
         test(p16_every_worker_that_starts_also_stops),
