@@ -199,6 +199,50 @@ VIGIL_API vigil_js_value vigil_js_instance(vigil_js *js, vigil_js_class *class_,
 /* The pointer of an instance (frame->self in a method); NULL if the value is none of this class. */
 VIGIL_API void *vigil_js_instance_data(vigil_js *js, vigil_js_class *class_, vigil_js_value value);
 
+/* ---- C on the pool (vigil:pool) --------------------------------------------------------------------------------- */
+
+/* What goes to a task and comes back from it: never a JavaScript value, because tasks run on threads of the pool. */
+typedef enum vigil_js_datum_kind {
+    VIGIL_JS_DATUM_NONE = 0, /* undefined or null */
+    VIGIL_JS_DATUM_BOOL,     /* number is 0 or 1 */
+    VIGIL_JS_DATUM_NUMBER,
+    VIGIL_JS_DATUM_TEXT, /* UTF-8 in data, with a zero behind its length */
+    VIGIL_JS_DATUM_BYTES /* of an ArrayBuffer or typed array: a copy, made when the task was asked for */
+} vigil_js_datum_kind;
+
+typedef struct vigil_js_datum {
+    vigil_js_datum_kind kind;
+    double number;
+    const void *data;
+    size_t length;
+} vigil_js_datum;
+
+typedef struct vigil_js_work {
+    size_t size;
+    void *data; /* of vigil_js_task_expose */
+    size_t count;
+    const vigil_js_datum *args;
+    vigil_js_datum result; /* NONE, BOOL or NUMBER: set it; TEXT and BYTES: vigil_js_work_give */
+    char message[128];     /* of the error, if the task fails; empty: that of the status */
+} vigil_js_work;
+
+/* The task: on a thread of the pool. 0: the promise is fulfilled with work->result; a negative errno: it is rejected, with an Error
+   that has `code` and `errno`. Must not leave by vigil_raise, and must not call the host except for the two functions below. */
+typedef int (*vigil_js_task_fn)(vigil_js_work *work);
+
+#define VIGIL_JS_TASK_BLOCKS \
+    1U /* it waits rather than computes: a spare worker may take its place (vigil_blocking_begin) */
+
+/* Make fn the task `name`: require('vigil:pool').run(name, [arguments], options) and .tasks.name(...arguments). Viewers show it as
+   "task NAME" (of the first 32 tasks of a process). Owner. 0; -EINVAL; -EEXIST; -ENOMEM. */
+VIGIL_API int vigil_js_task_expose(vigil_js *js, const char *name, vigil_js_task_fn fn, void *data, unsigned flags);
+
+/* Give a copy of the bytes as the result. Inside the task. 0; -EINVAL the kind is not TEXT or BYTES; -ENOMEM. */
+VIGIL_API int vigil_js_work_give(vigil_js_work *work, vigil_js_datum_kind kind, const void *data, size_t length);
+
+/* Nobody waits for the result any more: the program aborted it, or its time is over. Inside the task. */
+VIGIL_API bool vigil_js_work_cancelled(const vigil_js_work *work);
+
 /* ---- from any thread -------------------------------------------------------------------------------------------- */
 
 /* A way to a host that other threads may hold; it outlives the host. */

@@ -259,6 +259,7 @@ static const struct {
     {"url", "url"},
     {"util", "util"},
     {"util/types", "util_types"},
+    {"vigil:pool", "pool"},
 };
 
 static const struct {

@@ -33,7 +33,8 @@ static bool boot(vigil_js *js)
     vg_val thrown = NULL, function, args[1];
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
-    if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js))
+    if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js) ||
+        !vg_js_bind_pool(js))
         return false;
     function = vg_eval(engine, (const char *)source->bytes, source->length, "vigil:boot", 1, &thrown);
     if (!function)
@@ -130,6 +131,7 @@ int vigil_js_destroy(vigil_js *js)
     }
     if (js->port)
         vg_port_release(js->port);
+    vg_js_pool_side_end(js);
     if (js->own_loop)
         vigil_loop_destroy(js->loop);
     free(js);

@@ -97,8 +97,9 @@ struct vigil_js {
     _Atomic uint32_t draining;
 
     vg_signal_watch *signals;
-    struct vg_fs_op *fs_ops; /* under way */
-    void *embed;             /* embed.c */
+    struct vg_fs_op *fs_ops;        /* under way */
+    void *embed;                    /* embed.c */
+    struct vg_pool_side *pool_side; /* bind_pool.c; NULL until vigil:pool is loaded or a task is exposed */
     uint64_t memory_checked_ns, worked_ns;
 };
 
@@ -142,6 +143,8 @@ bool vg_js_bind_core(vigil_js *js);
 bool vg_js_bind_system(vigil_js *js);
 bool vg_js_bind_text(vigil_js *js);
 bool vg_js_bind_fs(vigil_js *js);
+bool vg_js_bind_pool(vigil_js *js);
+void vg_js_pool_side_end(vigil_js *js);
 
 /* Argument i as a number (NaN), as text (to be freed; NULL), or undefined if there is none. */
 vg_val vg_arg(vg_call *call, size_t i);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The embedding API as a C program uses it. */
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <vigil/js.h>
@@ -321,6 +323,102 @@ static void a_stall_is_named_and_ended_and_the_host_lives_on(void **state)
     vigil_js_destroy(js);
 }
 
+/* ---- tasks on the pool */
+
+static int add_up(vigil_js_work *work)
+{
+    const vigil_js_datum *args = work->args;
+    char text[128];
+    assert_ptr_equal(work->data, output);
+    if (work->count == 0)
+        return -EDOM;
+    if (args[0].kind == VIGIL_JS_DATUM_NUMBER) {
+        work->result.kind = VIGIL_JS_DATUM_NUMBER;
+        work->result.number = args[0].number + args[1].number;
+        return 0;
+    }
+    if (args[0].kind == VIGIL_JS_DATUM_BOOL) {
+        snprintf(work->message, sizeof work->message, "no");
+        return -EINVAL;
+    }
+    snprintf(text, sizeof text, "%s/%zu/%d", (const char *)args[0].data, args[1].length, args[2].kind);
+    return vigil_js_work_give(work, VIGIL_JS_DATUM_TEXT, text, strlen(text));
+}
+
+static sem_t task_runs, task_may_end;
+
+static int wait_for_abort(vigil_js_work *work)
+{
+    sem_post(&task_runs);
+    sem_wait(&task_may_end);
+    work->result.kind = VIGIL_JS_DATUM_BOOL;
+    work->result.number = vigil_js_work_cancelled(work);
+    if (vigil_js_work_cancelled(work))
+        sem_post(&task_runs);
+    return 0;
+}
+
+static vigil_js_value until_it_runs(vigil_js_frame *frame)
+{
+    (void)frame;
+    sem_wait(&task_runs);
+    return NULL;
+}
+
+static vigil_js_value let_it_end(vigil_js_frame *frame)
+{
+    (void)frame;
+    sem_post(&task_may_end);
+    return NULL;
+}
+
+static void c_tasks_run_on_the_pool_with_data_in_and_out(void **state)
+{
+    static const char text[] =
+        "const pool = require('vigil:pool'); (async () => {"
+        "console.log(Object.keys(pool.tasks), await pool.tasks.add(1, 2));"
+        "console.log(await pool.run('add', ['\u00e9', new Uint8Array(3), null], { priority: 'high' }));"
+        "await pool.tasks.add().catch((e) => console.log(e.code));"
+        "await pool.tasks.add(true).catch((e) => console.log(e.code, e.message));"
+        "await pool.run('add', [{}]).catch((e) => console.log(e.code));"
+        "await pool.run('sub').catch((e) => console.log(e.message));"
+        "})()";
+    vigil_js *js = make();
+    (void)state;
+    assert_int_equal(vigil_js_task_expose(js, "add", add_up, output, 0), 0);
+    assert_int_equal(vigil_js_task_expose(js, "add", add_up, NULL, 0), -EEXIST);
+    assert_int_equal(vigil_js_task_expose(js, "", add_up, NULL, 0), -EINVAL);
+    assert_int_equal(vigil_js_task_expose(js, "more", add_up, NULL, 8), -EINVAL);
+    assert_int_equal(vigil_js_run_text(js, text, sizeof text - 1, "p.js"), 0);
+    assert_int_equal(vigil_js_run(js), 0);
+    assert_string_equal(output, "[ 'add' ] 3\n"
+                                "é/3/0\n"
+                                "EDOM\n"
+                                "EINVAL add: no\n"
+                                "ERR_INVALID_ARG_TYPE\n"
+                                "The argument 'name' must be one of add. Received 'sub'\n");
+    vigil_js_destroy(js);
+}
+
+static void an_aborted_c_task_is_told_so_and_its_result_is_dropped(void **state)
+{
+    static const char text[] = "const { run } = require('vigil:pool'); const c = new AbortController();"
+                               "run('wait', [], { signal: c.signal }).then(console.log, (e) => console.log(e.name));"
+                               "untilItRuns(); c.abort(); letItEnd();";
+    vigil_js *js = make();
+    (void)state;
+    sem_init(&task_runs, 0, 0);
+    sem_init(&task_may_end, 0, 0);
+    vigil_js_set(js, vigil_js_global(js), "untilItRuns", vigil_js_function(js, "untilItRuns", until_it_runs, NULL));
+    vigil_js_set(js, vigil_js_global(js), "letItEnd", vigil_js_function(js, "letItEnd", let_it_end, NULL));
+    assert_int_equal(vigil_js_task_expose(js, "wait", wait_for_abort, NULL, VIGIL_JS_TASK_BLOCKS), 0);
+    assert_int_equal(vigil_js_run_text(js, text, sizeof text - 1, "p.js"), 0);
+    assert_int_equal(vigil_js_run(js), 0);
+    assert_string_equal(output, "AbortError\n");
+    sem_wait(&task_runs); /* it has seen the abort */
+    vigil_js_destroy(js);
+}
+
 int main(void)
 {
     /* cmocka takes over the signals that the engine uses to interrupt compiled code; it can also poll. */
@@ -337,6 +435,8 @@ int main(void)
         cmocka_unit_test(a_program_runs_to_its_exit_code_on_a_loop_of_the_embedder),
         cmocka_unit_test(several_hosts_share_nothing),
         cmocka_unit_test(a_stall_is_named_and_ended_and_the_host_lives_on),
+        cmocka_unit_test(c_tasks_run_on_the_pool_with_data_in_and_out),
+        cmocka_unit_test(an_aborted_c_task_is_told_so_and_its_result_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,11 +115,11 @@ binding.expect = (callback) => {
   return at;
 };
 // C could not begin it after all.
-binding.finishNow = (at, result) => {
+binding.finishNow = (at, ...result) => {
   const callback = completions[at];
   completions[at] = undefined;
   free.push(at);
-  callback(result);
+  callback(...result);
 };
 function complete(at, a, b) {
   const callback = completions[at];

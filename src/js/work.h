@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One piece of work for vigil:pool: what came from JavaScript, copied; what it gives back; whether it is still wanted.
+ *
+ * work_*.c do it, on any thread and without the engine; bind_pool.c brings it to the pool and back. A library that the build
+ * has not found leaves its kinds out: they are NULL in the table, and lib/pool.js says which library is missing.
+ */
+#ifndef VG_JS_WORK_H
+#define VG_JS_WORK_H
+
+#include "host.h"
+
+/* The numbers are those of KIND in lib/pool.js. */
+typedef enum vg_work_kind {
+    VG_WORK_HASH = 0,  /* algorithm, data, key (or nothing) -> digest */
+    VG_WORK_HASH_FILE, /* algorithm, path, key (or nothing) -> digest */
+    VG_WORK_PBKDF2,    /* algorithm, password, salt, iterations, length -> key */
+    VG_WORK_SCRYPT,    /* password, salt, cost, parallelization, length -> key */
+    VG_WORK_DEFLATE,   /* data, level, window bits -> data */
+    VG_WORK_INFLATE,   /* data, window bits, most bytes -> data */
+    VG_WORK_EXPOSED,   /* what the embedder has registered: task number, arguments */
+    VG_WORK_KINDS
+} vg_work_kind;
+
+#define VG_WORK_PIECE ((size_t)1 << 20) /* between two looks at `cancelled` */
+
+typedef struct vg_work {
+    vigil_js_work pub; /* arguments, result, message: what the embedder's functions see too */
+    _Atomic uint32_t cancelled;
+    unsigned char *out; /* the result's bytes, if they are ours to free */
+} vg_work;
+
+typedef int (*vg_work_fn)(vg_work *work);
+
+/* NULL: this build has it not. */
+vg_work_fn vg_work_hash_kind(vg_work_kind kind);
+vg_work_fn vg_work_zip_kind(vg_work_kind kind);
+/* Whether the algorithm is known, for an answer before anything is submitted; its digest's length, 0 if not. */
+unsigned vg_work_digest_length(const char *algorithm);
+/* The names, NULL at the end; NULL: no library. */
+const char *const *vg_work_digests(void);
+
+bool vg_work_cancelled(vg_work *work);
+/* The result is `length` bytes that free() gives back. */
+void vg_work_give(vg_work *work, void *bytes, size_t length);
+int vg_work_fail(vg_work *work, int error, const char *message);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Digests and keys, by libgcrypt. Any thread. */
+#include "work.h"
+
+#ifdef VG_HAVE_GCRYPT
+
+#include <fcntl.h>
+#include <gcrypt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the order of names[]. The names are Node's. */
+static const char *const names[] = {"md5",      "ripemd160",  "sha1",       "sha224",   "sha256",
+                                    "sha384",   "sha512",     "sha3-224",   "sha3-256", "sha3-384",
+                                    "sha3-512", "blake2b512", "blake2s256", NULL};
+static const int numbers[] = {GCRY_MD_MD5,        GCRY_MD_RMD160,   GCRY_MD_SHA1,     GCRY_MD_SHA224,
+                              GCRY_MD_SHA256,     GCRY_MD_SHA384,   GCRY_MD_SHA512,   GCRY_MD_SHA3_224,
+                              GCRY_MD_SHA3_256,   GCRY_MD_SHA3_384, GCRY_MD_SHA3_512, GCRY_MD_BLAKE2B_512,
+                              GCRY_MD_BLAKE2S_256};
+
+/* The library wants to be told once that it may begin; asking it twice does no harm. */
+static bool ready(void)
+{
+    if (gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P))
+        return true;
+    if (!gcry_check_version("1.8.0"))
+        return false;
+    gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
+    gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
+    return true;
+}
+
+static int number_of(const char *name)
+{
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0)
+            return numbers[i];
+    return 0;
+}
+
+const char *const *vg_work_digests(void)
+{
+    return names;
+}
+
+unsigned vg_work_digest_length(const char *algorithm)
+{
+    int number = number_of(algorithm);
+    /* Also the place where the library begins: on the owner, before the first work is handed over. */
+    return number && ready() ? gcry_md_get_algo_dlen(number) : 0;
+}
+
+static int failed(vg_work *work, gcry_error_t error)
+{
+    return vg_work_fail(work, gcry_err_code(error) == GPG_ERR_ENOMEM ? -ENOMEM : -EINVAL, gcry_strerror(error));
+}
+
+/* A digest, keyed if there is a third argument. */
+static int begin(vg_work *work, gcry_md_hd_t *digest)
+{
+    const vigil_js_datum *args = work->pub.args;
+    bool keyed = work->pub.count > 2 && args[2].kind != VIGIL_JS_DATUM_NONE;
+    gcry_error_t error = gcry_md_open(digest, number_of(args[0].data), keyed ? GCRY_MD_FLAG_HMAC : 0);
+    if (!error && keyed && (error = gcry_md_setkey(*digest, args[2].data, args[2].length)))
+        gcry_md_close(*digest);
+    return error ? failed(work, error) : 0;
+}
+
+static int finish(vg_work *work, gcry_md_hd_t digest)
+{
+    unsigned length = vg_work_digest_length(work->pub.args[0].data);
+    unsigned char *copy = malloc(length);
+    if (copy) {
+        memcpy(copy, gcry_md_read(digest, 0), length);
+        vg_work_give(work, copy, length);
+    }
+    gcry_md_close(digest);
+    return copy ? 0 : -ENOMEM;
+}
+
+static int hash(vg_work *work)
+{
+    const unsigned char *data = work->pub.args[1].data;
+    size_t left = work->pub.args[1].length;
+    gcry_md_hd_t digest;
+    int error = begin(work, &digest);
+    if (error < 0)
+        return error;
+    while (left > 0) {
+        size_t piece = left < VG_WORK_PIECE ? left : VG_WORK_PIECE;
+        if (vg_work_cancelled(work)) {
+            gcry_md_close(digest);
+            return -ECANCELED;
+        }
+        gcry_md_write(digest, data, piece);
+        data += piece;
+        left -= piece;
+    }
+    return finish(work, digest);
+}
+
+static int hash_file(vg_work *work)
+{
+    int fd = open(work->pub.args[1].data, O_RDONLY | O_CLOEXEC), error;
+    unsigned char *buffer = malloc(VG_WORK_PIECE);
+    gcry_md_hd_t digest = NULL;
+    ssize_t got = 0;
+    error = fd < 0 ? -errno : buffer ? begin(work, &digest) : -ENOMEM;
+    while (error == 0 && (got = read(fd, buffer, VG_WORK_PIECE)) != 0) {
+        if (got < 0 && errno != EINTR)
+            error = -errno;
+        else if (vg_work_cancelled(work))
+            error = -ECANCELED;
+        else if (got > 0)
+            gcry_md_write(digest, buffer, (size_t)got);
+    }
+    if (error == 0)
+        error = finish(work, digest);
+    else if (digest)
+        gcry_md_close(digest);
+    free(buffer);
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int derive(vg_work *work, int kind, int variant, const vigil_js_datum *password, const vigil_js_datum *salt,
+                  double iterations, double length)
+{
+    unsigned char *key = malloc(length > 0 ? (size_t)length : 1);
+    gcry_error_t error;
+    if (!key)
+        return -ENOMEM;
+    error = gcry_kdf_derive(password->data, password->length, kind, variant, salt->data, salt->length,
+                            (unsigned long)iterations, (size_t)length, key);
+    if (error) {
+        free(key);
+        return failed(work, error);
+    }
+    vg_work_give(work, key, (size_t)length);
+    return 0;
+}
+
+static int pbkdf2(vg_work *work)
+{
+    const vigil_js_datum *args = work->pub.args;
+    return derive(work, GCRY_KDF_PBKDF2, number_of(args[0].data), &args[1], &args[2], args[3].number, args[4].number);
+}
+
+static int scrypt(vg_work *work)
+{
+    const vigil_js_datum *args = work->pub.args;
+    return derive(work, GCRY_KDF_SCRYPT, (int)args[2].number, &args[0], &args[1], args[3].number, args[4].number);
+}
+
+vg_work_fn vg_work_hash_kind(vg_work_kind kind)
+{
+    switch (kind) {
+    case VG_WORK_HASH:
+        return hash;
+    case VG_WORK_HASH_FILE:
+        return hash_file;
+    case VG_WORK_PBKDF2:
+        return pbkdf2;
+    case VG_WORK_SCRYPT:
+        return scrypt;
+    default:
+        return NULL;
+    }
+}
+
+#else
+
+const char *const *vg_work_digests(void)
+{
+    return NULL;
+}
+
+unsigned vg_work_digest_length(const char *algorithm)
+{
+    (void)algorithm;
+    return 0;
+}
+
+vg_work_fn vg_work_hash_kind(vg_work_kind kind)
+{
+    (void)kind;
+    return NULL;
+}
+
+#endif
