@@ -66,6 +66,7 @@ while (stats().threads > 1 || stats().running > 0) await new Promise((resolve) =
 const before = stats();
 const order = [];
 const long = pbkdf2('p', 's', 300000, 32).then(() => order.push('long'));
+while (stats().running === 0) await new Promise((resolve) => setImmediate(resolve));
 const controller = new AbortController();
 const reason = new Error('not wanted');
 const rest = [
