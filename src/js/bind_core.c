@@ -260,6 +260,7 @@ static const struct {
     {"util", "util"},
     {"util/types", "util_types"},
     {"vigil:pool", "pool"},
+    {"vigil:watch", "watch"},
 };
 
 static const struct {

@@ -34,7 +34,7 @@ static bool boot(vigil_js *js)
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js) ||
-        !vg_js_bind_pool(js))
+        !vg_js_bind_pool(js) || !vg_js_bind_watch(js))
         return false;
     function = vg_eval(engine, (const char *)source->bytes, source->length, "vigil:boot", 1, &thrown);
     if (!function)
@@ -120,6 +120,7 @@ int vigil_js_destroy(vigil_js *js)
     if (js->engine) {
         unpark(js);
         vg_js_embed_end(js, false);
+        vg_js_watch_side_end(js);
         if (js->storm)
             vg_release(js->engine, js->storm);
         if (js->dispatch)

@@ -97,9 +97,10 @@ struct vigil_js {
     _Atomic uint32_t draining;
 
     vg_signal_watch *signals;
-    struct vg_fs_op *fs_ops;        /* under way */
-    void *embed;                    /* embed.c */
-    struct vg_pool_side *pool_side; /* bind_pool.c; NULL until vigil:pool is loaded or a task is exposed */
+    struct vg_fs_op *fs_ops;          /* under way */
+    void *embed;                      /* embed.c */
+    struct vg_watch_side *watch_side; /* bind_watch.c; NULL: this host has started no watchdog */
+    struct vg_pool_side *pool_side;   /* bind_pool.c; NULL until vigil:pool is loaded or a task is exposed */
     uint64_t memory_checked_ns, worked_ns;
 };
 
@@ -144,6 +145,9 @@ bool vg_js_bind_system(vigil_js *js);
 bool vg_js_bind_text(vigil_js *js);
 bool vg_js_bind_fs(vigil_js *js);
 bool vg_js_bind_pool(vigil_js *js);
+bool vg_js_bind_watch(vigil_js *js);
+/* Stops the watchdog if this host has started it. Before the engine goes. */
+void vg_js_watch_side_end(vigil_js *js);
 void vg_js_pool_side_end(vigil_js *js);
 
 /* Argument i as a number (NaN), as text (to be freed; NULL), or undefined if there is none. */
