@@ -3,7 +3,7 @@
  * watched.c - the pool as the watchdog sees it: a photograph of what is queued, who does what, and who waits for whom.
  *
  * Nobody is stopped for it, so the parts of a photograph are not of one moment. The watchdog knows that and believes only what it
- * sees again (src/watch/judge_pool.c).
+ * sees again (src/watch/judge_pool.c, judge_task.c).
  */
 #include "internal.h"
 

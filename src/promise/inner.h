@@ -132,6 +132,11 @@ struct vigil_promise {
 #endif
 };
 
+static inline vigil_promise *vg_promise_of(vigil_post *post)
+{
+    return (vigil_promise *)(void *)post; /* link.post is its first member */
+}
+
 /* An operation that settles a promise later: a timer, a watch, a call on the pool. awaits.c, async.c. */
 typedef struct vg_op vg_op;
 
@@ -291,7 +296,23 @@ static inline void vg_promise_resolve(vigil_promise *promise, vigil_value value)
 /* The same with the result of another promise that is settled. */
 void vg_promise_pass_on(vigil_promise *promise, vigil_promise *from);
 /* Any thread; false: somebody else was first. */
-bool vg_promise_claim(vigil_promise *promise);
+static inline bool vg_promise_claim(vigil_promise *promise)
+{
+    uint32_t pending = atomic_load_explicit(&promise->state, memory_order_relaxed);
+    do {
+        if ((pending & (VG_CLAIMED | VG_STATE_SETTLED)) != 0)
+            return false;
+        /* acquire: the link and the value are ours to write; pairs with the release of a claim that was given back */
+    } while (!atomic_compare_exchange_weak_explicit(&promise->state, &pending, pending | VG_CLAIMED,
+                                                    memory_order_acquire, memory_order_relaxed));
+    return true;
+}
+/* Give a claim back; what waiters have left in the word meanwhile stays. */
+static inline void vg_promise_unclaim(vigil_promise *promise)
+{
+    /* release: pairs with the acquire in vg_promise_claim */
+    (void)atomic_fetch_and_explicit(&promise->state, ~(uint32_t)VG_CLAIMED, memory_order_release);
+}
 /* Let post.run of the link be called when it is settled. The caller has held what the link is part of. */
 void vg_promise_subscribe(vigil_promise *promise, vg_link *link);
 /* Take it out again. False: it is not in the list (any more). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * promise.c - the life of one promise: made, settled once, given back. inner.h has the rules.
+ * promise.c - the life of one promise: made, settled once, given back. inner.h has the rules, resolve.c the public calls.
  */
 #include "inner.h"
 
@@ -13,13 +13,7 @@
 #endif
 #endif
 
-static void deliver(vigil_post *post);
 static void bury(vigil_post *post);
-
-static vigil_promise *promise_of(vigil_post *post)
-{
-    return (vigil_promise *)(void *)post; /* link.post is its first member */
-}
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */
 
@@ -235,13 +229,6 @@ static void unref_on_owner(vigil_promise *promise)
         unused(promise);
 }
 
-/* Give a claim back; what waiters have left in the word meanwhile stays. */
-static void unclaim(vigil_promise *promise)
-{
-    /* release: pairs with the acquire in vg_promise_claim */
-    (void)atomic_fetch_and_explicit(&promise->state, ~(uint32_t)VG_CLAIMED, memory_order_release);
-}
-
 /* The last user of a promise that nobody has resolved goes, and this is not the owner: our reference travels there. */
 static bool send_home(vigil_promise *promise)
 {
@@ -251,13 +238,13 @@ static bool send_home(vigil_promise *promise)
     promise->link.post.cancel = bury;
     if (vigil_loop_post_internal(promise->room->loop, &promise->link.post) == 0)
         return true;
-    unclaim(promise); /* the loop has ended, or is ending and waits for us to let go */
+    vg_promise_unclaim(promise); /* the loop has ended, or is ending and waits for us to let go */
     return false;
 }
 
 static void bury(vigil_post *post)
 {
-    vigil_promise *promise = promise_of(post);
+    vigil_promise *promise = vg_promise_of(post);
     atomic_store_explicit(&promise->state, VIGIL_PENDING, memory_order_relaxed); /* it is ours alone */
     unref_on_owner(promise);
 }
@@ -280,18 +267,6 @@ void vigil_promise_unref(vigil_promise *promise)
 }
 
 /* ---- settled ----------------------------------------------------------------------------------------------------- */
-
-bool vg_promise_claim(vigil_promise *promise)
-{
-    uint32_t pending = atomic_load_explicit(&promise->state, memory_order_relaxed);
-    do {
-        if ((pending & (VG_CLAIMED | VG_STATE_SETTLED)) != 0)
-            return false;
-        /* acquire: the link and the value are ours to write; pairs with the release of a claim that was given back */
-    } while (!atomic_compare_exchange_weak_explicit(&promise->state, &pending, pending | VG_CLAIMED,
-                                                    memory_order_acquire, memory_order_relaxed));
-    return true;
-}
 
 /* The value is there: say so. */
 static void publish(vigil_promise *promise, uint32_t state)
@@ -410,166 +385,4 @@ void vg_promise_force(vigil_promise *promise, int status)
     promise->flags |= VG_FORCED;
     vigil_value error = vigil_value_error(status);
     settle_with(promise, &error);
-}
-
-/* The winner of another thread has stored its value and sent the promise here. */
-static void deliver(vigil_post *post)
-{
-    vigil_promise *promise = promise_of(post);
-    vigil_value value = promise->value;
-    vg_promise_resolve_with(promise, &value);
-}
-
-/* ---- the public calls -------------------------------------------------------------------------------------------- */
-
-static inline int make(vigil_loop *loop, vigil_promise **out, uint8_t kind, uint32_t users, const void *created)
-{
-    int error;
-    vg_room *room = vg_room_of(loop, &error);
-    if (room == NULL)
-        return error;
-    if (out == NULL)
-        return vg_refuse(loop, -EINVAL, "there is nowhere to put the promise");
-    vigil_promise *promise = vg_promise_new(room, kind, users, 0, created);
-    if (promise == NULL)
-        return vg_room_ended(room) ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one")
-                                   : vg_refuse(loop, -ENOMEM, "no memory for another promise");
-    *out = promise;
-    return 0;
-}
-
-int vigil_promise_create(vigil_loop *loop, vigil_promise **promise)
-{
-    return make(loop, promise, VG_KIND_ROOT, 1, __builtin_return_address(0));
-}
-
-int vigil_promise_with_resolvers(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
-{
-    if (resolver == NULL)
-        return -EINVAL;
-    int error = make(loop, promise, VG_KIND_RESOLVER, 2, __builtin_return_address(0));
-    if (error == 0)
-        *resolver = (vigil_resolver *)*promise;
-    return error;
-}
-
-/* It is of a known kind, and if it promises something, names it. */
-static bool sensible(const vigil_value *value)
-{
-    if (value->kind == VIGIL_PROMISE)
-        return value->promise != NULL;
-    if (value->kind == VIGIL_THENABLE)
-        return value->thenable != NULL && value->thenable->then != NULL;
-    return (unsigned)value->kind <= VIGIL_AGGREGATE;
-}
-
-static inline int resolve(vigil_promise *promise, const vigil_value *value)
-{
-    vg_room *room = promise->room;
-    vigil_loop *loop = room->loop;
-    int error = vg_guard_any(loop);
-    if (error != 0)
-        return error;
-    if (vg_room_ended(room))
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended, and with it all its promises are settled");
-    if (__builtin_expect(value->kind >= VIGIL_PROMISE, 0) && !sensible(value))
-        return vg_refuse(loop, -EINVAL, "the value is of no known kind, or promises something and names nothing");
-    if (!vg_promise_claim(promise))
-        return -EALREADY; /* no reason is noted: to be late is nothing special */
-    if (vg_on_owner(room)) {
-        vg_promise_resolve_with(promise, value);
-        return 0;
-    }
-    promise->value = *value;
-    promise->link.post.run = deliver;
-    promise->link.post.cancel = deliver; /* the promise is settled in any case; its handlers are cancelled */
-    error = vigil_loop_post_internal(loop, &promise->link.post);
-    if (error != 0)
-        unclaim(promise);
-    return error;
-}
-
-int vigil_promise_resolve(vigil_promise *promise, vigil_value value)
-{
-    if (promise == NULL)
-        return -EINVAL;
-    if (promise->kind != VG_KIND_ROOT)
-        return vg_refuse(promise->room->loop, -EPERM,
-                         "the promise is settled by its handler, its operation or its resolver, and by nobody else");
-    return resolve(promise, &value);
-}
-
-int vigil_promise_reject(vigil_promise *promise, vigil_value reason)
-{
-    if (promise == NULL)
-        return -EINVAL;
-    if (!vigil_value_is_error(&reason))
-        return vg_refuse(promise->room->loop, -EINVAL, "a reason is an error: see vigil_value_error");
-    return vigil_promise_resolve(promise, reason);
-}
-
-int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value)
-{
-    return resolver == NULL ? -EINVAL : resolve((vigil_promise *)resolver, &value);
-}
-
-int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason)
-{
-    if (resolver == NULL)
-        return -EINVAL;
-    vigil_promise *promise = (vigil_promise *)resolver;
-    if (!vigil_value_is_error(&reason))
-        return vg_refuse(promise->room->loop, -EINVAL, "a reason is an error: see vigil_value_error");
-    return resolve(promise, &reason);
-}
-
-void vigil_resolver_drop(vigil_resolver *resolver)
-{
-    if (resolver == NULL)
-        return;
-    vigil_promise *promise = (vigil_promise *)resolver;
-    vigil_value error = vigil_value_error(-EPIPE);
-    (void)resolve(promise, &error);
-    vigil_promise_unref(promise);
-}
-
-int vigil_promise_resolved(vigil_loop *loop, vigil_value value, vigil_promise **out)
-{
-    int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
-        return error;
-    if (out == NULL || !sensible(&value))
-        return vg_refuse(loop, -EINVAL, "there is no value, or nowhere to put the promise");
-    if (value.kind == VIGIL_PROMISE && value.promise->room == room) {
-        *out = value.promise;
-        return 0;
-    }
-    vigil_promise *promise = vg_promise_new(room, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
-    if (promise == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another promise");
-    *out = promise;
-    vg_promise_resolve(promise, value);
-    return 0;
-}
-
-int vigil_promise_try(vigil_loop *loop, vigil_value (*fn)(void *arg), void *arg, vigil_promise **out)
-{
-    int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
-        return error;
-    if (out == NULL || fn == NULL)
-        return vg_refuse(loop, -EINVAL, "there is no function, or nowhere to put the promise");
-    vigil_promise *promise = vg_promise_new(room, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
-    if (promise == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another promise");
-    *out = promise;
-    vg_promise_resolve(promise, vg_call_plain(fn, arg));
-    return 0;
-}
-
-vigil_loop *vigil_promise_loop(const vigil_promise *promise)
-{
-    return promise == NULL ? NULL : promise->room->loop;
 }

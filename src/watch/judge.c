@@ -118,6 +118,23 @@ void vg_say_thread(vg_words *to, const vg_thread_look *look)
         vg_say(to, " in %s", look->where);
 }
 
+bool vg_growth_note(vg_growth *growth, const vg_look *look, uint64_t queued, uint64_t in, uint64_t out)
+{
+    if (growth->count != 0 && queued <= growth->look[growth->count - 1].queued)
+        growth->count = 0;
+    if (growth->count == VG_GROWTH_LOOKS) {
+        memmove(&growth->look[0], &growth->look[1], sizeof growth->look - sizeof growth->look[0]);
+        growth->count--;
+    }
+    const unsigned at = growth->count++;
+    growth->look[at].at = look->now;
+    growth->look[at].queued = queued;
+    growth->look[at].in = in;
+    growth->look[at].out = out;
+    const uint64_t before = growth->look[0].queued;
+    return growth->count == VG_GROWTH_LOOKS && queued - before >= before / 5 + 16;
+}
+
 uint64_t vg_queued(const vg_pool_facts *facts)
 {
     uint64_t all = 0;

@@ -79,6 +79,17 @@ void vg_stay_begin(vg_stay *stay, const vg_look *look);
 bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
                    uint64_t *own);
 
+/* A queue, look after look, for as long as it grows. */
+typedef struct vg_growth {
+    struct {
+        uint64_t at, queued, in, out; /* look.now; how many wait; how many came and went since the beginning */
+    } look[VG_GROWTH_LOOKS];
+    unsigned count;
+} vg_growth;
+
+/* Note this look. True: it has grown at each of the last VG_GROWTH_LOOKS, and by more than noise; look[0] is the first of them. */
+bool vg_growth_note(vg_growth *growth, const vg_look *look, uint64_t queued, uint64_t in, uint64_t out);
+
 /* ---- pools ---- */
 
 typedef struct vg_worker_track {
@@ -104,16 +115,27 @@ typedef struct vg_pool_history {
     int64_t audit_lost;
     vg_lost lost; /* who that is */
     uint64_t lost_at;
-    struct {
-        uint64_t at, queued, submitted, ended;
-    } growth[VG_GROWTH_LOOKS];
-    unsigned growth_count;
+    vg_growth growth;
     unsigned lent; /* spares that stand in by the watchdog's will */
     struct vg_drift *drift;
 } vg_pool_history;
 
+/* For how long worker i has done what it does. */
+static inline uint64_t vg_stays(const vg_pool_history *history, size_t i, const vg_look *look)
+{
+    return look->now - history->tracks[i].stay.since;
+}
+
+/* Has there been work to take for long, and nothing was started? */
+static inline bool vg_stands(const vg_pool_history *history, const vg_look *look)
+{
+    return history->stand_since != 0 && look->now - history->stand_since >= look->stuck_ns;
+}
+
 void vg_judge_pool(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
-void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look); /* part of it */
+/* Parts of it. frozen: a worker stands between two tasks, and that was told. */
+void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen);
+void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
 void vg_pool_history_free(vg_pool_history *history);
 
 /* All pools together: circles may go through several. `count` histories whose facts are of this look. */
@@ -132,10 +154,7 @@ typedef struct vg_loop_history {
     vg_stay stay; /* since progress changed */
     uint64_t lost_wake_since;
     uint64_t taken;
-    struct {
-        uint64_t at, queued, accepted, taken;
-    } growth[VG_GROWTH_LOOKS];
-    unsigned growth_count;
+    vg_growth growth;
 } vg_loop_history;
 
 void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg_look *look);

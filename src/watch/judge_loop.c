@@ -11,7 +11,6 @@
 #include "function.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static void say_posts(vg_words *to, const vg_loop_facts *facts)
 {
@@ -84,35 +83,24 @@ static void judge_growth(vg_loop_history *history, const vg_subject *subject, co
 {
     const vg_loop_facts *facts = &history->facts;
     const uint64_t queued = facts->accepted - facts->taken;
-    if (history->growth_count != 0 && queued <= history->growth[history->growth_count - 1].queued)
-        history->growth_count = 0;
-    if (history->growth_count == VG_GROWTH_LOOKS) {
-        memmove(&history->growth[0], &history->growth[1], sizeof history->growth - sizeof history->growth[0]);
-        history->growth_count--;
-    }
-    const unsigned at = history->growth_count++;
-    history->growth[at].at = look->now;
-    history->growth[at].queued = queued;
-    history->growth[at].accepted = facts->accepted;
-    history->growth[at].taken = facts->taken;
-    const uint64_t before = history->growth[0].queued;
-    const uint64_t taken = facts->taken - history->growth[0].taken;
-    if (history->growth_count < VG_GROWTH_LOOKS || queued - before < before / 5 + 16 || facts->thread == 0 ||
-        taken == 0)
+    const bool grows = vg_growth_note(&history->growth, look, queued, facts->accepted, facts->taken);
+    const uint64_t before = history->growth.look[0].queued;
+    const uint64_t taken = facts->taken - history->growth.look[0].out;
+    if (!grows || facts->thread == 0 || taken == 0)
         return; /* nobody runs it, or one callback has it: that is told otherwise */
-    const double seconds = (double)(look->now - history->growth[0].at) / 1e9;
+    const double seconds = (double)(look->now - history->growth.look[0].at) / 1e9;
     const double out = (double)taken / seconds;
     if ((double)queued / out * 1e9 < (double)look->growth_ns)
         return; /* the last of them will have to wait for less than that */
-    vg_finding *finding =
-        vg_find(look, VIGIL_STALL_GROWING_QUEUE, VIGIL_SEVERITY_WARNING, subject, facts->name, history->growth[0].at);
+    vg_finding *finding = vg_find(look, VIGIL_STALL_GROWING_QUEUE, VIGIL_SEVERITY_WARNING, subject, facts->name,
+                                  history->growth.look[0].at);
     if (finding == NULL)
         return;
     vigil_verdict *verdict = &finding->verdict;
     verdict->thread = facts->thread;
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
     vg_say(&reason, "The posts of loop \"%s\" pile up: %.0f a second come in, %.0f are run; %" PRIu64 " wait.",
-           facts->name, (double)(facts->accepted - history->growth[0].accepted) / seconds, out, queued);
+           facts->name, (double)(facts->accepted - history->growth.look[0].in) / seconds, out, queued);
     vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
     vg_say(&evidence, "%" PRIu64 " posts waited %.1f s ago; one that comes now will wait about ", before, seconds);
     vg_say_time(&evidence, (uint64_t)((double)queued / out * 1e9));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge_pool.c - what stands in a pool, as far as it shows in its workers: lost wake-ups, frozen workers, hogs, all blocked.
- * What shows in its queues is in judge_queue.c, what shows in the waits in judge_cycle.c.
+ * judge_pool.c - what stands in a pool, as far as it shows in workers that are between tasks: lost wake-ups and frozen workers.
+ * What shows in workers that are inside tasks is in judge_task.c, in the queues in judge_queue.c, in the waits in judge_cycle.c.
  *
  * Lost wake-up.   The idle protocol promises that no task stays queued beside a parked worker (src/pool/IDLE.md). So a class
  *                 with work that could be taken now, and a worker that has been parked all the time, are a contradiction, unless
@@ -11,9 +11,6 @@
  * Frozen worker.  A worker between two tasks moves from state to state within microseconds. One that does not, although the
  *                 system would run it, stands inside the library. If it holds the search token nobody else is woken, which looks
  *                 like a lost wake-up from outside; the frozen one is the cause, so it is told instead.
- * Hog.            The same task for hog_ms of the thread's own time. Nobody waits: INFO.
- * All blocked.    As said. Workers that sleep inside a task without having declared it count as blocked when the system says that
- *                 they sleep.
  */
 #include "judge.h"
 
@@ -53,17 +50,6 @@ static bool follow(vg_pool_history *history, const vg_look *look)
     }
     history->track_count = facts->count;
     return true;
-}
-
-static uint64_t stays(const vg_pool_history *history, size_t i, const vg_look *look)
-{
-    return look->now - history->tracks[i].stay.since;
-}
-
-/* Has there been work to take for long, and nothing was started? */
-static bool stands(const vg_pool_history *history, const vg_look *look)
-{
-    return history->stand_since != 0 && look->now - history->stand_since >= look->stuck_ns;
 }
 
 /* Could this worker take something that is queued? */
@@ -112,7 +98,7 @@ static frozen judge_frozen(vg_pool_history *history, const vg_subject *subject, 
         }
         uint64_t own = 0;
         const bool lasts = vg_stay_lasts(&track->stay, worker->thread, look, least, &latest, &own);
-        if (stays(history, i, look) < least)
+        if (vg_stays(history, i, look) < least)
             continue;
         /* One that the system could run is not frozen while others get on: on a full machine, giving up the core for another that
            moves tasks (src/pool/take.c) may take this long. */
@@ -177,7 +163,7 @@ static bool somebody_comes(vg_pool_history *history, const vg_look *look)
     for (size_t i = 0; i < facts->count; i++) {
         const vg_doing doing = facts->worker[i].doing;
         if ((doing == VG_DOING_SEARCH || doing == VG_DOING_START || doing == VG_DOING_HANDLING) &&
-            stays(history, i, look) < look->stuck_ns)
+            vg_stays(history, i, look) < look->stuck_ns)
             return true;
     }
     return facts
@@ -191,14 +177,14 @@ static void judge_wake(vg_pool_history *history, const vg_subject *subject, cons
     unsigned sleepers = 0;
     for (size_t i = 0; i < facts->count; i++) {
         if (facts->worker[i].doing != VG_DOING_PARKED || !has_work(facts, &facts->worker[i]) ||
-            stays(history, i, look) < look->stuck_ns)
+            vg_stays(history, i, look) < look->stuck_ns)
             continue;
         sleepers++;
         /* the one that is chosen and not called is the best witness */
         if (sleeper == facts->count || (facts->worker[sleeper].shown && !facts->worker[i].shown))
             sleeper = i;
     }
-    const bool quiet = stands(history, look);
+    const bool quiet = vg_stands(history, look);
     if (sleepers == 0 || stuck->count + stuck->delayed != 0 || somebody_comes(history, look) ||
         (!quiet && vg_oldest(facts) < look->stuck_ns)) {
         history->lost_wake_since = 0;
@@ -212,7 +198,7 @@ static void judge_wake(vg_pool_history *history, const vg_subject *subject, cons
     vg_thread_look latest;
     vg_thread_look_at(worker->thread, &latest);
     if (worker->called && latest.state == 'R')
-        return; /* it has been called and waits for a CPU; judge_cpu.c says so if that lasts */
+        return; /* it has been called and waits for a CPU; judge_task.c says so if that lasts */
     unsigned running = 0;
     for (size_t i = 0; i < facts->count; i++)
         running += facts->worker[i].doing == VG_DOING_TASK || facts->worker[i].doing == VG_DOING_BLOCKED;
@@ -238,7 +224,7 @@ static void judge_wake(vg_pool_history *history, const vg_subject *subject, cons
     vg_say_queue(&evidence, facts);
     vg_say_worker(&evidence, worker);
     vg_say(&evidence, ": parked for ");
-    vg_say_time(&evidence, stays(history, sleeper, look));
+    vg_say_time(&evidence, vg_stays(history, sleeper, look));
     vg_say(&evidence, worker->called   ? ", has been called and not woken"
                       : !worker->shown ? ", was chosen to be woken and never called"
                                        : ", nobody has tried to wake it");
@@ -252,220 +238,6 @@ static void judge_wake(vg_pool_history *history, const vg_subject *subject, cons
         &advice,
         "This is a fault of the library or of its memory, not of the tasks: please report it with this text. Any new "
         "submit may set it going again; VIGIL_RECOVER_REWAKE does so by itself.");
-}
-
-/* ---- hogs, and all blocked ---- */
-
-typedef struct stand {
-    size_t workers;  /* with a thread, dormant spares not counted */
-    size_t declared; /* blocked and said so */
-    size_t asleep;   /* asleep inside a task for hog_ms without saying so */
-    size_t busy;     /* on a CPU with one task for hog_ms */
-    size_t free;     /* the rest */
-    size_t delayed;  /* one task for long, and most of that time waiting for a CPU */
-    uint64_t delayed_ns;
-} stand;
-
-typedef struct stay_of {
-    uint64_t own;
-    vg_thread_look latest;
-} stay_of;
-
-static bool sleeps(const vg_thread_look *look)
-{
-    return look->state == 'S' || look->state == 'D';
-}
-
-static stand take_stand(vg_pool_history *history, const vg_look *look, stay_of *stay, const frozen *stuck)
-{
-    const vg_pool_facts *facts = &history->facts;
-    stand all = {0};
-    for (size_t i = 0; i < facts->count; i++) {
-        const vg_worker_fact *worker = &facts->worker[i];
-        vg_stay *since = &history->tracks[i].stay;
-        memset(&stay[i], 0, sizeof stay[i]);
-        if (worker->doing == VG_DOING_NOTHING || (worker->spare && worker->doing == VG_DOING_PARKED))
-            continue;
-        all.workers++;
-        if (worker->doing == VG_DOING_BLOCKED && stays(history, i, look) >= look->stuck_ns) {
-            all.declared++;
-            continue;
-        }
-        bool lasts = false;
-        /* a task that submits is often seen between a queue and a counter */
-        if (worker->doing == VG_DOING_TASK || (worker->doing == VG_DOING_HANDLING && stuck->count == 0))
-            lasts = vg_stay_lasts(since, worker->thread, look, look->hog_ns, &stay[i].latest, &stay[i].own);
-        const uint64_t whole = stays(history, i, look);
-        if (lasts) {
-            if (sleeps(&stay[i].latest) && stay[i].latest.timed && since->at.timed &&
-                stay[i].latest.run_ns - since->at.run_ns < stay[i].own / 4)
-                all.asleep++;
-            else
-                all.busy++;
-            continue;
-        }
-        if (whole >= look->hog_ns && stay[i].latest.timed && stay[i].own < whole / 4) {
-            all.delayed++;
-            if (whole - stay[i].own > all.delayed_ns)
-                all.delayed_ns = whole - stay[i].own;
-        }
-        stay[i].own = 0;
-        all.free++;
-    }
-    return all;
-}
-
-static void say_standing(vg_words *to, const vg_pool_history *history, const vg_look *look, const stay_of *stay,
-                         vg_finding *finding)
-{
-    const vg_pool_facts *facts = &history->facts;
-    unsigned told = 0;
-    unsigned more = 0;
-    for (size_t i = 0; i < facts->count; i++) {
-        const vg_worker_fact *worker = &facts->worker[i];
-        const bool blocked = worker->doing == VG_DOING_BLOCKED && stays(history, i, look) >= look->stuck_ns;
-        if (stay[i].own == 0 && !blocked)
-            continue;
-        if (told == VG_MANY) {
-            more++;
-            continue;
-        }
-        told++;
-        vg_find_thread(finding, worker->thread);
-        vg_say_worker(to, worker);
-        vg_say(to, blocked ? ": blocked, as declared, for " : ": the same task for ");
-        vg_say_time(to, stays(history, i, look));
-        vg_say_function(to, worker->function);
-        if (!blocked && stay[i].own < stays(history, i, look)) {
-            vg_say(to, ", of which the system let it run or sleep ");
-            vg_say_time(to, stay[i].own);
-        }
-        vg_say_thread(to, &stay[i].latest);
-        if (worker->queued != 0)
-            vg_say(to, "; %llu tasks lie in its own queues", (unsigned long long)worker->queued);
-        vg_say(to, "\n");
-    }
-    if (more != 0)
-        vg_say(to, "and %u more\n", more);
-}
-
-/* Something that could be taken has waited for long. */
-static bool work_waits(const vg_pool_history *history, const vg_look *look)
-{
-    return stands(history, look) || (history->stand_since != 0 && vg_oldest(&history->facts) >= look->stuck_ns);
-}
-
-static void judge_blocked(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const stand *all,
-                          const stay_of *stay)
-{
-    const vg_pool_facts *facts = &history->facts;
-    vg_finding *finding =
-        vg_find(look, VIGIL_STALL_ALL_BLOCKED, VIGIL_SEVERITY_CRITICAL, subject, facts->name, history->stand_since);
-    if (finding == NULL)
-        return;
-    vigil_verdict *verdict = &finding->verdict;
-    finding->no_stacks = facts->small_stacks;
-    finding->lend = all->asleep != 0;
-    vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
-    vg_say(&reason,
-           "All %zu workers of pool \"%s\" are blocked (%zu declared, %zu asleep inside a task without saying so) and ",
-           all->workers, facts->name, all->declared, all->asleep);
-    vg_say(&reason, "%llu tasks wait.", (unsigned long long)vg_queued(facts));
-    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
-    vg_say_queue(&evidence, facts);
-    vg_say(&evidence, "at most %u spare workers, %d more could stand in now\n", facts->max_spares,
-           facts->credits > 0 ? facts->credits : 0);
-    say_standing(&evidence, history, look, stay, finding);
-    vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice, "%s",
-           all->asleep != 0 ? "Put vigil_blocking_begin and _end around what these tasks wait for, so that spare "
-                              "workers take their place; "
-                              "VIGIL_RECOVER_SPARE does so from outside."
-                            : "Allow more spares (max_spares, and threads for the process), or let the tasks wait on a "
-                              "loop instead of on a "
-                              "worker.");
-}
-
-static void judge_hog(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const stand *all,
-                      const stay_of *stay)
-{
-    const vg_pool_facts *facts = &history->facts;
-    size_t first = facts->count;
-    uint64_t since = look->now;
-    for (size_t i = facts->count; i-- > 0;)
-        if (stay[i].own != 0 && history->tracks[i].stay.since <= since) {
-            first = i;
-            since = history->tracks[i].stay.since;
-        }
-    if (first == facts->count)
-        return;
-    const size_t hogs = all->busy + all->asleep;
-    const bool harm = work_waits(history, look);
-    const vg_worker_fact *worker = &facts->worker[first];
-    vg_finding *finding = vg_find(look, VIGIL_STALL_HOG,
-                                  !harm            ? VIGIL_SEVERITY_INFO
-                                  : all->free != 0 ? VIGIL_SEVERITY_WARNING
-                                                   : VIGIL_SEVERITY_ERROR,
-                                  subject, facts->name, since);
-    if (finding == NULL)
-        return;
-    vigil_verdict *verdict = &finding->verdict;
-    verdict->worker = (int)worker->index;
-    verdict->thread = worker->thread;
-    verdict->function = worker->function;
-    finding->no_stacks = facts->small_stacks;
-    finding->lend = harm;
-    vg_find_thread(finding, worker->thread);
-    vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
-    if (hogs == 1) {
-        vg_say(&reason, "One task keeps ");
-        vg_say_worker(&reason, worker);
-        vg_say(&reason, " of pool \"%s\" for ", facts->name);
-        vg_say_time(&reason, stays(history, first, look));
-        vg_say_function(&reason, worker->function);
-    } else {
-        vg_say(&reason, "%zu tasks keep %zu of %zu workers of pool \"%s\", the longest for ", hogs, hogs, all->workers,
-               facts->name);
-        vg_say_time(&reason, stays(history, first, look));
-        vg_say_function(&reason, worker->function);
-    }
-    vg_say(&reason, harm ? ", and %llu tasks wait." : "; nothing waits for it.", (unsigned long long)vg_queued(facts));
-    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
-    vg_say_queue(&evidence, facts);
-    say_standing(&evidence, history, look, stay, finding);
-    vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice, "%s",
-           all->asleep != 0 ? "It sleeps rather than works: put vigil_blocking_begin and _end around what it waits "
-                              "for, or wait on a loop."
-                            : "Cut the task into parts that submit the rest, or give it a pool of its own; while it "
-                              "runs its worker is not "
-                              "there for others.");
-}
-
-static void judge_cpu(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const stand *all)
-{
-    const vg_pool_facts *facts = &history->facts;
-    if (look->share >= 0.5)
-        return; /* we have the machine ourselves: there are more workers than CPUs, and that is no news */
-    vg_finding *finding =
-        vg_find(look, VIGIL_STALL_NO_CPU, VIGIL_SEVERITY_WARNING, subject, facts->name, look->now - all->delayed_ns);
-    if (finding == NULL)
-        return;
-    vigil_verdict *verdict = &finding->verdict;
-    vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
-    vg_say(&reason, "The system does not give pool \"%s\" the CPU: %zu workers could run their tasks and are not run.",
-           facts->name, all->delayed);
-    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
-    vg_say(&evidence, "one of them was runnable and not run for ");
-    vg_say_time(&evidence, all->delayed_ns);
-    vg_say(&evidence, " of its present task\nthis process had %.0f %% of the %u CPUs that it may use\n",
-           100 * look->share, look->cpus);
-    vg_say_queue(&evidence, facts);
-    vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(
-        &advice,
-        "Nothing is wrong with the tasks. Look at what else runs on the machine, at nice values, and at the CPU quota "
-        "of the container (cpu.max, cpu.stat).");
 }
 
 static bool work_there(const vg_pool_facts *facts)
@@ -487,20 +259,12 @@ void vg_judge_pool(vg_pool_history *history, const vg_subject *subject, const vg
         history->stand_since = look->now;
     if (!follow(history, look))
         return;
-    stay_of *stay = calloc(facts->count + 1, sizeof *stay);
-    if (history->any && stay != NULL) {
+    if (history->any) {
         const frozen stuck = judge_frozen(history, subject, look);
         judge_wake(history, subject, look, &stuck);
-        const stand all = take_stand(history, look, stay, &stuck);
-        if (all.workers != 0 && all.declared + all.asleep == all.workers && stands(history, look))
-            judge_blocked(history, subject, look, &all, stay);
-        else if (all.busy + all.asleep != 0)
-            judge_hog(history, subject, look, &all, stay);
-        if (all.delayed != 0)
-            judge_cpu(history, subject, look, &all);
+        vg_judge_tasks(history, subject, look, stuck.count != 0);
         vg_judge_queues(history, subject, look);
     }
-    free(stay);
     history->all_started = facts->all_started;
     history->all_ended = facts->all_ended;
     history->all_submitted = facts->all_submitted;

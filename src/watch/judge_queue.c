@@ -148,37 +148,23 @@ static void judge_lost(vg_pool_history *history, const vg_subject *subject, cons
 static void judge_growth(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
 {
     const vg_pool_facts *facts = &history->facts;
-    uint64_t queued = 0;
-    uint64_t oldest = 0;
-    for (unsigned c = 0; c < VG_FACT_CLASSES; c++) {
-        queued += facts->queued[c];
-        oldest = facts->oldest_ns[c] > oldest ? facts->oldest_ns[c] : oldest;
-    }
-    if (history->growth_count != 0 && queued <= history->growth[history->growth_count - 1].queued)
-        history->growth_count = 0;
-    if (history->growth_count == VG_GROWTH_LOOKS) {
-        memmove(&history->growth[0], &history->growth[1], sizeof history->growth - sizeof history->growth[0]);
-        history->growth_count--;
-    }
-    const unsigned at = history->growth_count++;
-    history->growth[at].at = look->now;
-    history->growth[at].queued = queued;
-    history->growth[at].submitted = facts->all_submitted;
-    history->growth[at].ended = facts->all_ended;
-    const uint64_t before = history->growth[0].queued;
-    if (history->growth_count < VG_GROWTH_LOOKS || oldest < look->growth_ns || queued - before < before / 5 + 16)
+    const uint64_t queued = vg_queued(facts);
+    const uint64_t oldest = vg_oldest(facts);
+    const bool grows = vg_growth_note(&history->growth, look, queued, facts->all_submitted, facts->all_ended);
+    const uint64_t before = history->growth.look[0].queued;
+    if (!grows || oldest < look->growth_ns)
         return;
     /* If nothing moves at all, somebody else has the reason. */
-    const uint64_t ended = facts->all_ended - history->growth[0].ended;
+    const uint64_t ended = facts->all_ended - history->growth.look[0].out;
     if (ended == 0)
         for (size_t i = 0; i < look->found->count; i++)
             if (look->found->of[i].serial == history->serial)
                 return;
-    const double seconds = (double)(look->now - history->growth[0].at) / 1e9;
-    const double in = (double)(facts->all_submitted - history->growth[0].submitted) / seconds;
+    const double seconds = (double)(look->now - history->growth.look[0].at) / 1e9;
+    const double in = (double)(facts->all_submitted - history->growth.look[0].in) / seconds;
     const double out = (double)ended / seconds;
-    vg_finding *finding =
-        vg_find(look, VIGIL_STALL_GROWING_QUEUE, VIGIL_SEVERITY_WARNING, subject, facts->name, history->growth[0].at);
+    vg_finding *finding = vg_find(look, VIGIL_STALL_GROWING_QUEUE, VIGIL_SEVERITY_WARNING, subject, facts->name,
+                                  history->growth.look[0].at);
     if (finding == NULL)
         return;
     vigil_verdict *verdict = &finding->verdict;
