@@ -54,28 +54,27 @@ static vg_val compile(vg_call *call)
     return result;
 }
 
-static vg_val now(vg_call *call)
+static double now(void *host)
 {
-    return vg_number(call->engine, vg_js_now_ms(call->host));
+    return vg_js_now_ms(host);
 }
 
-static vg_val precise_now(vg_call *call)
+static double precise_now(void *host)
 {
-    vigil_js *js = call->host;
+    vigil_js *js = host;
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return vg_number(call->engine,
-                     (double)((uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec - js->base_ns) / 1e6);
+    return (double)((uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec - js->base_ns) / 1e6;
 }
 
-static vg_val drain(vg_call *call)
+static double drain(void *host)
 {
-    vigil_js *js = call->host;
+    vigil_js *js = host;
     /* relaxed: read by the same thread, in the midst of the drain. */
     atomic_store_explicit(&js->draining, 1U, memory_order_relaxed);
-    vg_engine_drain(call->engine);
+    vg_engine_drain(js->engine);
     atomic_store_explicit(&js->draining, 0U, memory_order_relaxed);
-    return NULL;
+    return 0;
 }
 
 static vg_val on_storm(vg_call *call)
@@ -206,22 +205,21 @@ static vg_val collect(vg_call *call)
 }
 
 static const vg_binding_entry entries[] = {
-    {"source", source},
-    {"compile", compile},
+    {"source", source},        {"compile", compile},        {"onRejection", on_rejection},
+    {"onStorm", on_storm},     {"deliverNow", deliver_now}, {"promiseState", promise_state},
+    {"write", write_out},      {"isTTY", is_tty},           {"windowSize", window_size},
+    {"exit", end_program},     {"abort", end_process},      {"collect", collect},
+    {"loopTimes", loop_times},
+};
+
+/* What the scheduler calls for each callback. */
+static const struct {
+    const char *name;
+    double (*fn)(void *host);
+} leaves[] = {
     {"now", now},
     {"preciseNow", precise_now},
     {"drain", drain},
-    {"onRejection", on_rejection},
-    {"onStorm", on_storm},
-    {"deliverNow", deliver_now},
-    {"promiseState", promise_state},
-    {"write", write_out},
-    {"isTTY", is_tty},
-    {"windowSize", window_size},
-    {"exit", end_program},
-    {"abort", end_process},
-    {"collect", collect},
-    {"loopTimes", loop_times},
 };
 
 /* Globals that are made when a program first looks at them: file of the library -> names. */
@@ -293,6 +291,11 @@ bool vg_js_bind_core(vigil_js *js)
     strncat(line, vigil_version_string(), sizeof line - 16);
     if (!vg_js_bind(js, js->binding, entries, sizeof entries / sizeof *entries))
         return false;
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        vg_val leaf = vg_leaf(engine, leaves[i].name, leaves[i].fn);
+        if (!leaf || !vg_set(engine, js->binding, leaves[i].name, leaf, &thrown))
+            return false;
+    }
     table = vg_object(engine);
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
         if (is_there(globals[i].part))

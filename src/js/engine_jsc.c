@@ -64,12 +64,14 @@ vg_engine *vg_engine_new(void *host, const char **why)
     engine->promise_constructor = jsc_object(jsc_get(engine, global, "Promise"));
     JSValueProtect(engine->context, engine->function_prototype);
     JSValueProtect(engine->context, engine->promise_constructor);
+    jsc_leaves_begin(engine);
     return engine;
 }
 
 void vg_engine_free(vg_engine *engine)
 {
     vg_engine_limit(engine, -1, NULL, NULL);
+    jsc_leaves_end(engine);
     JSValueUnprotect(engine->context, engine->function_prototype);
     JSValueUnprotect(engine->context, engine->promise_constructor);
     JSClassRelease(engine->function_class);

@@ -6,6 +6,8 @@
 #include "engine.h"
 #include "engine_jsc_extra.h"
 
+#define VG_JSC_LEAVES 3
+
 struct vg_engine {
     JSContextGroupRef group;
     JSGlobalContextRef context;
@@ -17,6 +19,8 @@ struct vg_engine {
     JSObjectRef promise_constructor;
     bool (*on_limit)(void *arg);
     void *on_limit_arg;
+    vg_engine *next; /* of all engines of the process */
+    double (*leaves[VG_JSC_LEAVES])(void *host);
 };
 
 static inline JSValueRef jsc(vg_val value)
@@ -40,6 +44,8 @@ static inline vg_val jsc_result(JSValueRef result, JSValueRef exception, vg_val 
 JSValueRef jsc_get(vg_engine *engine, JSObjectRef object, const char *name);
 void jsc_set(vg_engine *engine, JSObjectRef object, const char *name, JSValueRef value,
              JSPropertyAttributes attributes);
+void jsc_leaves_begin(vg_engine *engine);
+void jsc_leaves_end(vg_engine *engine);
 char *jsc_utf8(JSStringRef string, size_t *length);
 
 #endif

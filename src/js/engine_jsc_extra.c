@@ -16,6 +16,8 @@
  *   JSPromise's members   The state, the value and the handled flag. They must only be asked about promises, and the C API has no
  *                         test for one: the cell's type byte does (the sixth byte of every cell). It is calibrated
  *                         against a known promise and several objects that are none; if that fails, nothing is asked.
+ *   JSFunction::create    A function that is called with the lock held. Its name carries the types of all its arguments, so a version that
+ *                         changes them does not have it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -66,6 +68,11 @@ const vg_jsc_extra *vg_jsc_extra_get(void)
     look_up(&table.promise_status, "_ZNK3JSC9JSPromise6statusERNS_2VME");
     look_up(&table.promise_result, "_ZNK3JSC9JSPromise6resultERNS_2VME");
     look_up(&table.promise_handled, "_ZNK3JSC9JSPromise9isHandledERNS_2VME");
+    look_up(&table.make_function,
+            "_ZN3JSC10JSFunction6createERNS_2VMEPNS_14JSGlobalObjectEjRKN3WTF6StringENS5_11FunctionPtrILNS5_6PtrTagE1E"
+            "FlS4_PNS_9CallFrameEELNS5_18FunctionAttributesE2EEENS_24ImplementationVisibilityENS_9IntrinsicESF_PKNS_"
+            "6DOMJIT9SignatureE");
+    look_up(&table.not_a_constructor, "_ZN3JSC29callHostFunctionAsConstructorEPNS_14JSGlobalObjectEPNS_9CallFrameE");
     if (!table.lock || !table.unlock)
         table.drain = NULL; /* of no use without the lock */
     if (!table.promise_result || !table.promise_handled)

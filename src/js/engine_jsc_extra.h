@@ -9,6 +9,9 @@
 
 typedef bool (*vg_jsc_should_terminate)(JSContextRef context, void *arg);
 
+/* A function as the engine makes its own: global object and call frame in, the bits of a value out. */
+typedef int64_t (*vg_jsc_native)(void *global, void *frame);
+
 typedef struct vg_jsc_extra {
     void (*lock)(JSContextRef context);
     void (*unlock)(JSContextRef context);
@@ -24,6 +27,12 @@ typedef struct vg_jsc_extra {
     uint32_t (*promise_status)(const void *promise, const void *vm);
     JSValueRef (*promise_result)(const void *promise, const void *vm);
     bool (*promise_handled)(const void *promise, const void *vm);
+    /* JSC::JSFunction::create: VM&, global object, length, WTF::String const& (a null one is a null pointer), function, visibility,
+       intrinsic, what `new` calls, signature. */
+    void *(*make_function)(const void *vm, const void *global, unsigned length, void *const *name,
+                           vg_jsc_native function, uint8_t visibility, uint8_t intrinsic, vg_jsc_native construct,
+                           const void *signature);
+    vg_jsc_native not_a_constructor;
 } vg_jsc_extra;
 
 /* Any thread. */

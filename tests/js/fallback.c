@@ -33,6 +33,8 @@ static void the_headerless_functions_are_there(void **state)
     assert_non_null(extra->memory);
     assert_non_null(extra->initialize_main_thread);
     assert_non_null(extra->promise_status);
+    assert_non_null(extra->make_function);
+    assert_non_null(extra->not_a_constructor);
 }
 
 static vg_val look(vg_engine *engine, const char *text)
@@ -57,6 +59,54 @@ static void microtasks_run_when_they_are_drained_and_not_before(void **state)
     look(engine, "Promise.resolve().then(() => ran++)");
     assert_true(vg_to_number(engine, look(engine, "ran")) == 3);
     vg_engine_free(engine);
+}
+
+static double seven_and_a_half(void *host)
+{
+    (void)host;
+    return 7.5;
+}
+
+static vg_engine *draining;
+static double drain_leaf(void *host)
+{
+    (void)host;
+    vg_engine_drain(draining);
+    return -0.0;
+}
+
+/* As the engine makes its own, and, without what that takes, through the C API. */
+static void leaves_give_numbers_and_may_drain(void **state)
+{
+    vg_jsc_extra *extra = (vg_jsc_extra *)(uintptr_t)vg_jsc_extra_get();
+    const vg_jsc_extra whole = *extra;
+    (void)state;
+    for (int usual = 0; usual < 2; usual++) {
+        const char *why;
+        vg_engine *first = vg_engine_new(NULL, &why), *engine = vg_engine_new(NULL, &why);
+        vg_val thrown;
+        extra->make_function = usual ? NULL : whole.make_function;
+        draining = engine;
+        assert_true(vg_set(first, vg_global(first), "f", vg_leaf(first, "f", drain_leaf), &thrown));
+        assert_true(vg_set(engine, vg_global(engine), "f", vg_leaf(engine, "f", seven_and_a_half), &thrown));
+        assert_true(vg_set(engine, vg_global(engine), "drain", vg_leaf(engine, "drain", drain_leaf), &thrown));
+        vg_engine_enter(engine);
+        assert_true(vg_to_number(engine, look(engine, "f() + f()")) == 15);
+        assert_true(
+            vg_to_number(engine, look(engine, "let sum = 0; for (let i = 0; i < 20000; i++) sum += f(); sum")) ==
+            150000);
+        assert_true(vg_to_bool(engine, look(engine, "var ran = 0, zero; Promise.resolve().then(() => ran++);"
+                                                    "zero = drain(); ran === 1 && Object.is(zero, -0)")));
+        assert_true(vg_to_bool(engine, look(engine, "Promise.resolve().then(() => { throw 1; }).catch(() => ran++);"
+                                                    "drain(); ran === 2")));
+        assert_true(vg_to_bool(engine, look(engine, "try { new f(); false } catch (e) { e instanceof TypeError }")));
+        vg_engine_leave(engine);
+        assert_non_null(vg_leaf(engine, "last", seven_and_a_half));
+        assert_null(vg_leaf(engine, "one too many", seven_and_a_half));
+        vg_engine_free(engine);
+        vg_engine_free(first);
+    }
+    *extra = whole;
 }
 
 static void promises_tell_their_state_and_other_objects_are_none(void **state)
@@ -117,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_headerless_functions_are_there),
         cmocka_unit_test(microtasks_run_when_they_are_drained_and_not_before),
+        cmocka_unit_test(leaves_give_numbers_and_may_drain),
         cmocka_unit_test(promises_tell_their_state_and_other_objects_are_none),
         cmocka_unit_test(without_a_drain_the_order_is_the_same),
     };

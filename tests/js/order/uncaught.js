@@ -13,12 +13,19 @@ setTimeout(() => log('third timer'), 1);
 setTimeout(() => {
   setImmediate(() => { process.nextTick(() => log('tick of failed immediate')); throw new Error('immediate'); });
   setImmediate(() => log('second immediate'));
-  setImmediate(() => log('third immediate'));
+  setImmediate(() => { log('third immediate'); intervals(); });
 }, 20);
-let n = 0;
-const i = setInterval(() => { if (++n === 3) clearInterval(i); throw new Error(`interval ${n}`); }, 700);
-setTimeout(() => { require('fs').stat('/', () => { throw new Error('io'); }); }, 2800);
-setTimeout(() => { Promise.reject(new Error('rejection')); }, 3300);
-setTimeout(() => { throw null; }, 3800);
+// Each starts the next: how busy the machine is does not matter.
+function intervals() {
+  let n = 0;
+  const i = setInterval(() => { if (++n === 3) { clearInterval(i); io(); } throw new Error(`interval ${n}`); }, 5);
+}
+function io() {
+  setTimeout(() => { require('fs').stat('/', () => { setTimeout(rejection, 5); throw new Error('io'); }); }, 5);
+}
+function rejection() {
+  setTimeout(() => { throw null; }, 5);
+  Promise.reject(new Error('rejection'));
+}
 process.on('exit', (c) => log('exit', c));
 spin(3);
