@@ -499,7 +499,8 @@ VIGIL_API int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t
 VIGIL_API int vigil_loop_explain(vigil_loop *loop, char *text, size_t room);
 
 /* Everything since the loop was made. In one snapshot taken by the owner:
-   posts_accepted = posts_run + posts_cancelled + posts_queued. */
+   posts_accepted = posts_run + posts_cancelled + posts_queued. These count the loop's own too: an unref, and a watch added from
+   elsewhere, nudge the loop by an empty post. */
 typedef struct vigil_loop_stats {
     size_t size;
     vigil_loop_state state;

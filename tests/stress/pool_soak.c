@@ -5,26 +5,7 @@
  * accepted has run or been cancelled, once, and the pool's own numbers say the same.
  * VIGIL_TEST_SEED in the environment repeats a run's dice (not its timing).
  */
-#include "support.h"
-
-struct dice {
-    uint64_t state;
-};
-
-static uint32_t roll(struct dice *dice, uint32_t sides)
-{
-    uint64_t x = dice->state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    dice->state = x;
-    return (uint32_t)(x >> 33) % sides;
-}
-
-static bool one_in(struct dice *dice, uint32_t sides)
-{
-    return roll(dice, sides) == 0;
-}
+#include "dice.h"
 
 /* ---- the books -------------------------------------------------------------------------------------------------- */
 
@@ -344,9 +325,7 @@ static void one_world(struct dice *dice, uint64_t tasks)
 static void everything_at_once_keeps_the_books(void **state)
 {
     (void)state;
-    const char *given = getenv("VIGIL_TEST_SEED");
-    struct dice dice = {.state = given != NULL ? strtoull(given, NULL, 10) | 1 : now_ns() | 1};
-    print_message("VIGIL_TEST_SEED=%llu\n", (unsigned long long)dice.state);
+    struct dice dice = dice_of_run();
     uint64_t worlds = scaled(100, 12);
     for (uint64_t i = 0; i < worlds; i++)
         one_world(&dice, scaled(5000, 300));
