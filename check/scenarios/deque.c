@@ -72,18 +72,16 @@ static void owner_and_thieves(void)
     const plan *p = the_plan();
     pthread_t threads[2];
     int pushed = 0;
-    int64_t at = 0;
     if (p->fences == VG_FENCE_MEMBARRIER)
         vgc_assert(vg_fence_register() == 0, "the model has membarrier");
     vg_deque_init(&owner);
     for (int i = 0; i < p->thieves; i++)
         threads[i] = vgc_thread_start(thief, NULL);
     for (const char *c = p->operations; *c != 0; c++) {
-        if (*c == 'u') {
-            at = vg_deque_next(&owner);
+        if (*c == 'u')
             push(&items[pushed++]);
-        } else if (*c == 't') {
-            if (vg_deque_take_back(&owner.deque, at))
+        else if (*c == 't') {
+            if (vg_deque_take_back(&owner, &items[pushed - 1].task))
                 came_out(&items[pushed - 1].task);
         } else
             came_out(vg_deque_pop(&owner, p->fences));

@@ -8,6 +8,17 @@
 
 _Thread_local vg_raise_frame *vg_raise_top;
 
+/* Marks a frame where a raise has landed (vg_raise_landed); never called, because such a frame lands no second time. */
+static void arrived(vg_raise_frame *frame)
+{
+    (void)frame;
+}
+
+bool vg_raise_landed(const vg_raise_frame *frame)
+{
+    return frame->clean != NULL;
+}
+
 void vigil_raise(int status)
 {
     vg_raise_frame *frame = vg_raise_top;
@@ -19,9 +30,6 @@ void vigil_raise(int status)
     if (frame == NULL)
         abort(); /* outside a task or callback there is nowhere to go; the header says so */
     frame->status = status < 0 ? status : -EIO;
-#ifdef VG_RAISE_LIBC
-    longjmp(frame->where, 1); /* by this name, which the thread sanitizer knows; no signal mask was saved */
-#else
-    __builtin_longjmp(frame->where, 1);
-#endif
+    frame->clean = arrived;
+    vg_raise_jump(frame);
 }

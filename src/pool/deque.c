@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static _Atomic(vigil_task *) no_slot; /* of a deque that has no array yet, to look at; never written */
+
 void vg_deque_init(vg_deque_owner *owner)
 {
     vg_deque *deque = &owner->deque;
@@ -11,7 +13,7 @@ void vg_deque_init(vg_deque_owner *owner)
     atomic_init(&deque->bottom, 0);
     atomic_init(&deque->array, NULL);
     owner->array = NULL;
-    owner->slots = NULL;
+    owner->slots = &no_slot;
     owner->mask = 0;
     owner->full_at = 0;
 }
@@ -38,7 +40,8 @@ int vg_deque_grow(vg_deque_owner *owner)
         return 0;
     }
     int64_t size = old == NULL ? VG_DEQUE_FIRST_SIZE : 2 * (old->mask + 1);
-    vg_deque_array *array = malloc(sizeof *array + (size_t)size * sizeof array->slots[0]);
+    /* Empty slots are zero: vg_deque_take_back looks at one that was never used. */
+    vg_deque_array *array = calloc(1, sizeof *array + (size_t)size * sizeof array->slots[0]);
     if (array == NULL)
         return -ENOMEM;
     array->mask = size - 1;

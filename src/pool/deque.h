@@ -44,7 +44,7 @@ typedef struct vg_deque {
 /* What the owner alone has. The others know only the deque in it. */
 typedef struct vg_deque_owner {
     vg_deque deque;
-    _Atomic(vigil_task *) *slots; /* those of `array` */
+    _Atomic(vigil_task *) *slots; /* those of `array`; one that is empty if there is none */
     int64_t mask;                 /* likewise */
     int64_t full_at;              /* a push at this index must look at top again; at most top + size */
     vg_deque_array *array;        /* the newest, as in the deque */
@@ -64,28 +64,17 @@ void vg_deque_destroy(vg_deque *deque);
 /* Make room for at least one more, perhaps only by looking at top again; -ENOMEM. */
 int vg_deque_grow(vg_deque_owner *owner);
 
-/* Where the next push goes. */
-static inline int64_t vg_deque_next(const vg_deque_owner *owner)
+/* false: there is no room (see vg_deque_grow) and the task is not in the deque. The caller announces the task (idle.h). */
+static inline bool vg_deque_push(vg_deque_owner *owner, vigil_task *task)
 {
-    return atomic_load_explicit(&owner->deque.bottom, memory_order_relaxed); /* own writes only */
-}
-
-/* Push at vg_deque_next. false: there is no room (see vg_deque_grow) and the task is not in the deque. The caller announces the
-   task (idle.h). */
-static inline bool vg_deque_push_at(vg_deque_owner *owner, int64_t bottom, vigil_task *task)
-{
+    vg_deque *deque = &owner->deque;
+    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed); /* own writes only */
     if (__builtin_expect(bottom >= owner->full_at, 0))
         return false;
-    vg_deque *deque = &owner->deque;
     atomic_store_explicit(&owner->slots[bottom & owner->mask], task, memory_order_relaxed);
     /* D1 release: slot and task are seen by the thief that sees this bottom; pairs with D4 */
     atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release);
     return true;
-}
-
-static inline bool vg_deque_push(vg_deque_owner *owner, vigil_task *task)
-{
-    return vg_deque_push_at(owner, vg_deque_next(owner), task);
 }
 
 /* The newest task, or NULL. */
@@ -113,12 +102,15 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
     return task;
 }
 
-/* Pop the task that was pushed at `index`, if it is still there and the newest; else nothing is changed. The slot need not be
-   read: only the owner writes slots, and what it pushed behind this one has gone again. The caller knows that the owner has not popped it and pushed another there since.
-   Only with light fences. */
-static inline bool vg_deque_take_back(vg_deque *deque, int64_t index)
+/* Pop this task if it is the newest and still there; else nothing is changed. The task is alive and was pushed once. Only with
+   light fences. */
+static inline bool vg_deque_take_back(vg_deque_owner *owner, const vigil_task *task)
 {
-    if (__builtin_expect(atomic_load_explicit(&deque->bottom, memory_order_relaxed) != index + 1, 0)) /* own writes */
+    vg_deque *deque = &owner->deque;
+    const int64_t index = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
+    /* What was pushed at this index last. If it is there still, no other task has this address. If it has gone, the slot may
+       name anything, even us; but only what was stolen lies below bottom and has gone, and then top is beyond it. */
+    if (__builtin_expect(atomic_load_explicit(&owner->slots[index & owner->mask], memory_order_relaxed) != task, 0))
         return false;
     atomic_store_explicit(&deque->bottom, index, memory_order_release); /* D2 */
     /* D3 full fence: as in vg_deque_pop */

@@ -452,18 +452,13 @@ static inline void vg_announce_own(const vg_worker *worker, const vg_lane *lane)
         vg_announce_own_slow(worker->pool, lane->class_);
 }
 
-/* Push a task of the worker's own; index: vg_deque_next. */
-static inline void vg_push_own_at(vg_worker *worker, vg_lane *lane, int64_t index, vigil_task *task)
+/* Push a task of the worker's own. */
+static inline void vg_push_own(vg_worker *worker, vg_lane *lane, vigil_task *task)
 {
-    if (__builtin_expect(!vg_deque_push_at(&lane->own, index, task), 0))
+    if (__builtin_expect(!vg_deque_push(&lane->own, task), 0))
         vg_push_own_slow(worker, lane, task);
     else
         vg_announce_own(worker, lane);
-}
-
-static inline void vg_push_own(vg_worker *worker, vg_lane *lane, vigil_task *task)
-{
-    vg_push_own_at(worker, lane, vg_deque_next(&lane->own), task);
 }
 
 /* worker.c */
@@ -477,10 +472,9 @@ vigil_task *vg_steal_class(vg_worker *thief, unsigned class_);
 
 /* run.c */
 void vg_run(vg_worker *worker, vigil_task *task);
-int vg_run_guarded(vigil_task *task); /* its function, with a way out for vigil_raise; returns the status */
-void vg_note_raise(void);             /* the running task is left by vigil_raise */
-int vg_call_guarded(int (*fn)(void *arg), void *arg); /* the same for a function and its argument */
-void *vg_task_function(const vigil_task *task);       /* what the user knows it by */
+int vg_run_guarded(vigil_task *task);           /* its function, with a way out for vigil_raise; returns the status */
+void vg_note_raise(void);                       /* the running task is left by vigil_raise */
+void *vg_task_function(const vigil_task *task); /* what the user knows it by */
 void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function); /* counts and reports it */
 void vg_run_claimed(vg_worker *worker, vigil_task *task); /* the job's state says already that we run it */
 void vg_discard(vigil_pool *pool, vigil_task *task); /* any thread: the task's cancel callback instead of its run */

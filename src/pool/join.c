@@ -4,8 +4,12 @@
  *
  * The same as a group with one spawn, in one call: b is pushed to the worker's own deque, a is called, and then b is popped and
  * called unless it was stolen meanwhile. Everything lies on the caller's stack, so b must have ended before that is left, also
- * if a leaves by vigil_raise: a cleanup (core/raise.h) sees to that. What this costs is stores, more than anything else, and so it is
- * written to make few of them.
+ * if a leaves by vigil_raise: a cleanup (core/raise.h) sees to that.
+ *
+ * What it costs is written into this file. Nothing that is needed after a or b is kept in a register, which somebody would have to
+ * save: it is found through the group. All that is rare is in functions of its own, for the same reason. And while b runs
+ * here, the worker's group stays what it was: nobody waits for a group whose one task runs on its owner, and what b
+ * spawns descends from the same ancestors all the same.
  */
 #include "group.h"
 
@@ -27,24 +31,37 @@ static int run_b(vigil_task *task)
 }
 
 /* b has ended here, but not simply well. */
-static __attribute__((noinline)) void b_ended_badly(vg_worker *worker, void *function, int status)
+static __attribute__((noinline)) int b_ended_badly(const join *both, int status, bool raised)
 {
+    vg_worker *worker = vg_current_worker;
+    if (raised)
+        vg_note_raise();
     while (worker->blocking != 0)
         (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
-    if (status >= 0)
+    if (status >= 0) {
         vg_count(&worker->lane->counts->completed, 1);
-    else
-        vg_task_failed(worker, worker->lane->class_, status, function);
+        return 0;
+    }
+    vg_task_failed(worker, worker->lane->class_, status, (void *)(uintptr_t)both->b);
+    return status;
 }
 
 /* b was not simply there to be popped: it was stolen, or something lies above it, or the pool discards, or a was left by
    vigil_raise. What the group still lacks is for its owner alone. */
-static __attribute__((noinline)) int join_long(vg_worker *worker, join *both)
+static int join_long(vg_worker *worker, join *both)
 {
     vg_handling(worker, 0);
     both->group.vg_pool = worker->pool;
     both->group.vg_flags = 0;
     return vigil_group_wait(&both->group);
+}
+
+static __attribute__((noinline)) int b_elsewhere(join *both, int status_a)
+{
+    vg_worker *worker = vg_current_worker;
+    *worker->raise_top = both->frame.outer;
+    const int status_b = join_long(worker, both);
+    return status_a < 0 ? status_a : status_b;
 }
 
 static inline join *of_frame(vg_raise_frame *frame)
@@ -55,16 +72,6 @@ static inline join *of_frame(vg_raise_frame *frame)
 static void clean_up(vg_raise_frame *frame)
 {
     (void)join_long(vg_current_worker, of_frame(frame));
-}
-
-/* Run b with a way out for vigil_raise. The frame is on the chain already, and stays there. Apart, as vg_call_guarded. */
-static __attribute__((noinline)) int call_b(vg_raise_frame *frame)
-{
-    frame->clean = NULL;
-    if (VG_RAISE_LAND(frame) == 0)
-        return of_frame(frame)->b(of_frame(frame)->arg);
-    vg_note_raise();
-    return vg_raise_top->status; /* the frame; but `frame` may be in a register that is lost */
 }
 
 /* What is the same in all joins: the heads of task and group that are copied as a whole. */
@@ -89,7 +96,10 @@ static int run_simple(vigil_task *task)
 static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(void *arg), void *arg_a,
                                                   int (*b)(void *arg), void *arg_b)
 {
-    if (b == NULL)
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (a == NULL || b == NULL)
         return -EINVAL;
     simple both[2] = {{.fn = a, .arg = arg_a}, {.fn = b, .arg = arg_b}};
     vigil_group groups[2]; /* one for each, to tell whose failure it was */
@@ -105,67 +115,30 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
     return status[0] != 0 ? status[0] : status[1];
 }
 
-/* b is pushed: the rest. After a, `both` is found where the thread's chain begins: to look there is cheaper than to keep its
-   address in a register, which somebody must save. */
-static inline __attribute__((always_inline)) int join_pushed(vg_worker *worker, join *both, int64_t index,
-                                                             int (*a)(void *arg), void *arg_a)
-{
-    vg_handling(worker, 0);
-    vg_raise_push_on(worker->raise_top, &both->frame, clean_up);
-    const int status_a = a(arg_a);
-
-    int status_b;
-    vg_lane *lane = worker->lane;
-    vg_raise_frame *frame = *worker->raise_top;
-    vg_handling(worker, 1);
-    if (__builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) != 0, 1) &&
-        __builtin_expect(worker->blocking == 0, 1) &&
-        /* If a has helped with anything, b may have run, and another task lie where it was. relaxed: our own store then */
-        __builtin_expect(atomic_load_explicit(&both->task.vg_state, memory_order_relaxed) == VG_TASK_QUEUED, 1) &&
-        __builtin_expect(vg_deque_take_back(&lane->own.deque, index), 1)) {
-        /* What vg_run does and counts, for a task of this worker's, class and group. */
-        vg_count(&lane->counts->started, 1);
-        vg_handling(worker, 0);
-        worker->group = &of_frame(frame)->group;
-        status_b = call_b(frame);
-        *worker->raise_top = both->frame.outer;
-        worker->group = both->group.vg_parent;
-        if (__builtin_expect(status_b < 0, 0) || __builtin_expect(worker->blocking != 0, 0))
-            b_ended_badly(worker, (void *)(uintptr_t)both->b, status_b);
-        else
-            vg_count(&worker->lane->counts->completed, 1);
-    } else {
-        *worker->raise_top = both->frame.outer;
-        status_b = join_long(worker, of_frame(frame));
-    }
-    if (__builtin_expect((status_a | status_b) < 0, 0))
-        return status_a < 0 ? status_a : status_b;
-    return 0;
-}
-
 /* b could not simply be pushed, or somebody has to be told. */
-static __attribute__((noinline)) int join_slow(vg_worker *worker, join *both, int64_t index, int (*a)(void *arg),
-                                               void *arg_a, bool pushed)
+static __attribute__((noinline)) int join_slow(vg_worker *worker, join *both, int (*a)(void *arg), void *arg_a,
+                                               bool pushed)
 {
     if (pushed)
         vg_announce_own_slow(worker->pool, worker->lane->class_);
     else
         vg_push_own_slow(worker, worker->lane, &both->task);
-    return join_pushed(worker, both, index, a, arg_a);
+    vg_handling(worker, 0);
+    vg_raise_push_on(worker->raise_top, &both->frame, clean_up);
+    const int status_a = a(arg_a);
+    *worker->raise_top = both->frame.outer;
+    const int status_b = join_long(worker, both);
+    return status_a < 0 ? status_a : status_b;
 }
 
 int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg), void *arg_b)
 {
-    if (__builtin_expect(pool == NULL, 0))
-        return -EINVAL;
-    vg_worker *const worker = vg_current_worker;
-    if (__builtin_expect(vg_forked_page(&pool->fork_guard), 0))
-        return -ECHILD;
-    if (__builtin_expect(a == NULL, 0))
-        return -EINVAL;
+    vg_worker *worker = vg_current_worker;
     if (__builtin_expect(worker == NULL, 0) || __builtin_expect(worker->pool != pool, 0))
         return join_outside(pool, a, arg_a, b, arg_b);
-    if (__builtin_expect(b == NULL, 0))
+    if (__builtin_expect(vg_forked_page(&pool->fork_guard), 0))
+        return -ECHILD;
+    if (__builtin_expect(a == NULL, 0) || __builtin_expect(b == NULL, 0))
         return -EINVAL;
     vg_lane *lane = worker->lane;
     join both;
@@ -177,12 +150,32 @@ int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void
     memcpy((char *)&both.group + offsetof(vigil_group, vg_local), &lane->start, sizeof lane->start);
     both.b = b;
     both.arg = arg_b;
-    const int64_t index = vg_deque_next(&lane->own);
     vg_handling(worker, 1);
     vg_count(&lane->counts->spawned, 1);
-    if (__builtin_expect(!vg_deque_push_at(&lane->own, index, &both.task), 0))
-        return join_slow(worker, &both, index, a, arg_a, false);
+    if (__builtin_expect(!vg_deque_push(&lane->own, &both.task), 0))
+        return join_slow(worker, &both, a, arg_a, false);
     if (__builtin_expect(!vg_announced(worker, lane), 0))
-        return join_slow(worker, &both, index, a, arg_a, true);
-    return join_pushed(worker, &both, index, a, arg_a);
+        return join_slow(worker, &both, a, arg_a, true);
+    vg_handling(worker, 0);
+    vg_raise_push_on(worker->raise_top, &both.frame, clean_up);
+    const int status_a = a(arg_a);
+
+    worker = both.group.vg_owner; /* cheaper to load than to keep */
+    lane = worker->lane;
+    vg_handling(worker, 1);
+    if (__builtin_expect(status_a < 0, 0) ||
+        __builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) == 0, 0) ||
+        __builtin_expect(worker->blocking != 0, 0) || __builtin_expect(!vg_deque_take_back(&lane->own, &both.task), 0))
+        return b_elsewhere(&both, status_a);
+    /* What vg_run does and counts, for a task of this worker's, class and group. */
+    vg_count(&lane->counts->started, 1);
+    vg_handling(worker, 0);
+    bool raised;
+    const int status_b = vg_raise_call(&both.frame, both.b, both.arg, &raised);
+    worker = both.group.vg_owner;
+    *worker->raise_top = both.frame.outer;
+    if (__builtin_expect(status_b < 0, 0) || __builtin_expect(worker->blocking != 0, 0))
+        return b_ended_badly(&both, status_b, raised);
+    vg_count(&worker->lane->counts->completed, 1);
+    return 0;
 }

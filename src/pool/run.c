@@ -16,33 +16,27 @@ __attribute__((noinline)) void vg_note_raise(void)
     vg_current_worker->raised = true;
 }
 
-/* Call the function with a way out for vigil_raise. Apart, because whatever calls setjmp is poor in registers. */
+#ifdef VG_RAISE_LIBC
+static int call_task(void *arg)
+{
+    vigil_task *task = arg;
+    return task->run(task);
+}
+#endif
+
 int vg_run_guarded(vigil_task *task)
 {
     vg_raise_frame frame;
-    int status;
+    bool raised;
     vg_raise_push(&frame);
-    if (VG_RAISE_LAND(&frame) == 0) {
-        status = task->run(task);
-    } else {
-        status = frame.status;
+#ifdef VG_RAISE_LIBC
+    int status = vg_raise_call(&frame, call_task, task, &raised);
+#else
+    int status = vg_raise_call(&frame, (int (*)(void *))(void (*)(void))task->run, task,
+                               &raised); /* no C call: any pointer does */
+#endif
+    if (__builtin_expect(raised, 0))
         vg_note_raise();
-    }
-    vg_raise_pop(&frame);
-    return status;
-}
-
-int vg_call_guarded(int (*fn)(void *arg), void *arg)
-{
-    vg_raise_frame frame;
-    int status;
-    vg_raise_push(&frame);
-    if (VG_RAISE_LAND(&frame) == 0) {
-        status = fn(arg);
-    } else {
-        status = frame.status;
-        vg_note_raise();
-    }
     vg_raise_pop(&frame);
     return status;
 }

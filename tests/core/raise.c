@@ -18,8 +18,20 @@ typedef struct call {
     bool raised;
 } call;
 
+static bool in_one; /* with vg_raise_call instead of a landing place and a call */
+
+static __attribute__((noinline)) int run_in_one(call *c)
+{
+    vg_raise_push(&c->frame);
+    c->status = vg_raise_call(&c->frame, c->function, c->arg, &c->raised);
+    vg_raise_pop(&c->frame);
+    return c->status;
+}
+
 static __attribute__((noinline)) int run(call *c)
 {
+    if (in_one)
+        return run_in_one(c);
     vg_raise_push(&c->frame);
     if (VG_RAISE_LAND(&c->frame) == 0) {
         c->raised = false;
@@ -190,17 +202,29 @@ static void outside_of_any_call_a_raise_aborts(void **state)
     assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 
+static int by_landing(void **state)
+{
+    (void)state;
+    in_one = false;
+    return 0;
+}
+
+static int by_call(void **state)
+{
+    (void)state;
+    in_one = true;
+    return 0;
+}
+
+#define both_ways(test) cmocka_unit_test_setup(test, by_landing), cmocka_unit_test_setup(test, by_call)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_function_that_returns_is_not_disturbed),
-        cmocka_unit_test(a_raise_ends_the_call_with_its_status),
-        cmocka_unit_test(a_status_that_is_no_failure_counts_as_eio),
-        cmocka_unit_test(a_raise_leaves_any_depth),
-        cmocka_unit_test(a_raise_goes_to_the_innermost_call),
-        cmocka_unit_test(the_callers_variables_survive_a_raise),
-        cmocka_unit_test(threads_raise_without_disturbing_each_other),
-        cmocka_unit_test(outside_of_any_call_a_raise_aborts),
+        both_ways(a_function_that_returns_is_not_disturbed),    both_ways(a_raise_ends_the_call_with_its_status),
+        both_ways(a_status_that_is_no_failure_counts_as_eio),   both_ways(a_raise_leaves_any_depth),
+        both_ways(a_raise_goes_to_the_innermost_call),          both_ways(the_callers_variables_survive_a_raise),
+        both_ways(threads_raise_without_disturbing_each_other), cmocka_unit_test(outside_of_any_call_a_raise_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
  */
 #include "dice.h"
 
+#include <vigil/watchdog.h>
+
 /* ---- the books -------------------------------------------------------------------------------------------------- */
 
 struct world {
@@ -15,6 +17,7 @@ struct world {
     _Atomic bool closing;
     _Atomic uint64_t accepted, ran, cancelled, failed;
     _Atomic uint64_t seeds;
+    _Atomic uint64_t board[4]; /* jobs that anybody may wait for, cancel and release; 0: none */
 };
 
 static void add(_Atomic uint64_t *counter)
@@ -122,6 +125,43 @@ static void submit_some(struct world *world, struct dice *dice, unsigned depth)
         free(item);
 }
 
+/* A job whose handle others may have got hold of: it may have gone under our hands. */
+static bool known(int rc)
+{
+    must(rc >= 0 || rc == -ETIMEDOUT || rc == -EBUSY || rc == -ESTALE);
+    return rc != -ESTALE;
+}
+
+static void use_shared_job(struct world *world, struct dice *dice)
+{
+    _Atomic uint64_t *place = &world->board[roll(dice, count_of(world->board))];
+    vigil_job job = {.id = atomic_load_explicit(place, memory_order_acquire)}; /* the job came with the handle */
+    int status = 0;
+    if (job.id == 0)
+        return;
+    switch (roll(dice, 4)) {
+    case 0:
+        (void)known(vigil_job_cancel(world->pool, job));
+        break;
+    case 1:
+        (void)known(vigil_job_poll(world->pool, job, &status));
+        break;
+    default:
+        (void)known(
+            vigil_job_wait(world->pool, job, one_in(dice, 2) ? VIGIL_FOREVER : (int64_t)roll(dice, 100000), &status));
+        must(status == 0 || status == -ECANCELED);
+        break;
+    }
+}
+
+static void share_job(struct world *world, struct dice *dice, vigil_job job)
+{
+    _Atomic uint64_t *place = &world->board[roll(dice, count_of(world->board))];
+    vigil_job old = {.id = atomic_exchange_explicit(place, job.id, memory_order_acq_rel)};
+    if (old.id != 0)
+        must_equal(vigil_job_release(world->pool, old), 0);
+}
+
 static void job_some(struct world *world, struct dice *dice, bool inside)
 {
     vigil_job job;
@@ -132,6 +172,11 @@ static void job_some(struct world *world, struct dice *dice, bool inside)
     if (!entered(world, vigil_job_submit(world->pool, &job, leaf_run, world, &options)))
         return;
     int status = 0;
+    if (one_in(dice, 2)) {
+        share_job(world, dice, job);
+        use_shared_job(world, dice);
+        return;
+    }
     switch (roll(dice, 4)) {
     case 0: {
         int rc = vigil_job_cancel(world->pool, job);
@@ -173,12 +218,49 @@ static void group_some(struct world *world, struct dice *dice, unsigned depth)
     (void)vigil_group_wait(&group);
 }
 
+struct pair {
+    struct world *world;
+    bool ran;
+};
+
+static int first_half(void *arg)
+{
+    (void)arg;
+    yield();
+    return 0;
+}
+
+static int second_half(void *arg)
+{
+    struct pair *pair = arg;
+    pair->ran = true;
+    add(&pair->world->ran);
+    return behave(pair->world, 1);
+}
+
+/* Inside a task: the second half is a spawn, which a pool that discards cancels. */
+static void join_some(struct world *world)
+{
+    struct pair pair = {.world = world};
+    add(&world->accepted);
+    int rc = vigil_join(world->pool, first_half, &pair, second_half, &pair);
+    must(rc == 0 || rc == -EPROTO || (rc == -ECANCELED && !pair.ran));
+    if (!pair.ran)
+        add(&world->cancelled);
+}
+
 /* What a task does: mostly little, sometimes more of the same, sometimes it fails. */
 static int behave(struct world *world, unsigned depth)
 {
     struct dice dice = dice_of_task(world);
     if (depth > 0) {
-        switch (roll(&dice, 8)) {
+        switch (roll(&dice, 10)) {
+        case 8:
+            join_some(world);
+            break;
+        case 9:
+            use_shared_job(world, &dice);
+            break;
         case 0:
             submit_some(world, &dice, depth - 1);
             break;
@@ -279,6 +361,12 @@ static void random_options(vigil_pool_options *options, struct dice *dice)
         options->class_cap[p] = one_in(dice, 3) ? 1 + roll(dice, 3) : 0;
 }
 
+static void *stop_body(void *arg)
+{
+    must_equal(vigil_pool_stop(arg, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    return NULL;
+}
+
 static void one_world(struct dice *dice, uint64_t tasks)
 {
     enum {
@@ -297,8 +385,12 @@ static void one_world(struct dice *dice, uint64_t tasks)
     while (atomic_load_explicit(&world.accepted, memory_order_relaxed) < tasks)
         yield();
     vigil_stop_mode mode = (vigil_stop_mode)roll(dice, 2);
+    pthread_t stopper = 0;
+    bool another = one_in(dice, 2); /* stops it gracefully at the same time */
     bool stop_amid = one_in(dice, 2);
     if (stop_amid) { /* while the others still call */
+        if (another)
+            stopper = start_thread(stop_body, pool);
         int rc = vigil_pool_stop(pool, mode, roll(dice, 1000000));
         must(rc == 0 || rc == -ETIMEDOUT);
     }
@@ -308,6 +400,8 @@ static void one_world(struct dice *dice, uint64_t tasks)
     if (!stop_amid && mode == VIGIL_STOP_GRACEFUL)
         must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(vigil_pool_stop(pool, mode, VIGIL_FOREVER), 0);
+    if (stop_amid && another)
+        join_thread(stopper);
 
     must_equal(world.ran + world.cancelled, world.accepted);
     vigil_pool_stats stats = pool_stats(pool);
@@ -327,8 +421,18 @@ static void everything_at_once_keeps_the_books(void **state)
     (void)state;
     struct dice dice = dice_of_run();
     uint64_t worlds = scaled(100, 12);
-    for (uint64_t i = 0; i < worlds; i++)
+    /* Impatient, so that it looks often and acts now and then. */
+    vigil_watchdog_options watchdog = VIGIL_WATCHDOG_OPTIONS_INIT;
+    watchdog.interval_ms = watchdog.hog_ms = watchdog.stuck_ms = watchdog.growth_ms = 10;
+    watchdog.recover = VIGIL_RECOVER_REWAKE | VIGIL_RECOVER_SPARE;
+    for (uint64_t i = 0; i < worlds; i++) {
+        const bool watched = one_in(&dice, 3);
+        if (watched)
+            must_equal(vigil_watchdog_start(&watchdog), 0);
         one_world(&dice, scaled(5000, 300));
+        if (watched)
+            must_equal(vigil_watchdog_stop(), 0);
+    }
 }
 
 int main(void)
