@@ -202,6 +202,7 @@ static void p07_every_submit_to_a_sleeping_pool_is_heard(void **state)
 
 struct cost {
     unsigned threads;
+    unsigned asleep; /* of these; the others have a processor, or wait for one */
     uint64_t switches;
     uint64_t cpu_ticks;
 };
@@ -241,6 +242,7 @@ static struct cost cost_of_workers(void)
         unsigned long long sys = 0;
         char *after_name = strrchr(text, ')');
         must(after_name != NULL);
+        cost.asleep += after_name[2] == 'S';
         must_equal(sscanf(after_name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &sys), 2);
         cost.cpu_ticks += user + sys;
     }
@@ -261,9 +263,11 @@ static void idle_costs_nothing(unsigned workers, vigil_idle_policy idle)
         must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     pool_wait_all_parked(pool);
-    /* Counted as parked is a moment before asleep: look until two looks agree, then begin. */
+    /* Counted as parked is a moment before asleep, and that moment is long where there are no processors to be had. */
     struct cost before = cost_of_workers();
-    for (struct cost again; (again = cost_of_workers()).switches != before.switches; before = again)
+    for (struct cost again;
+         (again = cost_of_workers()).switches != before.switches || before.asleep != workers || again.asleep != workers;
+         before = again)
         yield();
     uint64_t parks = pool_stats(pool).parks;
     observe_for_ms(TEST_SANITIZED ? 200 : 1000);
