@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DOUTPUT=assets.c -DASSETS="/path|type|file;..." -P embed.cmake: files as C arrays, for server.h's assets[].
-set(text "#include \"server.h\"\n\n")
+# cmake -DOUTPUT=assets.c -DNAME=assets -DASSETS="/path|type|file;..." -P embed.cmake: files as C arrays, for asset.h's tables.
+set(text "#include \"asset.h\"\n\n")
 set(table "")
 set(number 0)
 foreach(asset IN LISTS ASSETS)
@@ -15,4 +15,4 @@ foreach(asset IN LISTS ASSETS)
     string(APPEND table "    {\"${path}\", \"${type}; charset=utf-8\", asset${number}, sizeof asset${number}},\n")
     math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "${text}const struct asset assets[] = {\n${table}    {0},\n};\n")
+file(WRITE ${OUTPUT} "${text}const struct asset ${NAME}[] = {\n${table}    {0},\n};\n")

@@ -15,6 +15,24 @@ const char *stall_name(unsigned kind)
     return vigil_stall_name((vigil_stall)kind);
 }
 
+const char *stall_page(unsigned kind)
+{
+    static const char *const names[VIGIL_STALLS] = {
+        [VIGIL_STALL_LOST_WAKEUP] = "lost-wakeup",
+        [VIGIL_STALL_ALL_BLOCKED] = "all-blocked",
+        [VIGIL_STALL_HOG] = "hog",
+        [VIGIL_STALL_WAIT_CYCLE] = "wait-cycle",
+        [VIGIL_STALL_STARVED_CLASS] = "starved-class",
+        [VIGIL_STALL_LOST_TASK] = "lost-task",
+        [VIGIL_STALL_GROWING_QUEUE] = "growing-queue",
+        [VIGIL_STALL_LOOP_BLOCKED] = "loop-blocked",
+        [VIGIL_STALL_NO_CPU] = "no-cpu",
+        [VIGIL_STALL_FROZEN_WORKER] = "frozen-worker",
+        [VIGIL_STALL_DRIFT] = "drift",
+    };
+    return kind < VIGIL_STALLS ? names[kind] : NULL;
+}
+
 const char *severity_name(unsigned severity)
 {
     return vigil_severity_name((vigil_severity)severity);

@@ -7,6 +7,7 @@
 
 const char *class_name(unsigned priority);    /* "CRITICAL", as the headers call them */
 const char *stall_name(unsigned kind);        /* vigil_stall */
+const char *stall_page(unsigned kind);        /* its page in docs/verdicts: "hog"; NULL: none */
 const char *severity_name(unsigned severity); /* "WARNING" */
 const char *recovery_name(unsigned kind);     /* vigil_recovery */
 const char *level_name(unsigned level);       /* vigil_watch_level */

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "asset.h"
 #include "command.h"
 #include "metrics.h"
 #include "say.h"
@@ -253,6 +254,14 @@ static bool is_own_name(const struct server *server, struct MHD_Connection *conn
     return false;
 }
 
+static const struct asset *asset_at(const struct asset *table, const char *path)
+{
+    for (; table->path != NULL; table++)
+        if (strcmp(path, table->path) == 0)
+            return table;
+    return NULL;
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state)
 {
@@ -272,18 +281,17 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     if (!is_own_name(server, connection))
         return answer_text(connection, MHD_HTTP_FORBIDDEN,
                            "Ask for localhost or 127.0.0.1; other names are refused.\n");
-    bool asset_path = false;
-    for (const struct asset *asset = assets; asset->path != NULL; asset++)
-        asset_path = asset_path || strcmp(url, asset->path) == 0;
+    const struct asset *asset = asset_at(assets, url);
+    if (asset == NULL)
+        asset = asset_at(pages, url);
     /* The page's own files hold no secrets; what they show does. */
-    if ((!asset_path || strcmp(url, "/") == 0) && !has_token(server, connection))
+    if ((asset == NULL || strcmp(url, "/") == 0) && !has_token(server, connection))
         return answer_text(connection, MHD_HTTP_UNAUTHORIZED,
                            "A token is asked for: open the whole address that `vigil serve` printed.\n");
-    for (const struct asset *asset = assets; asset->path != NULL; asset++)
-        if (strcmp(url, asset->path) == 0)
-            return answer(
-                connection, MHD_HTTP_OK, asset->type,
-                MHD_create_response_from_buffer(asset->size, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT));
+    if (asset != NULL)
+        return answer(
+            connection, MHD_HTTP_OK, asset->type,
+            MHD_create_response_from_buffer(asset->size, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT));
     if (strcmp(url, "/events") == 0)
         return begin_stream(server, connection);
     if (strcmp(url, "/metrics") == 0)

@@ -4,12 +4,10 @@
  *
  *   /               the page          /report.json   as `vigil report --json`
  *   /events         samples, as server-sent events    /trace.json    as `vigil trace`
- *   /metrics        as `vigil metrics`
+ *   /metrics        as `vigil metrics`                /verdicts/hog  as `vigil explain`, and so on
  */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
-
-#include <stddef.h>
 
 #include <vigil/loop.h>
 
@@ -33,13 +31,5 @@ const char *server_url(const struct server *server);
 
 /* On the loop's thread, or when nobody runs it. */
 void server_destroy(struct server *server);
-
-/* A file of the page, built into the command. */
-struct asset {
-    const char *path, *type;
-    const unsigned char *bytes;
-    size_t size;
-};
-extern const struct asset assets[]; /* path NULL ends it */
 
 #endif

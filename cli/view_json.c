@@ -303,6 +303,8 @@ static json_object *verdict_json(struct look *look, const vg_verdict_view *v)
     text(j, "reason", v->reason, sizeof v->reason);
     text(j, "evidence", v->evidence, sizeof v->evidence);
     text(j, "advice", v->advice, sizeof v->advice);
+    if (stall_page(v->kind) != NULL)
+        words(j, "explain", stall_page(v->kind)); /* the word for `vigil explain` */
     for (size_t i = 0; i < now->act_count; i++)
         if (now->acts[i].verdict == v->number) {
             text(j, "action", now->acts[i].text, sizeof now->acts[i].text);

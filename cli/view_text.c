@@ -82,6 +82,8 @@ void print_verdict(struct look *look, const vg_verdict_view *v)
     paragraph("", v->reason, sizeof v->reason);
     paragraph("evidence", v->evidence, sizeof v->evidence);
     paragraph("advice", v->advice, sizeof v->advice);
+    if (stall_page(v->kind) != NULL)
+        printf("    %sMore: vigil explain %s%s\n", style(FAINT), stall_page(v->kind), style(PLAIN));
     for (size_t i = 0; i < look->now->act_count; i++)
         if (look->now->acts[i].verdict == v->number)
             paragraph("done about it", look->now->acts[i].text, sizeof look->now->acts[i].text);

@@ -308,6 +308,13 @@ function showWarnings(verdicts, watched) {
     const at = v.evidence.search(/^thread \d+ \(/m);
     line('Evidence', (at < 0 ? v.evidence : v.evidence.slice(0, at)).trimEnd());
     line('Advice', v.advice);
+    if (v.explain) {
+      const more = element('a', '', 'What it means, and what to do');
+      more.href = `verdicts/${v.explain}`;
+      const p = element('p');
+      p.append(more);
+      room.append(p);
+    }
     line('Done about it', v.action);
     if (at >= 0) {
       const details = element('details', 'faint');

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""site.py <folder> <version>: the static site in <folder>/site, from README.md, docs/*.md and <folder>/headers/*.md.
+"""site.py <folder> <version>: the static site in <folder>/site, from README.md, docs/**/*.md and <folder>/headers/*.md.
 
 A page is lowdown's HTML in a frame with one navigation. Links between the Markdown files become links between the pages; a
 link to a file of the repository that is no page is shown as plain words, since the site travels without the sources. A link or
 an anchor that leads nowhere ends this with an error.
 """
 import html
+import json
 import os
 import re
 import shutil
@@ -20,17 +21,33 @@ FRAME = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} – Vigil {version}</title>
 <link rel="stylesheet" href="site.css">
-</head>
+{scripts}</head>
 <body>
 <nav>
+<a class="home" href="index.html">Vigil <small>{version}</small></a>
+<input type="checkbox" id="menu"><label class="menu" for="menu">Pages</label>
+<input type="search" id="search" placeholder="Search (press /)" aria-label="Search the documentation" autocomplete="off" hidden>
+<ol id="found" hidden></ol>
+<div class="pages">
 {navigation}
+</div>
 </nav>
 <main>
 {body}
+{onward}
 </main>
 </body>
 </html>
 """
+SCRIPTS = """<script defer src="lunr.min.js"></script>
+<script defer src="search-index.js"></script>
+<script defer src="search.js"></script>
+"""
+LUNR = "/usr/share/javascript/lunr/lunr.min.js"
+
+# The order in which a reader needs them; what is not named comes behind.
+ORDER = ["guide", "priorities", "shutdown", "loop", "promise", "async", "cpp", "js", "embedding", "porting", "watching", "command",
+         "costs", "the-hang"]
 
 
 def render(path):
@@ -46,8 +63,10 @@ def title_of(text, fallback):
 def collect(folder):
     """Pages as (source path, output name, title, group), in the order of the navigation."""
     pages = [("README.md", "index.html", "Vigil", "Start")]
+    def rank(name):
+        return (ORDER.index(name[:-3]) if name[:-3] in ORDER else len(ORDER), name)
     for root, _, names in sorted(os.walk("docs")):
-        for name in sorted(names):
+        for name in sorted(names, key=rank):
             path = os.path.join(root, name)
             if not name.endswith(".md"):
                 continue
@@ -77,6 +96,28 @@ def navigation(pages, current):
         mark = ' aria-current="page"' if name == current else ""
         out.append(f'<a href="{name}"{mark}>{html.escape(title)}</a>')
     return "\n".join(out)
+
+
+def onward(pages, current):
+    """To the page before and the page after."""
+    at = [name for _, name, _, _ in pages].index(current)
+    before = f'<a href="{pages[at - 1][1]}">← {html.escape(pages[at - 1][2])}</a>' if at > 0 else "<span></span>"
+    after = f'<a href="{pages[at + 1][1]}">{html.escape(pages[at + 1][2])} →</a>' if at + 1 < len(pages) else ""
+    return f'<div class="onward">{before}{after}</div>'
+
+
+def words(text):
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def sections(name, title, body):
+    """What the search finds: every part of a page that has a heading."""
+    parts = re.split(r'<h[1-3][^>]*?(?: id="([^"]*)")?[^>]*>(.*?)</h[1-3]>', body, flags=re.S)
+    found = []
+    for anchor, heading, text in zip(parts[1::3], parts[2::3], parts[3::3]):
+        at = f"{name}#{anchor}" if anchor and found else name
+        found.append({"at": at, "page": title, "heading": words(heading), "text": words(text)})
+    return found
 
 
 def main(folder, version):
@@ -114,13 +155,23 @@ def main(folder, version):
         if "<h1" not in body:
             body = f"<h1>{html.escape(title)}</h1>\n" + body
         bodies[name] = (title, body)
+    search = os.path.exists(LUNR)
+    if search:
+        shutil.copy(LUNR, site)
+        shutil.copy("docs/tools/search.js", site)
+        found = [section for name, (title, body) in bodies.items() for section in sections(name, title, body)]
+        with open(os.path.join(site, "search-index.js"), "w", encoding="utf-8") as file:
+            file.write("const searchSections = " + json.dumps(found, ensure_ascii=False).replace("</", "<\\/") + ";\n")
+    else:
+        print("docs: left out: the site's search, because lunr is missing (Debian: libjs-lunr)")
     for name, (title, body) in bodies.items():
         for target, anchor in re.findall(r'href="([\w.-]*)#([^"]+)"', body):
             there = bodies.get(target or name)
             if there is None or f'id="{anchor}"' not in there[1]:
                 wrong.append(f"{name}: links to {target}#{anchor}, and there is no such place")
         with open(os.path.join(site, name), "w", encoding="utf-8") as file:
-            file.write(FRAME.format(title=html.escape(title), version=version, navigation=navigation(pages, name), body=body))
+            file.write(FRAME.format(title=html.escape(title), version=version, scripts=SCRIPTS if search else "", body=body,
+                                    navigation=navigation(pages, name), onward=onward(pages, name)))
     for line in wrong:
         print("docs:", line, file=sys.stderr)
     return 1 if wrong else 0

@@ -4,7 +4,8 @@
  *
  * It samples counters and states a few times a second, never stops anybody for it, and costs the observed threads nothing
  * while they work. What looks wrong is looked at a second time before it is said (a verdict), is said once, again only after
- * repeat_ms while it lasts, and once more when it is over. docs/watching.md has a page for each class.
+ * repeat_ms while it lasts, and once more when it is over. docs/verdicts has a page for each class, which
+ * `vigil explain` prints.
  *
  * Nothing is watched until vigil_watchdog_start is called; then every pool and loop of the process is, also those that
  * were made before.

@@ -237,6 +237,10 @@ class Page(ServeTest):
         self.assertIn("Evidence", warning)
         self.assertIn("Advice", warning)
         self.assertIn("stacks", warning)
+        # Each verdict leads to its page.
+        told = self.script("(async () => { const a = [...document.querySelectorAll('.verdict a')].find(a => a.href.endsWith('/verdicts/hog'));"
+                           " return a && await (await fetch(a.href)).text() })()")
+        self.assertIn("What to do", told)
         self.picture("warning.png")
         self.no_complaints()
 

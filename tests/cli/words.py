@@ -10,7 +10,7 @@ import unittest
 import support
 from support import CommandTest, vigil
 
-VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "demo"]
+VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "explain", "demo"]
 
 
 class Help(CommandTest):
@@ -18,7 +18,7 @@ class Help(CommandTest):
         for words in (["--help"], ["help"], ["-h"]):
             result = vigil(*words)
             self.assertEqual(result.returncode, 0)
-            for verb in VERBS:
+            for verb in [*VERBS, "run"]:
                 self.assertRegex(result.stdout, rf"(?m)^  {verb}\b")
             self.assertIn("vigil demo", result.stdout)
         self.assertEqual(vigil().returncode, 2)
@@ -39,6 +39,25 @@ class Help(CommandTest):
         for verb in VERBS:
             for line in vigil("help", verb).stdout.splitlines():
                 self.assertLessEqual(len(line), 120, line)
+
+
+class Explain(CommandTest):
+    def test_every_class_of_verdict_has_a_page_with_the_same_parts(self):
+        names = re.findall(r"(?m)^  ([a-z-]+) +\S", vigil("explain").stdout)
+        self.assertEqual(len(names), 11, names)
+        for name in names:
+            result = vigil("explain", name)
+            self.assertEqual(result.returncode, 0, name)
+            for part in ("What it looks like", "Why it happens", "What to do"):
+                self.assertRegex(result.stdout, rf"(?m)^{part}$", name)
+            self.assertRegex(result.stdout, r"\bVIGIL_STALL_[A-Z_]+")
+            self.assertNotIn("](", result.stdout)
+            self.assertNotIn("\x1b", result.stdout)
+
+    def test_a_page_that_is_near_is_suggested(self):
+        result = vigil("explain", "hgo")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("did you mean hog?", result.stderr)
 
 
 class WrongWords(CommandTest):
