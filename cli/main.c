@@ -14,8 +14,8 @@
 #include "say.h"
 
 const struct command *const commands[] = {
-    &command_ps,    &command_top,     &command_report, &command_trace,  &command_metrics,
-    &command_serve, &command_explain, &command_demo,   &command_run_js, NULL,
+    &command_ps,   &command_top,    &command_report, &command_trace, &command_metrics, &command_serve, &command_explain,
+    &command_demo, &command_run_js, &command_repl,   NULL,
 };
 
 const struct command *command_find(const char *name)

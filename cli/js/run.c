@@ -10,7 +10,7 @@
 
 static void usage(FILE *to)
 {
-    (void)fputs("usage: vigil run [options] FILE [arguments]\n"
+    (void)fputs("Usage: vigil run [options] FILE [arguments]\n"
                 "       vigil run [options] -e CODE [arguments]\n"
                 "       vigil run [options] - [arguments]      the program comes from standard input\n"
                 "\n"
@@ -19,7 +19,11 @@ static void usage(FILE *to)
                 "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
                 "  --end-stalls         and end it; the next callback runs\n"
                 "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
-                "  --workers N          threads for blocking work (default: at least 4)\n",
+                "  --workers N          threads for blocking work (default: at least 4)\n"
+                "\n"
+                "Examples\n"
+                "  vigil run server.js --port 80           a file, and words for it\n"
+                "  vigil run --stall 200 --end-stalls x.js  name and end what does not return\n",
                 to);
 }
 

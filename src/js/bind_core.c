@@ -258,6 +258,7 @@ static const struct {
     {"util", "util"},
     {"util/types", "util_types"},
     {"vigil:pool", "pool"},
+    {"vigil:repl", "repl"},
     {"vigil:watch", "watch"},
 };
 

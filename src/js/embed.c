@@ -148,6 +148,9 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *va
         *value = result;
     if (js->depth == 0)
         vg_js_dispatch(js, VG_CHECKPOINT, NULL, NULL, NULL);
+    /* A program that has ended itself has no checkpoint, but the loop has to hear of it. */
+    if (js->ended)
+        vg_js_sync(js);
     return js->ended && !result ? -ECANCELED : status;
 }
 

@@ -5,12 +5,19 @@ import random
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import support
 from support import CommandTest, vigil
 
-VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "explain", "demo"]
+VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "explain", "demo", "repl"]
+# The verb `run` hands its words to a program of its own, which a build without the JavaScript engine has not.
+HAS_RUN = os.path.exists(os.path.join(os.path.dirname(support.VIGIL), "vigil-js"))
+if HAS_RUN:
+    VERBS.append("run")
+# The engine and a sanitizer need settings that the tests of the host make.
+RUNS = HAS_RUN and "VIGIL_NO_ENGINE" not in os.environ
 
 
 class Help(CommandTest):
@@ -58,6 +65,45 @@ class Explain(CommandTest):
         result = vigil("explain", "hgo")
         self.assertEqual(result.returncode, 2)
         self.assertIn("did you mean hog?", result.stderr)
+class JavaScript(CommandTest):
+    @unittest.skipUnless(RUNS, "no JavaScript host in this build, or a sanitizer")
+    def test_run_takes_a_text_a_file_or_standard_input(self):
+        result = vigil("run", "-e", "console.log(process.argv.slice(1)); process.exitCode = 4", "a", "b")
+        self.assertEqual((result.returncode, result.stdout), (4, "[ 'a', 'b' ]\n"))
+        self.assertEqual(vigil("run", "-p", "6 * 7").stdout, "42\n")
+        result = subprocess.run([support.VIGIL, "run", "-"], input="console.log('in')", stdout=subprocess.PIPE, text=True,
+                                timeout=support.PATIENCE)
+        self.assertEqual((result.returncode, result.stdout), (0, "in\n"))
+        result = vigil("run", "/nosuch.js")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("Cannot find module '/nosuch.js'", result.stderr)
+
+    @unittest.skipUnless(RUNS, "no JavaScript host in this build, or a sanitizer")
+    def test_run_says_which_word_it_does_not_understand(self):
+        for words, says in ((["--frobnicate", "x.js"], "there is no option --frobnicate"), (["--memory", "some", "x.js"], "megabytes"),
+                            (["--memory"], "megabytes"), (["--workers", "0", "x.js"], "number of threads"),
+                            (["--stall", "-1", "x.js"], "milliseconds"), (["-e"], "a text must follow"), ([], "is missing")):
+            result = vigil("run", *words)
+            self.assertEqual((result.returncode, result.stdout), (9, ""), words)
+            self.assertRegex(result.stderr, says)
+
+    @unittest.skipUnless(RUNS, "no JavaScript host in this build, or a sanitizer")
+    def test_the_memory_limit_ends_a_program_that_grows(self):
+        grows = "const all = []; setInterval(() => { for (let i = 0; i < 50000; i++) all.push({ i }); }, 1)"
+        result = vigil("run", "--memory", "40", "-e", grows)
+        self.assertEqual(result.returncode, 134)
+        self.assertRegex(result.stderr, r"the JavaScript heap has \d+ MB, the limit is 40 MB: ended")
+        small = "let n = 0; const t = setInterval(() => { if (++n === 20) clearInterval(t); }, 10)"
+        self.assertEqual(vigil("run", "--memory", "200", "-e", small).returncode, 0)
+
+    def test_a_build_without_the_host_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = shutil.copy(support.VIGIL, folder)
+            for verb in ("run", "repl"):
+                result = subprocess.run([alone, verb], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, timeout=support.PATIENCE)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("this build has no JavaScript host; run scripts/setup js", result.stderr)
 
 
 class WrongWords(CommandTest):
