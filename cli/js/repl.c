@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 #include <vigil/js.h>
 #include <vigil/version.h>
@@ -32,6 +33,7 @@ static struct {
     vigil_js_value line, eof, interrupt, complete; /* held */
     vigil_watch input, signals;
     bool terminal, editing, typed; /* typed: there is something on the line */
+    struct termios found;          /* how the terminal was, and will be */
     char *history;
     char *text; /* of a line that has not ended, without a terminal */
     size_t length, room;
@@ -161,12 +163,18 @@ static char **complete(const char *text, int start, int end)
 
 /* ---- lines from a terminal -------------------------------------------------------------------------------------- */
 
-/* The terminal is watched only while a line is wanted: what is typed ahead stays where it is. */
+/* The terminal is watched only while a line is wanted: what is typed ahead stays where it is, as it was typed, and is shown when the
+   editor gets to it. Control-C is a signal all the time. */
 static void stop_editing(void)
 {
+    struct termios between = the.found;
     if (!the.editing)
         return;
     rl_callback_handler_remove();
+    between.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    between.c_cc[VMIN] = 1;
+    between.c_cc[VTIME] = 0;
+    (void)tcsetattr(0, TCSADRAIN, &between);
     vigil_watch_remove(vigil_js_loop(the.js), the.input);
     the.editing = false;
 }
@@ -206,6 +214,7 @@ static void begin_editor(void)
     rl_completer_word_break_characters = breaks;
     rl_basic_word_break_characters = breaks;
     rl_completion_append_character = 0;
+    (void)tcgetattr(0, &the.found);
     using_history();
     stifle_history(HISTORY_LINES);
     the.history = history_file();
@@ -382,6 +391,7 @@ int main(int argc, char **argv)
 #ifdef VG_HAVE_EDIT
     if (the.terminal) {
         stop_editing();
+        (void)tcsetattr(0, TCSADRAIN, &the.found);
         save_history();
     }
 #endif
