@@ -88,6 +88,8 @@ static vg_val on_storm(vg_call *call)
 static vg_val deliver_now(vg_call *call)
 {
     vigil_js *js = call->host;
+    if (js->http)
+        js->http_poll(js);
     vg_js_deliver_now(js);
     /* A delivery that ended the program was unwound down to here; what called us has to go as well. */
     if (js->ended)
@@ -233,6 +235,7 @@ static const struct {
     {"crypto", "crypto"},
     {"perf", "performance"},
     {"clone", "structuredClone"},
+    {"http_fetch", "Headers Request Response fetch"},
 };
 
 /* What require and import know by name: public name -> file of the library. */
@@ -246,6 +249,7 @@ static const struct {
     {"events", "events"},
     {"fs", "fs"},
     {"fs/promises", "fs_promises"},
+    {"http", "http"},
     {"module", "modules"},
     {"os", "os"},
     {"path", "path"},
@@ -257,6 +261,7 @@ static const struct {
     {"url", "url"},
     {"util", "util"},
     {"util/types", "util_types"},
+    {"vigil:http", "http_serve"},
     {"vigil:pool", "pool"},
     {"vigil:repl", "repl"},
     {"vigil:watch", "watch"},

@@ -100,6 +100,8 @@ bool vg_to_bool(vg_engine *engine, vg_val value);
 double vg_to_number(vg_engine *engine, vg_val value); /* NaN when it cannot be one */
 /* UTF-8 with a zero behind it, to be freed; NULL: no memory, or the value has no text. */
 char *vg_to_text(vg_engine *engine, vg_val value, size_t *length);
+/* The same into memory of the caller's, without a zero behind it. SIZE_MAX: it does not surely fit, or has no text. */
+size_t vg_to_text_into(vg_engine *engine, vg_val value, char *text, size_t room);
 /* The bytes of a typed array, DataView-free, or of an ArrayBuffer; they may not move while the value is alive. */
 bool vg_to_bytes(vg_engine *engine, vg_val value, unsigned char **data, size_t *length);
 

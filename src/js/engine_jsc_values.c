@@ -283,6 +283,21 @@ char *vg_to_text(vg_engine *engine, vg_val value, size_t *length)
     return text;
 }
 
+size_t vg_to_text_into(vg_engine *engine, vg_val value, char *text, size_t room)
+{
+    JSValueRef exception = NULL;
+    JSStringRef string = JSValueToStringCopy(engine->context, jsc(value), &exception);
+    size_t used = SIZE_MAX;
+    if (!string)
+        return SIZE_MAX;
+    if (JSStringGetMaximumUTF8CStringSize(string) <= room) {
+        used = JSStringGetUTF8CString(string, text, room);
+        used = used > 0 ? used - 1 : 0;
+    }
+    JSStringRelease(string);
+    return used;
+}
+
 bool vg_to_bytes(vg_engine *engine, vg_val value, unsigned char **data, size_t *length)
 {
     JSTypedArrayType type = JSValueGetTypedArrayType(engine->context, jsc(value), NULL);

@@ -36,6 +36,10 @@ static bool boot(vigil_js *js)
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js) ||
         !vg_js_bind_pool(js) || !vg_js_bind_watch(js))
         return false;
+#ifdef VG_JS_HTTP
+    if (!vg_js_bind_http(js))
+        return false;
+#endif
     function = vg_eval(engine, (const char *)source->bytes, source->length, "vigil:boot", 1, &thrown);
     if (!function)
         return false;
@@ -113,6 +117,8 @@ int vigil_js_destroy(vigil_js *js)
         vigil_signal_remove(js->loop, watch->handle);
         free(watch);
     }
+    if (js->http)
+        js->http_end(js);
     if (js->loop)
         vg_js_turn_end(js);
     if (js->own_pool)
@@ -135,6 +141,7 @@ int vigil_js_destroy(vigil_js *js)
     vg_js_pool_side_end(js);
     if (js->own_loop)
         vigil_loop_destroy(js->loop);
+    free(js->http);
     free(js);
     return 0;
 }

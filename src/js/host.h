@@ -90,7 +90,7 @@ struct vigil_js {
     int run_result;
 
     /* limit.c */
-    uint64_t entered_ns;
+    uint64_t entered_ns, look_ns;
     unsigned stalls, tries;
     vg_val storm; /* what to call in a checkpoint that does not end */
     bool stall_armed;
@@ -101,6 +101,9 @@ struct vigil_js {
     void *embed;                      /* embed.c */
     struct vg_watch_side *watch_side; /* bind_watch.c; NULL: this host has started no watchdog */
     struct vg_pool_side *pool_side;   /* bind_pool.c; NULL until vigil:pool is loaded or a task is exposed */
+    struct vg_http *http;             /* http.h; NULL until a program asks for it */
+    void (*http_poll)(vigil_js *js);
+    void (*http_end)(vigil_js *js);
     uint64_t memory_checked_ns, worked_ns;
 };
 
@@ -149,6 +152,7 @@ bool vg_js_bind_watch(vigil_js *js);
 /* Stops the watchdog if this host has started it. Before the engine goes. */
 void vg_js_watch_side_end(vigil_js *js);
 void vg_js_pool_side_end(vigil_js *js);
+bool vg_js_bind_http(vigil_js *js); /* where the parser's library is there */
 
 /* Argument i as a number (NaN), as text (to be freed; NULL), or undefined if there is none. */
 vg_val vg_arg(vg_call *call, size_t i);

@@ -10,6 +10,9 @@
 
 /* How often a call that takes long is looked at, and a checkpoint that does not end serves timers and finished work. */
 #define SERVICE_NS 50000000U
+/* Each look makes the engine throw away the compiled code of what runs, and compile it again: a fifth of a busy program's time at 50 ms.
+   So as long as calls are short the looks get rarer, up to this. The first call that is not brings them back. */
+#define CALM_NS 1000000000U
 
 static void arm(vigil_js *js, uint64_t after_ns);
 
@@ -74,9 +77,12 @@ static bool time_is_up(void *arg)
     /* The engine counts the time of all calls together; what matters is how long this one has been running. */
     running = now_ns() - js->entered_ns;
     if (js->depth == 0 || running < SERVICE_NS) {
-        arm(js, SERVICE_NS);
+        uint64_t most = js->options.stall_ns && js->options.stall_ns / 4 < CALM_NS ? js->options.stall_ns / 4 : CALM_NS;
+        js->look_ns = js->look_ns * 2 < most ? js->look_ns * 2 : most;
+        arm(js, js->look_ns > SERVICE_NS ? js->look_ns : SERVICE_NS);
         return false;
     }
+    js->look_ns = SERVICE_NS;
     /* A checkpoint that does not end: its microtasks give way to a small turn, at the next boundary between two of them. */
     if (in_storm(js) && js->storm) {
         vg_val thrown;
@@ -121,8 +127,10 @@ void vg_js_limit_begin(vigil_js *js)
     js->tries = 0;
     /* Close enough: the loop's time is that of this turn. */
     js->entered_ns = vigil_loop_now(js->loop);
-    if (!js->stall_armed)
+    if (!js->stall_armed) {
+        js->look_ns = SERVICE_NS;
         arm(js, SERVICE_NS);
+    }
 }
 
 void vg_js_unwind(vigil_js *js)

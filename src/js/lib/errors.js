@@ -304,9 +304,13 @@ const messages = {
   ERR_HTTP_HEADERS_SENT: ['Error', (verb) => `Cannot ${verb} headers after they are sent to the client`],
   ERR_HTTP_INVALID_HEADER_VALUE: ['TypeError', (value, name) => `Invalid value "${value}" for header "${name}"`],
   ERR_HTTP_INVALID_STATUS_CODE: ['RangeError', (code) => `Invalid status code: ${code}`],
+  ERR_HTTP_CONTENT_LENGTH_MISMATCH: ['Error', (length, promised) =>
+    `Response body's content-length of ${length} byte(s) does not match the content-length of ${promised} byte(s) set in header`],
   ERR_INVALID_HTTP_TOKEN: ['TypeError', (label, name) => `${label} must be a valid HTTP token ["${name}"]`],
   ERR_INVALID_CHAR: ['TypeError', (what, name) => `Invalid character in ${what}${name ? ` ["${name}"]` : ''}`],
   ERR_STREAM_WRITE_AFTER_END: ['Error', () => 'write after end'],
+  ERR_STREAM_ALREADY_FINISHED: ['Error', (name) => `Cannot call ${name} after a stream was finished`],
+  ERR_STREAM_NULL_VALUES: ['TypeError', () => 'May not write null values to stream'],
   ERR_STREAM_DESTROYED: ['Error', (name) => `Cannot call ${name} after a stream was destroyed`],
   ERR_SERVER_ALREADY_LISTEN: ['Error', () => 'Listen method has been called more than once without closing.'],
   ERR_SERVER_NOT_RUNNING: ['Error', () => 'Server is not running.'],

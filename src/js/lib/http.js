@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// node:http: the server. There is no client yet.
+'use strict';
+
+const EventEmitter = load('events');
+const { native, servers, CONTINUE, EXPECTS, NO_HOST, LAST, SHUT } = load('http_link');
+const { IncomingMessage, socketOf } = load('http_incoming');
+const { ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_outgoing');
+const { codes, validateFunction } = load('errors');
+
+const MAX_HEADER = 16384;
+
+function checkTime(value, name) {
+  if (typeof value !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', value);
+  if (!(value >= 0 && value <= 2 ** 31 - 1)) throw new codes.ERR_OUT_OF_RANGE(name, '>= 0 && <= 2147483647', value);
+  return value;
+}
+
+function listenError(number, host, port, path) {
+  if (path === undefined && number === -2) {
+    const error = new Error(`getaddrinfo ENOTFOUND ${host}`);
+    return Object.assign(error, { errno: -3008, code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: host });
+  }
+  const [code, text] = binding.errorName(-number);
+  const place = path ?? `${host ?? '::'}:${port}`;
+  const error = new Error(`listen ${code}: ${text} ${place}`);
+  Object.assign(error, { code, errno: number, syscall: 'listen', address: path ?? host ?? '::' });
+  if (path === undefined) error.port = port;
+  return error;
+}
+
+class Server extends EventEmitter {
+  #id = -1;
+  #path;
+  #links = new Set();
+  #refed = true;
+  #closing = false;
+  #times = { headersTimeout: 60000, requestTimeout: 300000, keepAliveTimeout: 5000 };
+  #maxHeaderSize = MAX_HEADER;
+  #halfOpen = true;
+
+  constructor(options, handler) {
+    super();
+    if (typeof options === 'function') {
+      handler = options;
+      options = {};
+    }
+    options ??= {};
+    if (typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'object', options);
+    if (options.requestTimeout !== undefined) this.#times.requestTimeout = checkTime(options.requestTimeout, 'requestTimeout');
+    // As in Node: the head is never given more time than the whole.
+    if (options.headersTimeout !== undefined) this.#times.headersTimeout = checkTime(options.headersTimeout, 'headersTimeout');
+    else if (this.#times.requestTimeout > 0) this.#times.headersTimeout = Math.min(60000, this.#times.requestTimeout);
+    if (options.keepAliveTimeout !== undefined) this.#times.keepAliveTimeout = checkTime(options.keepAliveTimeout, 'keepAliveTimeout');
+    if (options.maxHeaderSize !== undefined) this.#maxHeaderSize = checkTime(options.maxHeaderSize, 'maxHeaderSize');
+    this.joinDuplicateHeaders = options.joinDuplicateHeaders === true;
+    this.requireHostHeader = options.requireHostHeader ?? true;
+    this.IncomingMessage = options.IncomingMessage ?? IncomingMessage;
+    this.ServerResponse = options.ServerResponse ?? ServerResponse;
+    this.keepAliveLine = '';
+    this.ending = false;
+    this.listening = false;
+    if (handler) this.on('request', handler);
+    this.#configure();
+  }
+
+  // ---- options that C reads
+  #configure() {
+    const seconds = Math.floor(this.#times.keepAliveTimeout / 1000);
+    this.keepAliveLine = `Connection: keep-alive\r\n${this.#times.keepAliveTimeout > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
+    if (this.#id >= 0) {
+      native.configure(this.#id, this.#times.headersTimeout, this.#times.requestTimeout, this.#times.keepAliveTimeout,
+        this.#maxHeaderSize, this.#halfOpen);
+    }
+  }
+  get headersTimeout() { return this.#times.headersTimeout; }
+  set headersTimeout(value) { this.#times.headersTimeout = checkTime(value, 'headersTimeout'); this.#configure(); }
+  get requestTimeout() { return this.#times.requestTimeout; }
+  set requestTimeout(value) { this.#times.requestTimeout = checkTime(value, 'requestTimeout'); this.#configure(); }
+  get keepAliveTimeout() { return this.#times.keepAliveTimeout; }
+  set keepAliveTimeout(value) { this.#times.keepAliveTimeout = checkTime(value, 'keepAliveTimeout'); this.#configure(); }
+  get maxHeaderSize() { return this.#maxHeaderSize; }
+  // A client that sends no more may still read. False: its end is the end of the connection, as it is in Node.
+  get httpAllowHalfOpen() { return this.#halfOpen; }
+  set httpAllowHalfOpen(value) { this.#halfOpen = !!value; this.#configure(); }
+
+  // ---- listening
+  // listen(port, host, backlog, callback), listen(path, ...), listen({ port, host, path, backlog, signal }, callback)
+  listen(...args) {
+    const callback = typeof args[args.length - 1] === 'function' ? args.pop() : undefined;
+    let [port, host, backlog] = args;
+    let path, signal;
+    if (port !== null && typeof port === 'object') {
+      ({ port, host, path, backlog, signal } = port);
+      if (port === undefined && path === undefined) {
+        throw new codes.ERR_INVALID_ARG_VALUE('options', args[0], 'must have the property "port" or "path"');
+      }
+    } else if (typeof port === 'string' && !/^\s*\d+\s*$/.test(port)) {
+      path = port;
+      backlog = host;
+    } else if (typeof host === 'number') {
+      backlog = host;
+      host = undefined;
+    }
+    if (this.#id >= 0) throw new codes.ERR_SERVER_ALREADY_LISTEN();
+    if (path === undefined) {
+      const number = port === undefined || port === null ? 0 : port;
+      if ((typeof number !== 'number' && typeof number !== 'string') || `${number}`.trim() === '' ||
+          !(+number >= 0 && +number < 65536) || +number !== (+number >>> 0)) {
+        throw new codes.ERR_SOCKET_BAD_PORT('options.port', port);
+      }
+      port = +number;
+    }
+    if (host !== undefined && host !== null && typeof host !== 'string') {
+      throw new codes.ERR_INVALID_ARG_TYPE('options.host', 'string', host);
+    }
+    if (callback !== undefined) this.once('listening', callback);
+    const id = native.listen(host || undefined, port ?? 0, path, backlog > 0 ? backlog : 511);
+    if (id < 0) {
+      const error = listenError(id, host || undefined, port, path);
+      process.nextTick(() => this.emit('error', error));
+      return this;
+    }
+    this.#id = id;
+    this.#path = path;
+    this.#closing = this.ending = false;
+    this.listening = true;
+    servers[id] = this;
+    this.#configure();
+    if (!this.#refed) native.refer(id, false);
+    signal?.addEventListener('abort', () => this.close(), { once: true });
+    process.nextTick(() => {
+      if (this.listening) this.emit('listening');
+    });
+    if (signal?.aborted) this.close();
+    return this;
+  }
+  address() {
+    if (this.#id < 0) return null;
+    if (this.#path !== undefined) return this.#path;
+    const [address, family, port] = native.serverAddress(this.#id);
+    return { address, family, port };
+  }
+  ref() {
+    this.#refed = true;
+    if (this.#id >= 0) native.refer(this.#id, true);
+    return this;
+  }
+  unref() {
+    this.#refed = false;
+    if (this.#id >= 0) native.refer(this.#id, false);
+    return this;
+  }
+  getConnections(callback) {
+    validateFunction(callback, 'callback');
+    process.nextTick(callback, null, this.#links.size);
+    return this;
+  }
+
+  // ---- the end
+  close(callback) {
+    if (typeof callback === 'function') {
+      if (this.#id < 0) this.once('close', () => callback(new codes.ERR_SERVER_NOT_RUNNING()));
+      else this.once('close', callback);
+    }
+    if (this.#id >= 0) {
+      native.closeServer(this.#id);
+      this.#id = -1;
+      this.listening = false;
+      this.#closing = this.ending = true;
+      this.closeIdleConnections();
+    }
+    this.#closedIfDone(true);
+    return this;
+  }
+  #closedIfDone(asked) {
+    if (this.#id >= 0 || this.#links.size > 0 || !(asked || this.#closing)) return;
+    this.#closing = false;
+    process.nextTick(() => this.emit('close'));
+  }
+  closeAllConnections() {
+    for (const link of this.#links) native.destroy(link.id);
+  }
+  closeIdleConnections() {
+    for (const link of this.#links) if (native.idle(link.id)) native.destroy(link.id);
+  }
+  async [Symbol.asyncDispose]() {
+    if (this.listening) await new Promise((resolve) => this.close(resolve));
+  }
+
+  // ---- what http_link.js calls
+  opened(link) {
+    this.#links.add(link);
+    if (this.listenerCount('connection') > 0) this.emit('connection', socketOf(link));
+  }
+  requested(link, flags, method) {
+    const req = link.req = new this.IncomingMessage(link, flags, method);
+    const res = link.res = new this.ServerResponse(req, flags);
+    if ((flags & (CONTINUE | EXPECTS | NO_HOST)) !== 0 && this.#answered(req, res, flags)) return;
+    this.emit('request', req, res);
+  }
+  // Requests that are answered before the program's handler sees them.
+  #answered(req, res, flags) {
+    if ((flags & NO_HOST) !== 0 && this.requireHostHeader) {
+      res.writeHead(400, ['Connection', 'close']);
+      res.end();
+      return true;
+    }
+    if ((flags & CONTINUE) !== 0) {
+      if (this.listenerCount('checkContinue') > 0) return this.emit('checkContinue', req, res);
+      res.writeContinue();
+      return false;
+    }
+    if ((flags & EXPECTS) === 0) return false;
+    if (this.listenerCount('checkExpectation') > 0) return this.emit('checkExpectation', req, res);
+    res.writeHead(417);
+    res.end();
+    return true;
+  }
+  closed(link, error) {
+    const { req, res, socket } = link;
+    this.#links.delete(link);
+    link.req = link.res = null;
+    if (res !== null && !res.writableFinished) {
+      // In order, after all of the answer: the kernel has it.
+      if (res.finished && error === 0 && !(socket?.destroyed)) {
+        res._finish();
+      } else {
+        req._abort();
+        process.nextTick(() => res._close());
+      }
+    }
+    if (socket !== null) {
+      socket.destroyed = true;
+      socket.readable = socket.writable = false;
+      process.nextTick(() => socket.emit('close', error !== 0));
+    }
+    this.#closedIfDone(false);
+  }
+  faulty(link, status, [code, text]) {
+    const timeout = code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    if (this.listenerCount('clientError') > 0) {
+      const error = new Error(timeout ? text : `Parse Error: ${text}`);
+      error.code = code;
+      if (!timeout) error.reason = text;
+      this.emit('clientError', error, socketOf(link));
+      return;
+    }
+    if (link.res !== null && !link.res.writableFinished && link.res.headersSent) {
+      native.destroy(link.id);
+      return;
+    }
+    native.send(link.id, LAST | SHUT, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
+  }
+}
+
+function createServer(options, handler) {
+  return new Server(options, handler);
+}
+
+function noClient(name) {
+  return function () {
+    const error = new Error(`${name}: this host has an HTTP server and no client yet`);
+    error.code = 'ERR_METHOD_NOT_IMPLEMENTED';
+    throw error;
+  };
+}
+
+module.exports = {
+  METHODS: native.methods.slice().sort(),
+  STATUS_CODES,
+  IncomingMessage,
+  Server,
+  ServerResponse,
+  createServer,
+  get: noClient('http.get'),
+  maxHeaderSize: MAX_HEADER,
+  request: noClient('http.request'),
+  validateHeaderName,
+  validateHeaderValue,
+};

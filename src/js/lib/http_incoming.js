@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+// IncomingMessage: a request as the handler sees it, and the connection's socket. There is no stream module yet; this has of a
+// readable stream what handlers use: data, end, close, pause, resume, read, setEncoding, pipe, async iteration, destroy.
+'use strict';
+
+const EventEmitter = load('events');
+const { native, WHOLE, OLD, HIGH, LAST, SHUT } = load('http_link');
+const { codes } = load('errors');
+const { fromBytes, Buffer } = load('buffer');
+
+// Of these a second one is ignored; others are joined.
+const SINGLE = new Set(['age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host',
+  'if-modified-since', 'if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'referer',
+  'retry-after', 'server', 'user-agent']);
+
+function collect(fields, join) {
+  const headers = {};
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i].toLowerCase();
+    const value = fields[i + 1];
+    if (name === '__proto__') continue;
+    if (name === 'set-cookie') {
+      if (Object.hasOwn(headers, name)) headers[name].push(value);
+      else headers[name] = [value];
+    } else if (!Object.hasOwn(headers, name)) {
+      headers[name] = value;
+    } else if (name === 'cookie') {
+      headers[name] += `; ${value}`;
+    } else if (join || !SINGLE.has(name)) {
+      headers[name] += `, ${value}`;
+    }
+  }
+  return headers;
+}
+function collectDistinct(fields) {
+  const headers = Object.create(null);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i].toLowerCase();
+    (headers[name] ??= []).push(fields[i + 1]);
+  }
+  return headers;
+}
+
+function resetError() {
+  const error = new Error('aborted');
+  error.code = 'ECONNRESET';
+  return error;
+}
+
+// ---- the socket ---------------------------------------------------------------------------------------------------
+
+// What programs ask of a request's socket: who is there, and an end.
+class Socket extends EventEmitter {
+  #link;
+  #remote;
+  #local;
+  constructor(link) {
+    super();
+    this.#link = link;
+    this.#remote = native.remote(link.id);
+    this.#local = native.local(link.id);
+    this.destroyed = false;
+    this.writable = true;
+    this.readable = true;
+  }
+  get remoteAddress() { return this.#remote?.[0]; }
+  get remoteFamily() { return this.#remote?.[1]; }
+  get remotePort() { return this.#remote?.[2]; }
+  get localAddress() { return this.#local?.[0]; }
+  get localFamily() { return this.#local?.[1]; }
+  get localPort() { return this.#local?.[2]; }
+  get server() { return this.#link.server; }
+  get _httpMessage() { return this.#link.res; }
+  address() {
+    const local = this.#local;
+    return local === undefined ? {} : { address: local[0], family: local[1], port: local[2] };
+  }
+  setNoDelay(on = true) {
+    if (this.#link.id >= 0) native.option(this.#link.id, 0, !!on);
+    return this;
+  }
+  setKeepAlive(on = false) {
+    if (this.#link.id >= 0) native.option(this.#link.id, 1, !!on);
+    return this;
+  }
+  // Bytes past the protocol: an answer to 'clientError'.
+  write(data, encoding) {
+    if (this.#link.id < 0 || !this.writable) return false;
+    return native.send(this.#link.id, 0, typeof data === 'string' ? Buffer.from(data, encoding) : data) < HIGH;
+  }
+  end(data, encoding) {
+    if (this.#link.id < 0 || !this.writable) return this;
+    this.writable = false;
+    const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;
+    native.send(this.#link.id, LAST | SHUT, bytes ?? undefined);
+    return this;
+  }
+  destroy(error) {
+    if (this.destroyed) return this;
+    this.destroyed = true;
+    this.writable = this.readable = false;
+    if (this.#link.id >= 0) native.destroy(this.#link.id);
+    if (error) process.nextTick(() => this.emit('error', error));
+    return this;
+  }
+  destroySoon() {
+    this.writable = false;
+    if (this.#link.id >= 0) native.finish(this.#link.id);
+  }
+}
+function socketOf(link) {
+  return link.socket ??= new Socket(link);
+}
+
+// ---- the request --------------------------------------------------------------------------------------------------
+
+function IncomingMessage(link, flags, method) {
+  this._link = link;
+  this._fields = null;
+  this._head = link.head;
+  this._trailer = '';
+  this.method = method;
+  this.url = link.url;
+  this.httpVersionMinor = (flags & OLD) === 0 ? 1 : 0;
+  this.complete = (flags & WHOLE) !== 0;
+  this.aborted = false;
+  this.destroyed = false;
+  this.readableEnded = false;
+  this.closed = false;
+  this._flowing = null; // null: nobody has asked; then true or false
+  this._queue = null; // chunks that nobody has taken
+  this._queued = 0;
+  this._stopped = false; // C has been told not to read
+  this._ticking = false;
+  this._decoder = null;
+  this._encoding = null;
+  this._waiter = null; // of the async iterator
+  this._fault = null;
+}
+Object.setPrototypeOf(IncomingMessage.prototype, EventEmitter.prototype);
+Object.setPrototypeOf(IncomingMessage, EventEmitter);
+
+const define = (name, get, set) => Object.defineProperty(IncomingMessage.prototype, name, { get, set, configurable: true, enumerable: true });
+// Made when somebody looks; then it is the program's own, to be changed at will.
+function lazily(name, make) {
+  const slot = Symbol(name);
+  define(name, function () {
+    return this[slot] ??= make.call(this);
+  }, function (value) {
+    this[slot] = value;
+  });
+}
+function fieldsOf(message) {
+  if (message._fields === null) {
+    // The connection's, as long as it still has this head; after it our own.
+    if (message._link.head === message._head) {
+      message._fields = message._link.pairs();
+    } else {
+      message._fields = message._head.split('\n').slice(1, -1);
+    }
+  }
+  return message._fields;
+}
+const trailersOf = (message) => message._trailer === '' ? [] : message._trailer.split('\n').slice(0, -1);
+lazily('headers', function () { return collect(fieldsOf(this), this._link.server.joinDuplicateHeaders); });
+lazily('headersDistinct', function () { return collectDistinct(fieldsOf(this)); });
+lazily('rawHeaders', function () { return fieldsOf(this).slice(); });
+// Only known at the end: an empty answer before it is not kept.
+define('trailers', function () { return collect(trailersOf(this), this._link.server.joinDuplicateHeaders); });
+define('trailersDistinct', function () { return collectDistinct(trailersOf(this)); });
+define('rawTrailers', function () { return trailersOf(this); });
+define('socket', function () { return socketOf(this._link); });
+define('connection', function () { return socketOf(this._link); });
+define('httpVersion', function () { return this.httpVersionMinor === 1 ? '1.1' : '1.0'; });
+define('readable', function () { return !this.destroyed && !this.readableEnded; });
+define('readableFlowing', function () { return this._flowing; });
+define('readableLength', function () { return this._queued; });
+define('readableEncoding', function () { return this._encoding; });
+define('readableAborted', function () { return this.destroyed && !this.readableEnded; });
+define('errored', function () { return this._fault; });
+IncomingMessage.prototype.httpVersionMajor = 1;
+IncomingMessage.prototype.readableHighWaterMark = HIGH;
+IncomingMessage.prototype.statusCode = null;
+IncomingMessage.prototype.statusMessage = null;
+
+// ---- its body -----------------------------------------------------------------------------------------------------
+
+IncomingMessage.prototype._arrived = function (bytes) {
+  if (this.destroyed) return;
+  let chunk = fromBytes(bytes);
+  if (this._decoder !== null) {
+    chunk = this._decode(chunk, false);
+    if (chunk === '') return;
+  }
+  if (this._flowing === true && this._queue === null && !this._ticking) {
+    this.emit('data', chunk);
+    return;
+  }
+  (this._queue ??= []).push(chunk);
+  this._queued += chunk.length;
+  if (this._queued >= HIGH && !this._stopped) {
+    this._stopped = true;
+    native.pause(this._link.id, true);
+  }
+  this._wake();
+};
+IncomingMessage.prototype._whole = function (trailer) {
+  this._trailer = trailer;
+  this.complete = true;
+  if (this._decoder !== null) {
+    const rest = this._decode(undefined, true);
+    if (rest !== '') {
+      (this._queue ??= []).push(rest);
+      this._queued += rest.length;
+    }
+  }
+  this._wake();
+};
+IncomingMessage.prototype._wake = function () {
+  if (this._waiter !== null) {
+    const waiter = this._waiter;
+    this._waiter = null;
+    waiter();
+  } else if (this._flowing === true) {
+    this._flowLater();
+  } else if (this._events !== undefined && this._events.readable !== undefined && !this.readableEnded) {
+    process.nextTick(() => this.emit('readable'));
+  }
+};
+IncomingMessage.prototype._flowLater = function () {
+  if (this._ticking) return;
+  this._ticking = true;
+  process.nextTick(flow, this);
+};
+function flow(message) {
+  message._ticking = false;
+  while (message._flowing === true && message._queue !== null && !message.destroyed) message.emit('data', message._take());
+  if (message._flowing === true) message._endIfDone();
+}
+// The first chunk that waits.
+IncomingMessage.prototype._take = function () {
+  const chunk = this._queue.shift();
+  if (this._queue.length === 0) this._queue = null;
+  this._queued -= chunk.length;
+  if (this._stopped && this._queued < HIGH) {
+    this._stopped = false;
+    if (this._link.id >= 0 && this._link.req === this) native.pause(this._link.id, false);
+  }
+  return chunk;
+};
+IncomingMessage.prototype._endIfDone = function () {
+  if (!this.complete || this._queue !== null || this.readableEnded || this.destroyed) return;
+  this.readableEnded = true;
+  process.nextTick(emitEnd, this);
+};
+function emitEnd(message) {
+  message.emit('end');
+  if (message.closed) return;
+  message.closed = message.destroyed = true;
+  process.nextTick(emitClose, message);
+}
+function emitClose(message) {
+  message.emit('close');
+}
+
+IncomingMessage.prototype._decode = function (chunk, last) {
+  if (this._encoding === 'utf8') {
+    return chunk === undefined ? this._decoder.decode() : this._decoder.decode(chunk, { stream: !last });
+  }
+  if (chunk === undefined) return '';
+  return chunk.toString(this._encoding);
+};
+const ENCODINGS = { utf8: 'utf8', 'utf-8': 'utf8', latin1: 'latin1', binary: 'latin1', ascii: 'ascii', hex: 'hex' };
+// Encodings whose units never lie across two chunks, and UTF-8, which has a decoder that knows about that.
+IncomingMessage.prototype.setEncoding = function (encoding = 'utf8') {
+  const name = ENCODINGS[`${encoding}`.toLowerCase()];
+  if (name === undefined) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
+  this._encoding = name;
+  this._decoder = name === 'utf8' ? new TextDecoder('utf-8', { ignoreBOM: true }) : name;
+  if (this._queue !== null) {
+    this._queue = [this._decode(Buffer.concat(this._queue), this.complete)];
+    this._queued = this._queue[0].length;
+  }
+  return this;
+};
+
+IncomingMessage.prototype.on = function (type, listener) {
+  EventEmitter.prototype.on.call(this, type, listener);
+  if (type === 'data') {
+    if (this._flowing !== false) this.resume();
+  } else if (type === 'readable') {
+    if (this._flowing === null) this._flowing = false;
+    if (this._queue !== null || this.complete) this._wake();
+  }
+  return this;
+};
+IncomingMessage.prototype.addListener = IncomingMessage.prototype.on;
+IncomingMessage.prototype.pause = function () {
+  this._flowing = false;
+  return this;
+};
+IncomingMessage.prototype.resume = function () {
+  if (this._flowing !== true) {
+    this._flowing = true;
+    this._flowLater();
+  }
+  return this;
+};
+IncomingMessage.prototype.isPaused = function () {
+  return this._flowing === false;
+};
+IncomingMessage.prototype.read = function (size) {
+  if (this._queue === null) {
+    if (this._flowing !== true) this._endIfDone();
+    return null;
+  }
+  const text = this._encoding !== null;
+  let all = text ? this._queue.join('') : Buffer.concat(this._queue);
+  if (size !== undefined) {
+    if (size > all.length && !this.complete) return null;
+    if (size < all.length) {
+      const rest = text ? all.slice(size) : all.subarray(size);
+      all = text ? all.slice(0, size) : all.subarray(0, size);
+      this._queue = [all, rest];
+    }
+  }
+  if (this._queue.length !== 2 || this._queue[0] !== all) this._queue = [all];
+  this._take();
+  if (this._queue === null) this._endIfDone();
+  return all;
+};
+
+IncomingMessage.prototype.pipe = function (target, options) {
+  this.on('data', (chunk) => {
+    if (target.write(chunk) === false) {
+      this.pause();
+      target.once('drain', () => this.resume());
+    }
+  });
+  if (options?.end !== false) this.once('end', () => target.end());
+  target.emit('pipe', this);
+  return target;
+};
+
+IncomingMessage.prototype[Symbol.asyncIterator] = async function* () {
+  this._flowing = false;
+  try {
+    for (;;) {
+      while (this._queue !== null) yield this._take();
+      if (this.readableEnded || this.complete) break;
+      if (this.destroyed) throw this._fault ?? resetError();
+      await new Promise((resolve) => {
+        this._waiter = resolve;
+      });
+    }
+  } finally {
+    if (this.complete && this._queue === null) this._endIfDone();
+    else this.destroy();
+  }
+};
+
+// ---- its end ------------------------------------------------------------------------------------------------------
+
+// The connection has gone while something was still expected of it.
+IncomingMessage.prototype._abort = function () {
+  if (this.closed) return;
+  this.aborted = true;
+  this.emit('aborted');
+  this._close(resetError());
+};
+IncomingMessage.prototype._close = function (error) {
+  if (this.closed) return;
+  this.closed = this.destroyed = true;
+  this._fault = error ?? null;
+  this._queue = null;
+  this._queued = 0;
+  if (this._waiter !== null) {
+    this._waiter();
+    this._waiter = null;
+  }
+  process.nextTick(() => {
+    if (error && this.listenerCount('error') > 0) this.emit('error', error);
+    this.emit('close');
+  });
+};
+// The answer is complete: whoever still listens is told how it ended, and nobody is waited for.
+IncomingMessage.prototype._done = function () {
+  if (this.closed || this._eventsCount === 0) return;
+  if (this.complete && this._flowing === null) this.resume();
+  else if (!this.complete) this._close();
+};
+IncomingMessage.prototype.destroy = function (error) {
+  if (this.destroyed) return this;
+  if (!this.complete || !this.readableEnded) {
+    this.aborted = true;
+    this.emit('aborted');
+    this._close(error);
+    socketOf(this._link).destroy();
+  } else {
+    this._close(error);
+  }
+  return this;
+};
+
+module.exports = { IncomingMessage, socketOf };

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: MIT
+// ServerResponse: headers, then a body, in Node's form. A short answer is one text and one call into C.
+'use strict';
+
+const EventEmitter = load('events');
+const { native, OLD, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('http_link');
+const { socketOf } = load('http_incoming');
+const { codes, validateFunction } = load('errors');
+const { Buffer } = load('buffer');
+
+const STATUS_CODES = {
+  100: 'Continue', 101: 'Switching Protocols', 102: 'Processing', 103: 'Early Hints', 200: 'OK', 201: 'Created', 202: 'Accepted',
+  203: 'Non-Authoritative Information', 204: 'No Content', 205: 'Reset Content', 206: 'Partial Content', 207: 'Multi-Status',
+  208: 'Already Reported', 226: 'IM Used', 300: 'Multiple Choices', 301: 'Moved Permanently', 302: 'Found', 303: 'See Other',
+  304: 'Not Modified', 305: 'Use Proxy', 307: 'Temporary Redirect', 308: 'Permanent Redirect', 400: 'Bad Request',
+  401: 'Unauthorized', 402: 'Payment Required', 403: 'Forbidden', 404: 'Not Found', 405: 'Method Not Allowed',
+  406: 'Not Acceptable', 407: 'Proxy Authentication Required', 408: 'Request Timeout', 409: 'Conflict', 410: 'Gone',
+  411: 'Length Required', 412: 'Precondition Failed', 413: 'Payload Too Large', 414: 'URI Too Long', 415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable', 417: 'Expectation Failed', 418: "I'm a Teapot", 421: 'Misdirected Request',
+  422: 'Unprocessable Entity', 423: 'Locked', 424: 'Failed Dependency', 425: 'Too Early', 426: 'Upgrade Required',
+  428: 'Precondition Required', 429: 'Too Many Requests', 431: 'Request Header Fields Too Large',
+  451: 'Unavailable For Legal Reasons', 500: 'Internal Server Error', 501: 'Not Implemented', 502: 'Bad Gateway',
+  503: 'Service Unavailable', 504: 'Gateway Timeout', 505: 'HTTP Version Not Supported', 506: 'Variant Also Negotiates',
+  507: 'Insufficient Storage', 508: 'Loop Detected', 509: 'Bandwidth Limit Exceeded', 510: 'Not Extended',
+  511: 'Network Authentication Required',
+};
+
+// ---- names and values ---------------------------------------------------------------------------------------------
+
+const TOKEN = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+const lower = new Map(); // names that were seen and are valid -> in lower case
+const LOWER_MAX = 500;
+
+function lowerOf(name) {
+  const known = lower.get(name);
+  if (known !== undefined) return known;
+  if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN('Header name', name);
+  const made = name.toLowerCase();
+  if (lower.size < LOWER_MAX) lower.set(name, made);
+  return made;
+}
+function checkValue(name, value) {
+  if (value === undefined) throw new codes.ERR_HTTP_INVALID_HEADER_VALUE(value, name);
+  if (BAD_VALUE.test(value)) throw new codes.ERR_INVALID_CHAR('header content', name);
+}
+function validateHeaderName(name, label = 'Header name') {
+  if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN(label, name);
+}
+function validateHeaderValue(name, value) {
+  checkValue(name, value);
+}
+
+// The date changes once a second.
+let dateText = '';
+let dateEnds = 0;
+function dateLine() {
+  const now = Date.now();
+  if (now >= dateEnds) {
+    dateText = `Date: ${new Date(now).toUTCString()}\r\n`;
+    dateEnds = now - now % 1000 + 1000;
+  }
+  return dateText;
+}
+
+// How many characters, if all are ASCII; -1 otherwise.
+function plainLength(text) {
+  const length = text.length;
+  for (let i = 0; i < length; i++) {
+    if (text.charCodeAt(i) > 127) return -1;
+  }
+  return length;
+}
+const isUtf8 = (encoding) => encoding === undefined || encoding === null || encoding === 'utf8' || encoding === 'utf-8';
+// What goes to C: ASCII as text, everything else as bytes.
+function prepared(chunk, encoding) {
+  if (typeof chunk === 'string') return isUtf8(encoding) && plainLength(chunk) >= 0 ? chunk : Buffer.from(chunk, encoding);
+  if (chunk instanceof Uint8Array) return chunk;
+  if (chunk === null) throw new codes.ERR_STREAM_NULL_VALUES();
+  throw new codes.ERR_INVALID_ARG_TYPE('chunk', ['string', 'Buffer', 'Uint8Array'], chunk);
+}
+
+// ---- headers ------------------------------------------------------------------------------------------------------
+
+function ServerResponse(req, flags) {
+  this.req = req;
+  this._link = req._link;
+  this.statusCode = 200;
+  this.statusMessage = undefined;
+  this._headers = null; // Map: lower-case name -> [name, value]
+  this._extra = null; // of writeHead, when no header was set before: [name, value, ...]
+  this._removed = 0;
+  this._flags = flags;
+  this.headersSent = false;
+  this.finished = false;
+  this.destroyed = false;
+  this.closed = false;
+  this.writableFinished = false;
+  this.sendDate = true;
+  this.shouldKeepAlive = (flags & (KEEP | OLD)) === KEEP;
+  this.chunkedEncoding = false;
+  this.strictContentLength = false;
+  this._hasBody = req.method !== 'HEAD';
+  this._promised = -1; // the Content-Length that was sent
+  this._written = 0;
+  this._shut = false;
+  this._queued = 0;
+  this._needDrain = false;
+  this._callbacks = null;
+  this._trailer = '';
+  this._continued = false;
+}
+Object.setPrototypeOf(ServerResponse.prototype, EventEmitter.prototype);
+Object.setPrototypeOf(ServerResponse, EventEmitter);
+
+const getter = (name, get) => Object.defineProperty(ServerResponse.prototype, name, { get, configurable: true, enumerable: true });
+getter('socket', function () { return this._link.res === this ? socketOf(this._link) : null; });
+getter('connection', function () { return this.socket; });
+getter('writableEnded', function () { return this.finished; });
+getter('writable', function () { return !this.destroyed; });
+getter('writableLength', function () { return this._queued; });
+getter('writableNeedDrain', function () { return this._needDrain; });
+getter('writableObjectMode', () => false);
+getter('_header', function () { return this.headersSent ? true : null; });
+ServerResponse.prototype.writableHighWaterMark = HIGH;
+ServerResponse.prototype.errored = null;
+
+ServerResponse.prototype.setHeader = function (name, value) {
+  if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('set');
+  const key = lowerOf(name);
+  if (Array.isArray(value)) {
+    for (const one of value) checkValue(name, one);
+  } else {
+    checkValue(name, value);
+  }
+  (this._headers ??= new Map()).set(key, [name, value]);
+  return this;
+};
+ServerResponse.prototype.setHeaders = function (headers) {
+  if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('set');
+  if (!headers || Array.isArray(headers) || typeof headers.keys !== 'function' || typeof headers.get !== 'function') {
+    throw new codes.ERR_INVALID_ARG_TYPE('headers', ['Headers', 'Map'], headers);
+  }
+  const cookies = typeof headers.getSetCookie === 'function' ? headers.getSetCookie() : [];
+  for (const [name, value] of headers) {
+    if (cookies.length === 0 || name !== 'set-cookie') this.setHeader(name, value);
+  }
+  if (cookies.length > 0) this.setHeader('set-cookie', cookies);
+  return this;
+};
+ServerResponse.prototype.appendHeader = function (name, value) {
+  if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('append');
+  const known = this._headers?.get(lowerOf(name));
+  if (known === undefined) return this.setHeader(name, value);
+  for (const one of [].concat(value)) checkValue(name, one);
+  known[1] = [].concat(known[1], value);
+  return this;
+};
+ServerResponse.prototype.getHeader = function (name) {
+  if (typeof name !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('name', 'string', name);
+  return this._headers?.get(name.toLowerCase())?.[1];
+};
+ServerResponse.prototype.hasHeader = function (name) {
+  if (typeof name !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('name', 'string', name);
+  return this._headers !== null && this._headers.has(name.toLowerCase());
+};
+const REMOVABLE = { date: 1, connection: 2, 'content-length': 4, 'transfer-encoding': 8 };
+ServerResponse.prototype.removeHeader = function (name) {
+  if (typeof name !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('name', 'string', name);
+  if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('remove');
+  const key = name.toLowerCase();
+  this._removed |= REMOVABLE[key] ?? 0;
+  if (key === 'date') this.sendDate = false;
+  this._headers?.delete(key);
+};
+ServerResponse.prototype.getHeaders = function () {
+  const all = Object.create(null);
+  if (this._headers !== null) for (const [key, [, value]] of this._headers) all[key] = value;
+  return all;
+};
+ServerResponse.prototype.getHeaderNames = function () {
+  return this._headers === null ? [] : [...this._headers.keys()];
+};
+ServerResponse.prototype.getRawHeaderNames = function () {
+  return this._headers === null ? [] : [...this._headers.values()].map(([name]) => name);
+};
+
+function flatten(headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers).flat();
+  if (headers.length > 0 && Array.isArray(headers[0])) return headers.flatMap(([name, value]) => [name, value]);
+  if (headers.length % 2 !== 0) throw new codes.ERR_INVALID_ARG_VALUE('headers', headers);
+  return headers.slice();
+}
+ServerResponse.prototype.writeHead = function (status, reason, headers) {
+  if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('write');
+  const wanted = status;
+  status |= 0;
+  if (status < 100 || status > 999) throw new codes.ERR_HTTP_INVALID_STATUS_CODE(wanted);
+  if (typeof reason === 'string') {
+    this.statusMessage = reason;
+  } else {
+    this.statusMessage ||= STATUS_CODES[status] || 'unknown';
+    headers ??= reason;
+  }
+  this.statusCode = status;
+  if (BAD_VALUE.test(this.statusMessage)) throw new codes.ERR_INVALID_CHAR('statusMessage');
+  let extra = null;
+  if (headers !== undefined && headers !== null) {
+    const list = flatten(headers);
+    if (this._headers !== null) {
+      for (let i = 0; i < list.length; i += 2) {
+        if (list[i]) this.setHeader(list[i], list[i + 1]);
+      }
+    } else {
+      for (let i = 0; i < list.length; i += 2) {
+        lowerOf(list[i]);
+        for (const one of Array.isArray(list[i + 1]) ? list[i + 1] : [list[i + 1]]) checkValue(list[i], one);
+      }
+      extra = list;
+    }
+  }
+  this._extra = extra;
+  this._head();
+  return this;
+};
+ServerResponse.prototype.writeHeader = ServerResponse.prototype.writeHead;
+
+// ---- the head as text ---------------------------------------------------------------------------------------------
+
+// Bits: which of the headers that we would add are there.
+const HAS_DATE = 1, HAS_CONNECTION = 2, HAS_LENGTH = 4, HAS_CODING = 8, HAS_TRAILER = 16;
+function note(response, key, value) {
+  switch (key) {
+    case 'date':
+      return HAS_DATE;
+    case 'connection':
+      if (/(?:^|\W)close(?:$|\W)/i.test(value)) response._shut = true;
+      else response.shouldKeepAlive = true;
+      return HAS_CONNECTION;
+    case 'content-length':
+      response._promised = +value;
+      return HAS_LENGTH;
+    case 'transfer-encoding':
+      if (/(?:^|\W)chunked(?:$|\W)/i.test(value)) response.chunkedEncoding = true;
+      return HAS_CODING;
+    case 'trailer':
+      return HAS_TRAILER;
+    default:
+      return 0;
+  }
+}
+function line(response, name, value) {
+  if (!Array.isArray(value)) {
+    response._lines += `${name}: ${value}\r\n`;
+    return note(response, lowerOf(name), value);
+  }
+  const key = lowerOf(name);
+  if (key === 'cookie') return line(response, name, value.join('; '));
+  let bits = 0;
+  for (const one of value) {
+    response._lines += `${name}: ${one}\r\n`;
+    bits |= note(response, key, one);
+  }
+  return bits;
+}
+
+// Fixes the head: after this nothing of it can be changed. `length`: of the whole body, if that is known; -1 otherwise.
+ServerResponse.prototype._head = function (length = -1) {
+  const status = this.statusCode;
+  const reason = this.statusMessage ??= STATUS_CODES[status] ?? 'unknown';
+  this.headersSent = true;
+  let bits = 0;
+  this._lines = '';
+  if (this._extra !== null) {
+    const extra = this._extra;
+    for (let i = 0; i < extra.length; i += 2) bits |= line(this, extra[i], extra[i + 1]);
+  } else if (this._headers !== null) {
+    for (const pair of this._headers.values()) bits |= line(this, pair[0], pair[1]);
+  }
+  let text = `HTTP/1.1 ${status} ${reason}\r\n${this._lines}`;
+  if (status === 204 || status === 304 || status < 200) {
+    this._hasBody = false;
+    // Such an answer has no body, so it can have no coding: what would be sent for it is the next answer to the client.
+    if (this.chunkedEncoding) {
+      this.chunkedEncoding = false;
+      this.shouldKeepAlive = false;
+    }
+  }
+  if (this.sendDate && (bits & HAS_DATE) === 0) text += dateLine();
+  const server = this._link.server;
+  const byDefault = (this._flags & OLD) === 0;
+  if ((bits & HAS_CONNECTION) === 0) {
+    if ((this._removed & 2) !== 0) {
+      if (!this.shouldKeepAlive) this._shut = true;
+    } else if (this.shouldKeepAlive && !server.ending && (byDefault || (bits & HAS_LENGTH) !== 0)) {
+      text += server.keepAliveLine;
+    } else {
+      this._shut = true;
+      text += 'Connection: close\r\n';
+    }
+  }
+  if ((bits & (HAS_LENGTH | HAS_CODING)) === 0) {
+    if (!this._hasBody) {
+      this.chunkedEncoding = false;
+    } else if (!byDefault) {
+      this._shut = true;
+    } else if (length >= 0 && (bits & HAS_TRAILER) === 0 && (this._removed & 4) === 0) {
+      text += `Content-Length: ${length}\r\n`;
+      this._promised = length;
+    } else if ((this._removed & 8) === 0) {
+      text += 'Transfer-Encoding: chunked\r\n';
+      this.chunkedEncoding = true;
+    } else {
+      this._shut = true; // the end of the connection is the end of the body
+    }
+  }
+  this._lines = text + '\r\n';
+};
+ServerResponse.prototype._lines = '';
+
+// ---- sending ------------------------------------------------------------------------------------------------------
+
+// Head, if it was not sent yet, and a piece of body that is ready for the wire.
+ServerResponse.prototype._send = function (flags, front, chunk) {
+  let text = this._lines;
+  if (text !== '') {
+    this._lines = '';
+    if (BEYOND_ASCII.test(text)) flags |= LATIN1;
+    text += front;
+  } else {
+    text = front;
+  }
+  if (typeof chunk === 'string') {
+    text += chunk;
+    chunk = undefined;
+    // Behind a text its line's end can stand as well.
+    if ((flags & CRLF) !== 0) {
+      text += '\r\n';
+      flags &= ~CRLF;
+    }
+  }
+  const id = this._link.id;
+  if (id < 0 || this._link.res !== this) return -1;
+  const queued = chunk === undefined ? native.send(id, flags, text) : native.send(id, flags, text, chunk);
+  this._queued = queued < 0 ? 0 : queued;
+  return queued;
+};
+
+function afterEnd(response, callback) {
+  const error = new codes.ERR_STREAM_WRITE_AFTER_END();
+  process.nextTick(() => {
+    response.emit('error', error);
+    callback?.(error);
+  });
+  return false;
+}
+ServerResponse.prototype.write = function (chunk, encoding, callback) {
+  if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
+  const data = prepared(chunk, encoding);
+  if (this.finished) return afterEnd(this, callback);
+  if (this.destroyed) {
+    const error = new codes.ERR_STREAM_DESTROYED('write');
+    process.nextTick(() => {
+      this.emit('error', error);
+      callback?.(error);
+    });
+    return false;
+  }
+  if (!this.headersSent) this._head();
+  if (!this._hasBody) {
+    if (callback) process.nextTick(callback);
+    return true;
+  }
+  if (data.length === 0) {
+    // An empty chunk would be the last one.
+    if (callback) process.nextTick(callback);
+    return true;
+  }
+  this._count(data.length, false);
+  const front = this.chunkedEncoding ? `${data.length.toString(16)}\r\n` : '';
+  const queued = this._send(HOLD | (this.chunkedEncoding ? CRLF : 0), front, data);
+  if (queued < 0) return false;
+  this._link.flushLater();
+  if (callback) (this._callbacks ??= []).push(callback);
+  if (queued >= HIGH) {
+    this._needDrain = true;
+    return false;
+  }
+  if (callback) process.nextTick(settled, this);
+  return true;
+};
+// What was written has been handed to the kernel, unless some of it is queued: then C tells when.
+function settled(response) {
+  if (response._callbacks === null || (response._link.id >= 0 && response._link.res === response && native.queued(response._link.id) > 0)) return;
+  const callbacks = response._callbacks;
+  response._callbacks = null;
+  for (const callback of callbacks) callback();
+}
+
+ServerResponse.prototype._count = function (length, last) {
+  this._written += length;
+  if (!this.strictContentLength || this._promised < 0) return;
+  if (this._written > this._promised || (last && this._written !== this._promised)) {
+    throw new codes.ERR_HTTP_CONTENT_LENGTH_MISMATCH(this._written, this._promised);
+  }
+};
+
+ServerResponse.prototype.end = function (chunk, encoding, callback) {
+  if (typeof chunk === 'function') {
+    callback = chunk;
+    chunk = undefined;
+  } else if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
+  let data;
+  if (chunk !== undefined && chunk !== null) data = prepared(chunk, encoding);
+  if (this.finished) {
+    if (data !== undefined && data.length > 0) {
+      afterEnd(this, callback);
+    } else if (typeof callback === 'function') {
+      if (this.writableFinished) process.nextTick(callback, new codes.ERR_STREAM_ALREADY_FINISHED('end'));
+      else this.once('finish', callback);
+    }
+    return this;
+  }
+  if (typeof callback === 'function') this.once('finish', callback);
+  const length = data === undefined ? 0 : data.length;
+  if (!this.headersSent) this._head(length);
+  let flags = LAST | (this._shut ? SHUT : 0);
+  let front = '';
+  if (!this._hasBody) {
+    data = undefined;
+  } else {
+    if (length > 0 || this.strictContentLength) this._count(length, true);
+    if (this.chunkedEncoding) {
+      const tail = `0\r\n${this._trailer}\r\n`;
+      if (length === 0) {
+        data = tail;
+      } else if (typeof data === 'string') {
+        front = `${length.toString(16)}\r\n`;
+        data += `\r\n${tail}`;
+      } else {
+        this._send(HOLD | CRLF, `${length.toString(16)}\r\n`, data);
+        data = tail;
+      }
+    }
+  }
+  this.finished = true;
+  const queued = this._send(flags, front, data);
+  if (queued === 0) this._finish();
+  else if (queued > 0) this._needDrain = false;
+  return this;
+};
+
+// ---- what C tells -------------------------------------------------------------------------------------------------
+
+ServerResponse.prototype._drained = function () {
+  this._queued = 0;
+  settled(this);
+  if (this.finished) {
+    if (!this.writableFinished) this._finish();
+  } else if (this._needDrain) {
+    this._needDrain = false;
+    this.emit('drain');
+  }
+};
+// All of the answer was handed to the kernel.
+ServerResponse.prototype._finish = function () {
+  this.writableFinished = true;
+  const req = this.req;
+  if (req._events !== undefined) req._done();
+  if (this._events !== undefined || this._callbacks !== null) process.nextTick(emitFinish, this);
+  else this.closed = this.destroyed = true;
+};
+function emitFinish(response) {
+  settled(response);
+  response.emit('finish');
+  if (response.closed) return;
+  process.nextTick(() => response._close());
+}
+ServerResponse.prototype._close = function () {
+  if (this.closed) return;
+  this.closed = this.destroyed = true;
+  this._callbacks = null;
+  this.emit('close');
+};
+ServerResponse.prototype.destroy = function (error) {
+  if (this.destroyed) return this;
+  this.destroyed = true;
+  this.errored = error ?? null;
+  socketOf(this._link).destroy(error && socketOf(this._link).listenerCount('error') > 0 ? error : undefined);
+  return this;
+};
+
+// ---- the rest -----------------------------------------------------------------------------------------------------
+
+ServerResponse.prototype.flushHeaders = function () {
+  if (!this.headersSent) this._head();
+  if (this._lines !== '') this._send(0, '', undefined);
+};
+ServerResponse.prototype.addTrailers = function (headers) {
+  const list = flatten(headers);
+  let text = '';
+  for (let i = 0; i < list.length; i += 2) {
+    if (typeof list[i] !== 'string' || !TOKEN.test(list[i])) throw new codes.ERR_INVALID_HTTP_TOKEN('Trailer name', list[i]);
+    for (const value of [].concat(list[i + 1])) {
+      if (BAD_VALUE.test(value)) throw new codes.ERR_INVALID_CHAR('trailer content', list[i]);
+      text += `${list[i]}: ${value}\r\n`;
+    }
+  }
+  this._trailer = text;
+};
+function interim(response, text, callback) {
+  if (response.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('write');
+  const id = response._link.id;
+  if (id >= 0 && response._link.res === response) native.send(id, 0, text);
+  if (typeof callback === 'function') process.nextTick(callback);
+}
+ServerResponse.prototype.writeContinue = function (callback) {
+  interim(this, 'HTTP/1.1 100 Continue\r\n\r\n', callback);
+  this._continued = true;
+};
+ServerResponse.prototype.writeProcessing = function (callback) {
+  interim(this, 'HTTP/1.1 102 Processing\r\n\r\n', callback);
+};
+ServerResponse.prototype.writeEarlyHints = function (hints, callback) {
+  if (hints === null || typeof hints !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('hints', 'object', hints);
+  if (callback !== undefined) validateFunction(callback, 'callback');
+  const links = [].concat(hints.link ?? []);
+  if (links.length === 0) return;
+  let text = `HTTP/1.1 103 Early Hints\r\nLink: ${links.join(', ')}\r\n`;
+  for (const [name, value] of Object.entries(hints)) {
+    if (lowerOf(name) !== 'link') text += `${name}: ${value}\r\n`;
+    checkValue(name, value);
+  }
+  interim(this, `${text}\r\n`, callback);
+};
+
+module.exports = { ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderValue };
