@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -278,6 +279,34 @@ static void on_signal(vigil_loop *loop, vigil_signal handle, const vigil_signal_
     vg_js_dispatch(js, VG_SIGNAL, vg_number(js->engine, info->signo), NULL, NULL);
 }
 
+/* The engine's own threads do not block the signal, so the kernel may choose one of them. From there it is sent on to the thread
+   whose loop waits for it. */
+static _Atomic pid_t signal_owner[65];
+
+static void forward(int signo)
+{
+    int before = errno;
+    /* relaxed: a number, written before the handler was installed. */
+    pid_t owner = atomic_load_explicit(&signal_owner[signo], memory_order_relaxed);
+    if (owner && owner != (pid_t)syscall(SYS_gettid))
+        syscall(SYS_tgkill, getpid(), owner, signo);
+    errno = before;
+}
+
+void vg_js_forward_signal(int signo, bool on)
+{
+    struct sigaction now, wanted = {.sa_flags = SA_RESTART};
+    void (*expected)(int) = on ? SIG_DFL : forward;
+    if (signo < 1 || signo > 64 || sigaction(signo, NULL, &now) < 0 || (now.sa_flags & SA_SIGINFO) ||
+        now.sa_handler != expected)
+        return;
+    /* relaxed: see forward. */
+    atomic_store_explicit(&signal_owner[signo], on ? (pid_t)syscall(SYS_gettid) : 0, memory_order_relaxed);
+    wanted.sa_handler = on ? forward : SIG_DFL;
+    sigemptyset(&wanted.sa_mask);
+    sigaction(signo, &wanted, NULL);
+}
+
 static vg_val signal_watch(vg_call *call)
 {
     vigil_js *js = call->host;
@@ -292,6 +321,7 @@ static vg_val signal_watch(vg_call *call)
     } else {
         watch->next = js->signals;
         js->signals = watch;
+        vg_js_forward_signal(signo, true);
     }
     return vg_number(call->engine, result);
 }
@@ -305,6 +335,7 @@ static vg_val signal_unwatch(vg_call *call)
         if (watch->signo != signo)
             continue;
         *at = watch->next;
+        vg_js_forward_signal(watch->signo, false);
         vigil_signal_remove(js->loop, watch->handle);
         free(watch);
         break;

@@ -114,6 +114,7 @@ int vigil_js_destroy(vigil_js *js)
     while (js->signals) {
         vg_signal_watch *watch = js->signals;
         js->signals = watch->next;
+        vg_js_forward_signal(watch->signo, false);
         vigil_signal_remove(js->loop, watch->handle);
         free(watch);
     }

@@ -145,6 +145,8 @@ typedef struct vg_binding_entry {
 bool vg_js_bind(vigil_js *js, vg_val object, const vg_binding_entry *entries, size_t count);
 bool vg_js_bind_core(vigil_js *js);
 bool vg_js_bind_system(vigil_js *js);
+/* From threads that do not block the signal to the caller, whose loop watches it; or not any more. */
+void vg_js_forward_signal(int signo, bool on);
 bool vg_js_bind_text(vigil_js *js);
 bool vg_js_bind_fs(vigil_js *js);
 bool vg_js_bind_pool(vigil_js *js);

@@ -356,7 +356,8 @@ static bool put(vg_http_conn *conn, struct iovec *pieces, unsigned count, bool d
     size_t sent = 0;
     if (direct) {
         struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
-        ssize_t done = sendmsg(conn->fd, &message, MSG_NOSIGNAL);
+        ssize_t done = count == 1 ? send(conn->fd, pieces->iov_base, pieces->iov_len, MSG_NOSIGNAL)
+                                  : sendmsg(conn->fd, &message, MSG_NOSIGNAL);
         if (done < 0 && errno != EAGAIN && errno != EINTR) {
             vg_http_conn_close(conn, errno);
             return false;

@@ -12,7 +12,7 @@
 #define SERVICE_NS 50000000U
 /* Each look makes the engine throw away the compiled code of what runs, and compile it again: a fifth of a busy program's time at 50 ms.
    So as long as calls are short the looks get rarer, up to this. The first call that is not brings them back. */
-#define CALM_NS 1000000000U
+#define CALM_NS 2000000000U
 
 static void arm(vigil_js *js, uint64_t after_ns);
 
@@ -77,7 +77,7 @@ static bool time_is_up(void *arg)
     /* The engine counts the time of all calls together; what matters is how long this one has been running. */
     running = now_ns() - js->entered_ns;
     if (js->depth == 0 || running < SERVICE_NS) {
-        uint64_t most = js->options.stall_ns && js->options.stall_ns / 4 < CALM_NS ? js->options.stall_ns / 4 : CALM_NS;
+        uint64_t most = js->options.stall_ns && js->options.stall_ns / 2 < CALM_NS ? js->options.stall_ns / 2 : CALM_NS;
         js->look_ns = js->look_ns * 2 < most ? js->look_ns * 2 : most;
         arm(js, js->look_ns > SERVICE_NS ? js->look_ns : SERVICE_NS);
         return false;

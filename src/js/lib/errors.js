@@ -306,6 +306,7 @@ const messages = {
   ERR_HTTP_INVALID_STATUS_CODE: ['RangeError', (code) => `Invalid status code: ${code}`],
   ERR_HTTP_CONTENT_LENGTH_MISMATCH: ['Error', (length, promised) =>
     `Response body's content-length of ${length} byte(s) does not match the content-length of ${promised} byte(s) set in header`],
+  ERR_HTTP_TRAILER_INVALID: ['Error', () => 'Trailers are invalid with this transfer encoding'],
   ERR_INVALID_HTTP_TOKEN: ['TypeError', (label, name) => `${label} must be a valid HTTP token ["${name}"]`],
   ERR_INVALID_CHAR: ['TypeError', (what, name) => `Invalid character in ${what}${name ? ` ["${name}"]` : ''}`],
   ERR_STREAM_WRITE_AFTER_END: ['Error', () => 'write after end'],

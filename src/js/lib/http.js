@@ -5,7 +5,8 @@
 const EventEmitter = load('events');
 const { native, servers, CONTINUE, EXPECTS, NO_HOST, LAST, SHUT } = load('http_link');
 const { IncomingMessage, socketOf } = load('http_incoming');
-const { ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_outgoing');
+const { ServerResponse } = load('http_outgoing');
+const { STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_names');
 const { codes, validateFunction } = load('errors');
 
 const MAX_HEADER = 16384;
@@ -89,9 +90,9 @@ class Server extends EventEmitter {
   listen(...args) {
     const callback = typeof args[args.length - 1] === 'function' ? args.pop() : undefined;
     let [port, host, backlog] = args;
-    let path, signal;
+    let path, signal, onFailure; // the last one is for vigil:http, which throws
     if (port !== null && typeof port === 'object') {
-      ({ port, host, path, backlog, signal } = port);
+      ({ port, host, path, backlog, signal, onFailure } = port);
       if (port === undefined && path === undefined) {
         throw new codes.ERR_INVALID_ARG_VALUE('options', args[0], 'must have the property "port" or "path"');
       }
@@ -118,6 +119,10 @@ class Server extends EventEmitter {
     const id = native.listen(host || undefined, port ?? 0, path, backlog > 0 ? backlog : 511);
     if (id < 0) {
       const error = listenError(id, host || undefined, port, path);
+      if (onFailure !== undefined) {
+        onFailure(error);
+        return this;
+      }
       process.nextTick(() => this.emit('error', error));
       return this;
     }

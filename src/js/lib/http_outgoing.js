@@ -8,49 +8,7 @@ const { socketOf } = load('http_incoming');
 const { codes, validateFunction } = load('errors');
 const { Buffer } = load('buffer');
 
-const STATUS_CODES = {
-  100: 'Continue', 101: 'Switching Protocols', 102: 'Processing', 103: 'Early Hints', 200: 'OK', 201: 'Created', 202: 'Accepted',
-  203: 'Non-Authoritative Information', 204: 'No Content', 205: 'Reset Content', 206: 'Partial Content', 207: 'Multi-Status',
-  208: 'Already Reported', 226: 'IM Used', 300: 'Multiple Choices', 301: 'Moved Permanently', 302: 'Found', 303: 'See Other',
-  304: 'Not Modified', 305: 'Use Proxy', 307: 'Temporary Redirect', 308: 'Permanent Redirect', 400: 'Bad Request',
-  401: 'Unauthorized', 402: 'Payment Required', 403: 'Forbidden', 404: 'Not Found', 405: 'Method Not Allowed',
-  406: 'Not Acceptable', 407: 'Proxy Authentication Required', 408: 'Request Timeout', 409: 'Conflict', 410: 'Gone',
-  411: 'Length Required', 412: 'Precondition Failed', 413: 'Payload Too Large', 414: 'URI Too Long', 415: 'Unsupported Media Type',
-  416: 'Range Not Satisfiable', 417: 'Expectation Failed', 418: "I'm a Teapot", 421: 'Misdirected Request',
-  422: 'Unprocessable Entity', 423: 'Locked', 424: 'Failed Dependency', 425: 'Too Early', 426: 'Upgrade Required',
-  428: 'Precondition Required', 429: 'Too Many Requests', 431: 'Request Header Fields Too Large',
-  451: 'Unavailable For Legal Reasons', 500: 'Internal Server Error', 501: 'Not Implemented', 502: 'Bad Gateway',
-  503: 'Service Unavailable', 504: 'Gateway Timeout', 505: 'HTTP Version Not Supported', 506: 'Variant Also Negotiates',
-  507: 'Insufficient Storage', 508: 'Loop Detected', 509: 'Bandwidth Limit Exceeded', 510: 'Not Extended',
-  511: 'Network Authentication Required',
-};
-
-// ---- names and values ---------------------------------------------------------------------------------------------
-
-const TOKEN = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
-const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-const BEYOND_ASCII = /[^\x00-\x7f]/;
-const lower = new Map(); // names that were seen and are valid -> in lower case
-const LOWER_MAX = 500;
-
-function lowerOf(name) {
-  const known = lower.get(name);
-  if (known !== undefined) return known;
-  if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN('Header name', name);
-  const made = name.toLowerCase();
-  if (lower.size < LOWER_MAX) lower.set(name, made);
-  return made;
-}
-function checkValue(name, value) {
-  if (value === undefined) throw new codes.ERR_HTTP_INVALID_HEADER_VALUE(value, name);
-  if (BAD_VALUE.test(value)) throw new codes.ERR_INVALID_CHAR('header content', name);
-}
-function validateHeaderName(name, label = 'Header name') {
-  if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN(label, name);
-}
-function validateHeaderValue(name, value) {
-  checkValue(name, value);
-}
+const { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, checkValue } = load('http_names');
 
 // The date changes once a second.
 let dateText = '';
@@ -88,7 +46,7 @@ function ServerResponse(req, flags) {
   this._link = req._link;
   this.statusCode = 200;
   this.statusMessage = undefined;
-  this._headers = null; // Map: lower-case name -> [name, value]
+  this._headers = null; // lower-case name, name, value, ...: there are few, so a search is quicker than a map
   this._extra = null; // of writeHead, when no header was set before: [name, value, ...]
   this._removed = 0;
   this._flags = flags;
@@ -98,7 +56,7 @@ function ServerResponse(req, flags) {
   this.closed = false;
   this.writableFinished = false;
   this.sendDate = true;
-  this.shouldKeepAlive = (flags & (KEEP | OLD)) === KEEP;
+  this.shouldKeepAlive = (flags & KEEP) !== 0;
   this.chunkedEncoding = false;
   this.strictContentLength = false;
   this._hasBody = req.method !== 'HEAD';
@@ -109,7 +67,7 @@ function ServerResponse(req, flags) {
   this._needDrain = false;
   this._callbacks = null;
   this._trailer = '';
-  this._continued = false;
+  this._latin1 = false; // the head has characters beyond ASCII
 }
 Object.setPrototypeOf(ServerResponse.prototype, EventEmitter.prototype);
 Object.setPrototypeOf(ServerResponse, EventEmitter);
@@ -126,15 +84,32 @@ getter('_header', function () { return this.headersSent ? true : null; });
 ServerResponse.prototype.writableHighWaterMark = HIGH;
 ServerResponse.prototype.errored = null;
 
+function find(headers, key) {
+  if (headers === null) return -1;
+  for (let i = 0; i < headers.length; i += 3) {
+    if (headers[i] === key) return i;
+  }
+  return -1;
+}
 ServerResponse.prototype.setHeader = function (name, value) {
   if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('set');
   const key = lowerOf(name);
   if (Array.isArray(value)) {
-    for (const one of value) checkValue(name, one);
-  } else {
-    checkValue(name, value);
+    for (const one of value) if (!checkValue(name, one)) this._latin1 = true;
+  } else if (!checkValue(name, value)) {
+    this._latin1 = true;
   }
-  (this._headers ??= new Map()).set(key, [name, value]);
+  if (this._headers === null) {
+    this._headers = [key, name, value];
+    return this;
+  }
+  const at = find(this._headers, key);
+  if (at < 0) {
+    this._headers.push(key, name, value);
+  } else {
+    this._headers[at + 1] = name;
+    this._headers[at + 2] = value;
+  }
   return this;
 };
 ServerResponse.prototype.setHeaders = function (headers) {
@@ -151,19 +126,18 @@ ServerResponse.prototype.setHeaders = function (headers) {
 };
 ServerResponse.prototype.appendHeader = function (name, value) {
   if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('append');
-  const known = this._headers?.get(lowerOf(name));
-  if (known === undefined) return this.setHeader(name, value);
-  for (const one of [].concat(value)) checkValue(name, one);
-  known[1] = [].concat(known[1], value);
-  return this;
+  const at = find(this._headers, lowerOf(name));
+  if (at < 0) return this.setHeader(name, value);
+  return this.setHeader(this._headers[at + 1], [].concat(this._headers[at + 2], value));
 };
 ServerResponse.prototype.getHeader = function (name) {
   if (typeof name !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('name', 'string', name);
-  return this._headers?.get(name.toLowerCase())?.[1];
+  const at = find(this._headers, name.toLowerCase());
+  return at < 0 ? undefined : this._headers[at + 2];
 };
 ServerResponse.prototype.hasHeader = function (name) {
   if (typeof name !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('name', 'string', name);
-  return this._headers !== null && this._headers.has(name.toLowerCase());
+  return find(this._headers, name.toLowerCase()) >= 0;
 };
 const REMOVABLE = { date: 1, connection: 2, 'content-length': 4, 'transfer-encoding': 8 };
 ServerResponse.prototype.removeHeader = function (name) {
@@ -172,18 +146,20 @@ ServerResponse.prototype.removeHeader = function (name) {
   const key = name.toLowerCase();
   this._removed |= REMOVABLE[key] ?? 0;
   if (key === 'date') this.sendDate = false;
-  this._headers?.delete(key);
+  const at = find(this._headers, key);
+  if (at >= 0) this._headers.splice(at, 3);
 };
 ServerResponse.prototype.getHeaders = function () {
   const all = Object.create(null);
-  if (this._headers !== null) for (const [key, [, value]] of this._headers) all[key] = value;
+  const headers = this._headers ?? [];
+  for (let i = 0; i < headers.length; i += 3) all[headers[i]] = headers[i + 2];
   return all;
 };
 ServerResponse.prototype.getHeaderNames = function () {
-  return this._headers === null ? [] : [...this._headers.keys()];
+  return (this._headers ?? []).filter((_, i) => i % 3 === 0);
 };
 ServerResponse.prototype.getRawHeaderNames = function () {
-  return this._headers === null ? [] : [...this._headers.values()].map(([name]) => name);
+  return (this._headers ?? []).filter((_, i) => i % 3 === 1);
 };
 
 function flatten(headers) {
@@ -204,7 +180,6 @@ ServerResponse.prototype.writeHead = function (status, reason, headers) {
     headers ??= reason;
   }
   this.statusCode = status;
-  if (BAD_VALUE.test(this.statusMessage)) throw new codes.ERR_INVALID_CHAR('statusMessage');
   let extra = null;
   if (headers !== undefined && headers !== null) {
     const list = flatten(headers);
@@ -215,7 +190,9 @@ ServerResponse.prototype.writeHead = function (status, reason, headers) {
     } else {
       for (let i = 0; i < list.length; i += 2) {
         lowerOf(list[i]);
-        for (const one of Array.isArray(list[i + 1]) ? list[i + 1] : [list[i + 1]]) checkValue(list[i], one);
+        for (const one of Array.isArray(list[i + 1]) ? list[i + 1] : [list[i + 1]]) {
+          if (!checkValue(list[i], one)) this._latin1 = true;
+        }
       }
       extra = list;
     }
@@ -250,13 +227,12 @@ function note(response, key, value) {
       return 0;
   }
 }
-function line(response, name, value) {
+function line(response, key, name, value) {
   if (!Array.isArray(value)) {
     response._lines += `${name}: ${value}\r\n`;
-    return note(response, lowerOf(name), value);
+    return note(response, key, value);
   }
-  const key = lowerOf(name);
-  if (key === 'cookie') return line(response, name, value.join('; '));
+  if (key === 'cookie') return line(response, key, name, value.join('; '));
   let bits = 0;
   for (const one of value) {
     response._lines += `${name}: ${one}\r\n`;
@@ -268,15 +244,21 @@ function line(response, name, value) {
 // Fixes the head: after this nothing of it can be changed. `length`: of the whole body, if that is known; -1 otherwise.
 ServerResponse.prototype._head = function (length = -1) {
   const status = this.statusCode;
-  const reason = this.statusMessage ??= STATUS_CODES[status] ?? 'unknown';
+  const known = STATUS_CODES[status];
+  const reason = this.statusMessage ??= known ?? 'unknown';
+  if (reason !== known && !PLAIN.test(reason)) {
+    if (BAD_VALUE.test(reason)) throw new codes.ERR_INVALID_CHAR('statusMessage');
+    this._latin1 = true;
+  }
   this.headersSent = true;
   let bits = 0;
   this._lines = '';
   if (this._extra !== null) {
     const extra = this._extra;
-    for (let i = 0; i < extra.length; i += 2) bits |= line(this, extra[i], extra[i + 1]);
+    for (let i = 0; i < extra.length; i += 2) bits |= line(this, lowerOf(extra[i]), extra[i], extra[i + 1]);
   } else if (this._headers !== null) {
-    for (const pair of this._headers.values()) bits |= line(this, pair[0], pair[1]);
+    const headers = this._headers;
+    for (let i = 0; i < headers.length; i += 3) bits |= line(this, headers[i], headers[i + 1], headers[i + 2]);
   }
   let text = `HTTP/1.1 ${status} ${reason}\r\n${this._lines}`;
   if (status === 204 || status === 304 || status < 200) {
@@ -315,6 +297,11 @@ ServerResponse.prototype._head = function (length = -1) {
       this._shut = true; // the end of the connection is the end of the body
     }
   }
+  if ((bits & HAS_TRAILER) !== 0 && !this.chunkedEncoding) {
+    this.headersSent = false;
+    this._lines = '';
+    throw new codes.ERR_HTTP_TRAILER_INVALID();
+  }
   this._lines = text + '\r\n';
 };
 ServerResponse.prototype._lines = '';
@@ -326,7 +313,7 @@ ServerResponse.prototype._send = function (flags, front, chunk) {
   let text = this._lines;
   if (text !== '') {
     this._lines = '';
-    if (BEYOND_ASCII.test(text)) flags |= LATIN1;
+    if (this._latin1) flags |= LATIN1;
     text += front;
   } else {
     text = front;
@@ -523,7 +510,6 @@ function interim(response, text, callback) {
 }
 ServerResponse.prototype.writeContinue = function (callback) {
   interim(this, 'HTTP/1.1 100 Continue\r\n\r\n', callback);
-  this._continued = true;
 };
 ServerResponse.prototype.writeProcessing = function (callback) {
   interim(this, 'HTTP/1.1 102 Processing\r\n\r\n', callback);
@@ -541,4 +527,4 @@ ServerResponse.prototype.writeEarlyHints = function (hints, callback) {
   interim(this, `${text}\r\n`, callback);
 };
 
-module.exports = { ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderValue };
+module.exports = { ServerResponse };

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Status codes, and what may stand in a header: no line break, so that nobody's input becomes a header or an answer of its own.
+'use strict';
+
+const { codes } = load('errors');
+
+const STATUS_CODES = {
+  100: 'Continue', 101: 'Switching Protocols', 102: 'Processing', 103: 'Early Hints', 200: 'OK', 201: 'Created', 202: 'Accepted',
+  203: 'Non-Authoritative Information', 204: 'No Content', 205: 'Reset Content', 206: 'Partial Content', 207: 'Multi-Status',
+  208: 'Already Reported', 226: 'IM Used', 300: 'Multiple Choices', 301: 'Moved Permanently', 302: 'Found', 303: 'See Other',
+  304: 'Not Modified', 305: 'Use Proxy', 307: 'Temporary Redirect', 308: 'Permanent Redirect', 400: 'Bad Request',
+  401: 'Unauthorized', 402: 'Payment Required', 403: 'Forbidden', 404: 'Not Found', 405: 'Method Not Allowed',
+  406: 'Not Acceptable', 407: 'Proxy Authentication Required', 408: 'Request Timeout', 409: 'Conflict', 410: 'Gone',
+  411: 'Length Required', 412: 'Precondition Failed', 413: 'Payload Too Large', 414: 'URI Too Long', 415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable', 417: 'Expectation Failed', 418: "I'm a Teapot", 421: 'Misdirected Request',
+  422: 'Unprocessable Entity', 423: 'Locked', 424: 'Failed Dependency', 425: 'Too Early', 426: 'Upgrade Required',
+  428: 'Precondition Required', 429: 'Too Many Requests', 431: 'Request Header Fields Too Large',
+  451: 'Unavailable For Legal Reasons', 500: 'Internal Server Error', 501: 'Not Implemented', 502: 'Bad Gateway',
+  503: 'Service Unavailable', 504: 'Gateway Timeout', 505: 'HTTP Version Not Supported', 506: 'Variant Also Negotiates',
+  507: 'Insufficient Storage', 508: 'Loop Detected', 509: 'Bandwidth Limit Exceeded', 510: 'Not Extended',
+  511: 'Network Authentication Required',
+};
+
+// ---- names and values ---------------------------------------------------------------------------------------------
+
+const TOKEN = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const PLAIN = /^[\t\x20-\x7e]*$/;
+const lower = new Map(); // names that were seen and are valid -> in lower case
+const LOWER_MAX = 500;
+
+function lowerOf(name) {
+  const known = lower.get(name);
+  if (known !== undefined) return known;
+  if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN('Header name', name);
+  const made = name.toLowerCase();
+  if (lower.size < LOWER_MAX) lower.set(name, made);
+  return made;
+}
+// True if it is ASCII.
+function checkValue(name, value) {
+  if (value === undefined) throw new codes.ERR_HTTP_INVALID_HEADER_VALUE(value, name);
+  if (PLAIN.test(value)) return true;
+  if (BAD_VALUE.test(value)) throw new codes.ERR_INVALID_CHAR('header content', name);
+  return false;
+}
+function validateHeaderName(name, label = 'Header name') {
+  if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN(label, name);
+}
+function validateHeaderValue(name, value) {
+  checkValue(name, value);
+}
+
+module.exports = { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, checkValue, validateHeaderName, validateHeaderValue };

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// vigil:http: serve({ port, hostname, signal }, request => response).
+'use strict';
+
+const { createServer } = load('http');
+const { Headers, Request, Response, peek } = load('http_fetch');
+const { codes, validateFunction, validateAbortSignal } = load('errors');
+
+// The URL that the client meant. What stands in the request line may be a path or, from a proxy's client, all of it.
+function urlOf(req, server) {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(req.url)) return req.url;
+  const path = req.url.startsWith('/') ? req.url : '/';
+  return `http://${req.headers.host ?? `${server.hostname}:${server.port}`}${path}`;
+}
+
+function requestOf(req, server) {
+  const withBody = req.method !== 'GET' && req.method !== 'HEAD';
+  const gone = new AbortController();
+  req.once('aborted', () => gone.abort());
+  const headers = new Headers();
+  const { rawHeaders } = req;
+  for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i], rawHeaders[i + 1]);
+  return new Request(urlOf(req, server), { method: req.method, headers, body: withBody ? req : null, signal: gone.signal });
+}
+
+// Resolves when the answer has room again, or the client is gone.
+function room(res) {
+  return new Promise((resolve) => {
+    const done = () => {
+      res.off('drain', done);
+      res.off('close', done);
+      resolve();
+    };
+    res.on('drain', done);
+    res.on('close', done);
+  });
+}
+
+async function send(res, response) {
+  if (!(response instanceof Response)) throw new codes.ERR_INVALID_RETURN_VALUE('a Response', 'handler', response);
+  if (response.bodyUsed) throw new TypeError('Body is unusable: the Response was sent or read before');
+  res.statusCode = response.status;
+  if (response.statusText !== '') res.statusMessage = response.statusText;
+  res.setHeaders(response.headers);
+  const whole = peek(response);
+  if (whole !== undefined) {
+    res.end(typeof whole === 'string' ? whole : new Uint8Array(whole.buffer ?? whole, whole.byteOffset ?? 0, whole.byteLength));
+    return;
+  }
+  if (res.req.method === 'HEAD') {
+    res.end();
+    return;
+  }
+  // Leaving the loop ends the source, too: when the client is gone there is nobody to go on for.
+  for await (const chunk of response.body) {
+    if (res.destroyed) return;
+    if (!res.write(chunk) && !res.destroyed) await room(res);
+    if (res.destroyed) return;
+  }
+  res.end();
+}
+
+class Server {
+  #http;
+  #closed;
+  constructor(http, closed, hostname, port) {
+    this.#http = http;
+    this.#closed = closed;
+    this.hostname = hostname;
+    this.port = port;
+  }
+  get url() { return `http://${this.hostname.includes(':') ? `[${this.hostname}]` : this.hostname}:${this.port}/`; }
+  // Fulfilled when the last connection is closed.
+  get finished() { return this.#closed; }
+  // Accept no more, answer what is under way; with true: end that as well.
+  stop(now = false) {
+    if (this.#http.listening) this.#http.close();
+    if (now) this.#http.closeAllConnections();
+    return this.#closed;
+  }
+  ref() {
+    this.#http.ref();
+    return this;
+  }
+  unref() {
+    this.#http.unref();
+    return this;
+  }
+  async [Symbol.asyncDispose]() {
+    await this.stop();
+  }
+}
+
+async function answer(server, options, handler, req, res) {
+  try {
+    await send(res, await handler(requestOf(req, server), { remoteAddress: req.socket.remoteAddress, remotePort: req.socket.remotePort }));
+    return;
+  } catch (error) {
+    if (!res.headersSent && !res.destroyed) {
+      if (typeof options.onError === 'function') {
+        await send(res, await options.onError(error));
+        return;
+      }
+      for (const name of res.getHeaderNames()) res.removeHeader(name);
+      res.statusMessage = undefined;
+      res.statusCode = 500;
+      res.setHeader('Content-Type', 'text/plain;charset=UTF-8');
+      res.end('Internal Server Error');
+    } else {
+      res.destroy(); // the client can only learn of it by a body that does not end
+    }
+    throw error; // nobody waits for this promise: it is reported as every rejection is
+  }
+}
+
+function serve(options, handler) {
+  if (typeof options === 'function') [options, handler] = [{}, options];
+  if (options === null || typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'object', options);
+  validateFunction(handler, 'handler');
+  const { port = 8000, hostname, signal } = options;
+  if (signal !== undefined) validateAbortSignal(signal, 'options.signal');
+  let server;
+  let failure;
+  const http = createServer((req, res) => {
+    answer(server, options, handler, req, res);
+  });
+  const closed = new Promise((resolve) => http.once('close', resolve));
+  http.listen({ port, host: hostname, onFailure: (error) => { failure = error; } });
+  if (failure) throw failure;
+  const address = http.address();
+  server = new Server(http, closed, hostname ?? address.address, address.port);
+  if (signal?.aborted) server.stop();
+  else signal?.addEventListener('abort', () => server.stop(), { once: true });
+  return server;
+}
+
+module.exports = { serve, Headers, Request, Response };
