@@ -69,7 +69,8 @@ static bool wants_to_read(const vg_http_conn *conn)
 
 static void watch(vg_http_conn *conn)
 {
-    unsigned events = (wants_to_read(conn) ? VIGIL_FD_READ : 0) | (conn->out.length > 0 && !conn->held ? VIGIL_FD_WRITE : 0);
+    unsigned events =
+        (wants_to_read(conn) ? VIGIL_FD_READ : 0) | (conn->out.length > 0 && !conn->held ? VIGIL_FD_WRITE : 0);
     if (conn->fd < 0 || events == conn->watched)
         return;
     /* Errors and hang-ups are reported in any case. -ENOMEM leaves the watch as it was; the next event tries again. */

@@ -399,8 +399,8 @@ static void poll_now(vigil_js *js)
     }
     if (poll(list, count, 0) > 0) {
         for (unsigned k = 0; k < count; k++) {
-            unsigned events = (list[k].revents & POLLIN ? VIGIL_FD_READ : 0) |
-                              (list[k].revents & POLLOUT ? VIGIL_FD_WRITE : 0);
+            unsigned events =
+                (list[k].revents & POLLIN ? VIGIL_FD_READ : 0) | (list[k].revents & POLLOUT ? VIGIL_FD_WRITE : 0);
             if (!events)
                 continue;
             for (unsigned i = 0; i < http->server_room; i++)

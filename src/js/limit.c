@@ -12,7 +12,7 @@
 #define SERVICE_NS 50000000U
 /* Each look makes the engine throw away the compiled code of what runs, and compile it again: a fifth of a busy program's time at 50 ms.
    So as long as calls are short the looks get rarer, up to this. The first call that is not brings them back. */
-#define CALM_NS 2000000000U
+#define CALM_NS    2000000000U
 
 static void arm(vigil_js *js, uint64_t after_ns);
 
