@@ -67,7 +67,11 @@ int vg_reader_events(vg_reader *reader, uint64_t thread, uint64_t from, vg_event
         error = read_head(reader, ring, &head);
     if (error != 0)
         return error;
+    /* acquire: the events that the head counts are whole; pairs with the release of the head in vg_event_put */
+    atomic_thread_fence(memory_order_acquire);
     vg_event *copy = vg_reader_copy(reader, ring + sizeof(vg_file_thread), (size_t)entries * sizeof *copy, &error);
+    /* acquire: of what was written over the copied events the head tells us now; pairs with the fence in vg_event_put */
+    atomic_thread_fence(memory_order_acquire);
     if (error == 0)
         error = read_head(reader, ring, &head_after);
     uint64_t again = 0;
