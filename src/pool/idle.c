@@ -297,7 +297,9 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     vg_idle_signal(pool);
 
     bool in_time = true;
-    if (!has_mail_to_run(worker) && !wait->over(worker, wait->arg)) {
+    /* Whether the wait is over was asked right before we came here, and need not be asked again: whatever ends a wait calls the worker
+       after that, whether or not it is parked, and a call stays. */
+    if (!has_mail_to_run(worker)) {
         VG_PROBE(park, pool->block.serial, seat->index);
         const bool noted = worker->depth == 0 && worker->level >= VIGIL_WATCH_COUNTERS;
         if (noted)
