@@ -108,6 +108,49 @@ static void audit_beside(void)
     rest();
 }
 
+/* A sweep of husks holds the lists too. The job's entry is swept out, or taken as a husk, while the task comes. */
+static vigil_job job;
+
+static int never(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void *cancel_job(void *arg)
+{
+    (void)arg;
+    (void)vigil_job_cancel(pool, job);
+    return NULL;
+}
+
+static void sweep_beside(void)
+{
+    const shape *s = vgc_arg();
+    bare_pool_init(1, s->fences);
+    vgc_assert(vg_handles_init(&pool->jobs, vg_job_size(), 4) == 0, "a table of jobs");
+    vgc_assert(vigil_job_submit(pool, &job, never, NULL, NULL) == 0, "the job is accepted");
+    (void)vgc_thread_start(cancel_job, NULL);
+    bare_worker_start(0);
+    submit(0);
+    rest();
+}
+
+/* An audit beside a worker that takes the second task from the ring: from the moment when it has it to the moment when it has
+   counted it as started the audit must know that it handles one. */
+static void audit_beside_taker(void)
+{
+    const shape *s = vgc_arg();
+    bare_pool_init(1, s->fences);
+    vigil_task *list[2] = {&counted_make(0)->task, &counted_make(1)->task};
+    vgc_assert(vigil_pool_submit_batch(pool, list, 2, VIGIL_NORMAL) == 0, "the batch is accepted");
+    bare_worker_start(0);
+    vigil_audit audit = {.size = sizeof audit};
+    const int error = vigil_pool_audit(pool, &audit);
+    vgc_assert(error == 0 || error == -EAGAIN, "the audit finds nothing lost, or says that it cannot tell yet");
+    rest();
+}
+
 static void three_tasks(void)
 {
     (void)begin();
@@ -177,3 +220,8 @@ CORE(core_3x3_pct, three_tasks, 0, 3, F, "3 workers on their way, 3 tasks at onc
 CORE(core_3x3_pct_m, three_tasks, 0, 3, M, "3 workers on their way, 3 tasks at once; membarrier", BY_CHANCE_HERE);
 CORE(core_1_audit_pct, audit_beside, 1, 0, F, "1 worker asleep, 1 task, 1 audit", .opt.mode = VGC_PCT,
      .opt.runs = 10000, .opt.pct_depth = 4);
+CORE(core_1_sweep_pct, sweep_beside, 0, 1, F, "1 worker on its way, 1 task, a job is cancelled", .opt.mode = VGC_PCT,
+     .opt.runs = 10000, .opt.pct_depth = 4);
+CORE(core_1_taker_pct, audit_beside_taker, 0, 1, F, "1 worker on its way, 2 tasks, 1 audit", BY_CHANCE_HERE);
+CORE(core_1_taker_pct_m, audit_beside_taker, 0, 1, M, "1 worker on its way, 2 tasks, 1 audit; membarrier",
+     BY_CHANCE_HERE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injector by itself: producers, takers, closing, counting.
+ * The injector by itself: producers, takers, closing, counting, sweeping.
  *
  * Properties: each task that was accepted comes out exactly once, with what its producer wrote into it; the tasks of one
  * producer reach one taker in the order in which they were pushed; what was refused never comes out; and once nothing moves,
@@ -35,6 +35,7 @@ typedef struct plan {
     int batch;  /* pushed at once by the body, before the threads start */
     bool close; /* the body closes while they run */
     bool count; /* the body counts while they run */
+    bool sweep; /* the body sweeps every second task out while they run */
 } plan;
 
 static const plan *the_plan(void)
@@ -85,6 +86,25 @@ static void *take(void *arg)
     return NULL;
 }
 
+static bool is_unwanted(const vigil_task *task)
+{
+    return ((const item *)(const void *)task)->number % 2 == 0;
+}
+
+static void sweep(void)
+{
+    vigil_task *swept = NULL;
+    if (!vg_injector_sweep(&injector, is_unwanted, &swept))
+        return;
+    for (vigil_task *next; swept != NULL; swept = next) {
+        item *got = (item *)(void *)swept;
+        next = swept->vg_next;
+        vgc_note("task %d is swept out", (int)(got - items));
+        vgc_assert(is_unwanted(swept), "only what is unwanted is swept out");
+        vgc_assert(atomic_fetch_add_explicit(&got->times_out, 1, memory_order_relaxed) == 0, "a task came out twice");
+    }
+}
+
 static uint64_t left_over(void)
 {
     uint64_t out = 0;
@@ -116,6 +136,8 @@ static void producers_and_takers(void)
         vg_injector_close(&injector);
     if (p->count)
         (void)vg_injector_count(&injector, &count);
+    if (p->sweep)
+        sweep();
     for (int i = 0; i < started; i++)
         vgc_thread_join(threads[i]);
 
@@ -156,6 +178,11 @@ static const plan plan_closing = {.producers = 2, .pushes = 1, .takers = 1, .tak
 INJECTOR(closing, "2 producers x 1, 1 taker x 1, against close");
 static const plan plan_counting = {.producers = 1, .pushes = 1, .takers = 1, .takes = 2, .batch = 2, .count = true};
 INJECTOR(counting, "2 queued, 1 producer x 1, 1 taker x 2, against count");
+static const plan plan_sweeping = {.takers = 1, .takes = 2, .batch = 5, .sweep = true};
+INJECTOR(sweeping, "5 queued (more than the ring holds), 1 taker x 2, against a sweep");
+static const plan plan_sweeping_push = {
+    .producers = 1, .pushes = 1, .takers = 1, .takes = 1, .batch = 2, .sweep = true};
+INJECTOR(sweeping_push, "2 queued, 1 producer x 1, 1 taker x 1, against a sweep");
 static const plan plan_two_two_again = {.producers = 2, .pushes = 1, .takers = 2, .takes = 2};
 INJECTOR(two_two_again, "2 producers x 1, 2 takers x 2", .deep = true);
 static const plan plan_ring_again = {.producers = 1, .pushes = 1, .takers = 2, .takes = 2, .batch = 4};

@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/thread.h"
 #include "loop/inner.h"
+#include "watch/checked.h"
 
 #include <errno.h>
 #include <stdatomic.h>

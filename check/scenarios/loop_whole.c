@@ -1,79 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loop as it is, through its own interface: posts against each way in which it can end, the change of its bed, watches that
- * come and go from other threads, timers that are cancelled while they fall due, references, stop, and embedding.
+ * come and go from other threads, timers that are cancelled while they fall due, references, stop.
  *
  * Those that ask for a wake-up exist at rest and against a shutdown. Property of all: what was accepted runs (or is cancelled,
  * if the loop was closed at once) exactly once, what was refused never, and a loop that is given back leaves nothing behind.
  */
-#include "loop_common.h"
+#include "loop_setup.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-typedef enum ending {
-    AT_REST,
-    SHUTDOWN, /* graceful */
-    CLOSE     /* at once */
-} ending;
-
-typedef struct setup {
-    vigil_fast_path bed;
-    ending end;
-    int pushes;
-} setup;
-
-static const setup *the_setup(void)
-{
-    return vgc_arg();
-}
-
-static void *produce(void *arg)
-{
-    const int number = (int)(intptr_t)arg;
-    for (int i = 0; i < the_setup()->pushes; i++)
-        post_number(number * the_setup()->pushes + i, 1 + number);
-    return NULL;
-}
-
-static void numbers_agree(void)
-{
-    vigil_loop_stats stats = {.size = sizeof stats};
-    vgc_assert(vigil_loop_stats_get(loop, &stats) == 0, "the numbers can be had");
-    vgc_assert(stats.posts_accepted == stats.posts_run + stats.posts_cancelled && stats.posts_queued == 0,
-               "accepted is what ran and what was cancelled");
-}
-
-static void destroy(void)
-{
-    numbers_agree();
-    vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
-}
-
-/* As the setup says, with the threads that are under way; the first of them runs the loop. */
-static void finish(const pthread_t *threads, int count)
-{
-    const ending end = the_setup()->end;
-    if (end == AT_REST) {
-        vgc_quiesce();
-        vgc_assert(asleep(), "the loop sleeps when nothing is to be done");
-    } else {
-        vgc_assert((end == CLOSE ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER)) == 0,
-                   "the loop ends");
-    }
-    for (int i = end == AT_REST ? 1 : 0; i < count; i++)
-        vgc_thread_join(threads[i]);
-    each_post_ended_once(end != CLOSE);
-    if (end != AT_REST)
-        destroy();
-}
 
 /* ---- ends against posts ---- */
 
 static void posts_and_end(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(produce, (void *)0),
                             vgc_thread_start(produce, (void *)1)};
     finish(threads, 3);
@@ -87,22 +29,33 @@ static void *close_it(void *arg)
     return NULL;
 }
 
+/* How often the recorder was told that the loop came into this state. */
+static int times_noted(vigil_loop_state state)
+{
+    const uint64_t changes = atomic_load_explicit(&loop->shared->changes, memory_order_relaxed);
+    int times = 0;
+    for (uint64_t i = 0; i < changes && i < VG_FILE_HISTORY; i++)
+        times += atomic_load_explicit(&loop->shared->history[i].state, memory_order_relaxed) == (uint64_t)state;
+    return times;
+}
+
 static void two_ends(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(produce, (void *)0),
                             vgc_thread_start(close_it, NULL)};
     vgc_assert(vigil_loop_shutdown(loop, VIGIL_FOREVER) == 0, "the loop ends");
     for (int i = 0; i < 3; i++)
         vgc_thread_join(threads[i]);
     each_post_ended_once(false);
+    vgc_assert(times_noted(VIGIL_LOOP_TERMINATED) == (the_setup()->watched ? 1 : 0), "the end is written down once");
     destroy();
 }
 
 /* Nothing keeps the loop alive: it ends by itself, in the instant in which the door is closed. */
 static void auto_exit(void)
 {
-    loop_make(the_setup()->bed, false);
+    make(false);
     pthread_t first = vgc_thread_start(produce, (void *)0);
     pthread_t second = vgc_thread_start(produce, (void *)1);
     (void)run_the_loop(NULL);
@@ -128,7 +81,7 @@ static void *ref_and_post(void *arg)
 
 static void ref_against_exit(void)
 {
-    loop_make(the_setup()->bed, false);
+    make(false);
     pthread_t other = vgc_thread_start(ref_and_post, NULL);
     (void)run_the_loop(NULL);
     vgc_thread_join(other);
@@ -153,7 +106,7 @@ static void *post_the_last(void *arg)
 
 static void freed_behind_producer(void)
 {
-    loop_make(the_setup()->bed, false);
+    make(false);
     vgc_assert(vigil_loop_ref(loop) == 0, "a reference is given");
     pthread_t other = vgc_thread_start(post_the_last, NULL);
     (void)run_the_loop(NULL);
@@ -172,7 +125,7 @@ static void *unref(void *arg)
 
 static void freed_behind_unref(void)
 {
-    loop_make(the_setup()->bed, false);
+    make(false);
     vgc_assert(vigil_loop_ref(loop) == 0, "a reference is given");
     pthread_t other = vgc_thread_start(unref, NULL);
     (void)run_the_loop(NULL);
@@ -191,7 +144,7 @@ static void *run_if_open(void *arg)
 
 static void end_against_run(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     post_number(0, 1);
     pthread_t other = vgc_thread_start(run_if_open, NULL);
     vgc_assert(vigil_loop_close(loop) == 0, "the loop ends, whoever ends it");
@@ -211,7 +164,7 @@ static void *run_till_stopped(void *arg)
 
 static void stop_and_go_on(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     pthread_t runner = vgc_thread_start(run_till_stopped, NULL);
     pthread_t other = vgc_thread_start(produce, (void *)0);
     vgc_assert(vigil_loop_stop(loop) == 0, "a stop is taken");
@@ -260,7 +213,7 @@ static void *add_watch(void *arg)
 /* The first watch comes from another thread while the loop is on its way to the futex, or there. */
 static void watch_comes(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     watched_fd = eventfd(1, EFD_NONBLOCK);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(add_watch, NULL),
                             vgc_thread_start(produce, (void *)0)};
@@ -293,7 +246,7 @@ static void *make_readable(void *arg)
 /* The last watch goes from another thread while its event comes and the loop polls. */
 static void watch_goes(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     watched_fd = eventfd(0, EFD_NONBLOCK);
     (void)add_watch(NULL);
     vgc_assert(added, "the watch is there");
@@ -307,7 +260,7 @@ static void watch_goes(void)
 /* An event wakes the loop from the poller, and a post does too. */
 static void event_and_post(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     watched_fd = eventfd(0, EFD_NONBLOCK);
     (void)add_watch(NULL);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(produce, (void *)0),
@@ -330,7 +283,7 @@ static void *change_bed(void *arg)
 
 static void bed_changes(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(change_bed, NULL),
                             vgc_thread_start(produce, (void *)0)};
     finish(threads, 3);
@@ -380,7 +333,7 @@ static void *post_cancel(void *arg)
 /* Another thread posts the cancellation while the loop sleeps until the deadline. */
 static void cancel_against_fire(void)
 {
-    loop_make(the_setup()->bed, true);
+    make(true);
     due_at = vgc_clock_now() + DELAY;
     vgc_assert(vigil_timer_start(loop, &the_timer, DELAY, on_timer, NULL) == 0, "the timer is started");
     pthread_t threads[2] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(post_cancel, NULL)};
@@ -389,39 +342,6 @@ static void cancel_against_fire(void)
         vgc_assert(fired + (cancel_answer == 0) == 1, "it fired or was cancelled");
 }
 
-/* ---- embedding ---- */
-
-/* Another loop waits for this one's descriptor: a post makes it readable. */
-static void embedded(void)
-{
-    loop_make(VIGIL_FAST_PATH_AUTO, true);
-    pthread_t other = vgc_thread_start(produce, (void *)0); /* it may meet a descriptor that it has not seen made */
-    int fd = vigil_loop_fd(loop);
-    vgc_assert(fd >= 0, "there is a descriptor");
-    int done = 0;
-    while (done < the_setup()->pushes) {
-        struct pollfd one = {.fd = fd, .events = POLLIN};
-        vgc_assert(poll(&one, 1, -1) == 1, "the descriptor becomes readable");
-        vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0, "a turn");
-        done = 0;
-        for (int i = 0; i < the_setup()->pushes; i++)
-            done += ran(i);
-    }
-    vgc_thread_join(other);
-    each_post_ended_once(true);
-    destroy();
-}
-
-#define BY_CHANCE .opt.mode = VGC_PCT, .opt.runs = 4000
-
-#define LOOP(id, function, property_text, size, bed_, end_, pushes_, ...)                       \
-    static const setup setup_##id = {.bed = (bed_), .end = (end_), .pushes = (pushes_)};        \
-    VGC_REGISTER(id, "loop_" #id, function, property_text, .arg = &setup_##id, .bound = (size), \
-                 .opt.max_steps = 20000, .opt.allow_sleepers = (end_) == AT_REST,               \
-                 .opt.allow_leaks = (end_) == AT_REST, ##__VA_ARGS__)
-
-#define FUTEX    VIGIL_FAST_PATH_AUTO
-#define EPOLL    VIGIL_FAST_PATH_DISABLED
 #define ACCEPTED "accepted == run + cancelled; the loop ends and leaves nothing behind"
 #define EXIT     "a post that races the loop's own end runs or is refused"
 
@@ -468,5 +388,10 @@ LOOP(timer_epoll, cancel_against_fire, "a timer fires or is cancelled, never ear
 LOOP(timer_end, cancel_against_fire, "a timer fires or is cancelled, never early, and the answer says which",
      "futex, cancel posted by another thread; against shutdown", FUTEX, SHUTDOWN, 1, BY_CHANCE,
      .opt.early_timeouts = 1);
-LOOP(embedded, embedded, "a post makes the loop's descriptor readable", "1 producer x 2, waited for with poll", FUTEX,
-     SHUTDOWN, 2, BY_CHANCE);
+
+WATCHED(shutdown, posts_and_end, ACCEPTED, "futex, 2 producers x 2 against shutdown", FUTEX, SHUTDOWN, 2);
+WATCHED(rest, posts_and_end, ACCEPTED, "futex, 2 producers x 2; at rest", FUTEX, AT_REST, 2);
+WATCHED(two_ends, two_ends, ACCEPTED, "1 producer x 1 against shutdown against close", FUTEX, CLOSE, 1);
+WATCHED(event_post, event_and_post, WATCH, "1 event, 1 producer x 2; at rest", FUTEX, AT_REST, 2);
+WATCHED(timer, cancel_against_fire, "a timer fires or is cancelled, never early, and the answer says which",
+        "futex, cancel posted by another thread; at rest", FUTEX, AT_REST, 1);

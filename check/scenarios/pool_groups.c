@@ -150,6 +150,28 @@ static void submit_to_group(void)
     finish();
 }
 
+/* Two are submitted, the waiter helps with one: what it has run itself and what the other ran must come to nothing together. */
+static int submit_two_and_wait(counted *self)
+{
+    (void)self;
+    vigil_group *group = group_make(0);
+    for (int i = 1; i <= 2; i++) {
+        (void)counted_make(i);
+        vgc_assert(vigil_group_submit(group, &tasks[i].task, VIGIL_NORMAL) == 0, "the task is accepted");
+    }
+    group_join(group);
+    vgc_assert(ran(1) + cancelled(1) == 1 && ran(2) + cancelled(2) == 1, "both have ended when the wait returns");
+    return 0;
+}
+
+static void submit_two_to_group(void)
+{
+    pool_make();
+    counted_make(0)->body = submit_two_and_wait;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
 /* The same, and no thread can be had for the spare: then the waiter must work itself. */
 static void join_without_spare(void)
 {
@@ -281,3 +303,4 @@ SCENARIOS(group_outside_time, wait_outside_in_time, JOINED,
           "1 worker, 1 task, the waiter is no worker and may give up twice", 1, .opt.early_timeouts = 2);
 SCENARIOS(group_submit, submit_to_group, JOINED, "1 worker, a task submits to its group", 1);
 SCENARIOS(group_submit_2, submit_to_group, JOINED, "2 workers, a task submits to its group", 2);
+SCENARIOS(group_submit_both, submit_two_to_group, JOINED, "2 workers, a task submits two to its group and helps", 2);

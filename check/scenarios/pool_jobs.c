@@ -204,6 +204,27 @@ static void place_is_used_again(void)
     job_end();
 }
 
+/* Somebody waits for an idle pool, and the last thing that he waits for is cancelled. The worker may have dropped the husk and be
+   asleep before the cancellation is counted: then only the canceller can tell him. */
+static void *wait_till_idle(void *arg)
+{
+    (void)arg;
+    vgc_assert(vigil_pool_wait_idle(pool, VIGIL_FOREVER) == 0, "the wait ends");
+    vgc_assert(job_outcome() == 1, "and the job has ended then");
+    return NULL;
+}
+
+static void cancel_beside_idle_waiter(void)
+{
+    pool_make();
+    job_start(NULL);
+    pthread_t other = vgc_thread_start(wait_till_idle, NULL);
+    int error = vigil_job_cancel(pool, job);
+    vgc_assert(error == 0 || error == -EBUSY, "cancelled, or too late");
+    vgc_thread_join(other);
+    job_end();
+}
+
 #define DECIDED "a job runs once or is cancelled once, and everybody who waits hears of it"
 
 SCENARIOS(job_one, wait_and_finish, DECIDED, "1 worker, the waiter is no worker", 1);
@@ -216,6 +237,8 @@ SCENARIO(job_called, waiter_is_called, DECIDED, "2 workers, a task sleeps till t
 SCENARIOS(job_polled, poll_and_finish, DECIDED, "1 worker, a thread asks", 1);
 SCENARIOS(job_release, release_at_once, DECIDED, "1 worker, the handle is given back at once", 1);
 SCENARIOS(job_release_cancel, release_against_cancel, DECIDED, "1 worker, release against cancel", 1);
+SCENARIOS(job_cancel_idle, cancel_beside_idle_waiter, "a cancellation is told to those who wait for an idle pool",
+          "1 worker, a canceller, one who waits for an idle pool", 1);
 SCENARIOS(job_again, place_is_used_again, DECIDED, "1 worker, two jobs one after the other", 1);
 WATCHED(job_inside, wait_in_task, DECIDED, "2 workers, a task waits for the job", 2);
 WATCHED(job_race, wait_cancel_finish, DECIDED, "1 worker, a waiter, a canceller", 1);

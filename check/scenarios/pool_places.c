@@ -80,6 +80,10 @@ static void shrink_against_submit(void)
     submit(0);
     vgc_assert(vigil_pool_resize(pool, 1) == 0, "the pool shrinks");
     (void)finish_with(&other);
+    if (the_setup()->end == AT_REST) {
+        vigil_pool_stats stats = {.size = sizeof stats};
+        vgc_assert(vigil_pool_stats_get(pool, &stats) == 0 && stats.threads == 1, "the other worker has gone");
+    }
 }
 
 static void shrink_and_grow(void)
@@ -137,6 +141,22 @@ static void mail_against_shrink(void)
     (void)finish_with(&other);
 }
 
+/* Another thread writes the mail while the pool stops: whoever stops it throws away what it has not written itself. */
+static void *mail_worker_zero(void *arg)
+{
+    (void)arg;
+    mail(0, 0);
+    mail(1, 0);
+    return NULL;
+}
+
+static void mail_against_stop(void)
+{
+    pool_make();
+    pthread_t other = vgc_thread_start(mail_worker_zero, NULL);
+    (void)finish_with(&other);
+}
+
 #define COMPENSATED "work that is queued beside a blocked worker is run by a spare"
 
 SCENARIOS(blocking_one, blocked_worker_is_replaced, COMPENSATED, "1 worker, 1 spare, 2 dependent tasks", 1);
@@ -176,10 +196,31 @@ static void grow_behind_submitter(void)
     (void)finish_with(&other);
 }
 
+/* The same with mail: the new worker touches nothing that the old one looks at before it shows that it has spawned. */
+static void *submit_zero(void *arg)
+{
+    (void)arg;
+    submit(0);
+    return NULL;
+}
+
+static void grow_behind_searcher(void)
+{
+    pool_make();
+    pthread_t other = vgc_thread_start(submit_zero, NULL);
+    vgc_assert(vigil_pool_resize(pool, 2) == 0, "the pool grows");
+    counted_make(1)->body = spawn_another;
+    vgc_assert(vigil_pool_submit_to(pool, 1, &tasks[1].task, VIGIL_NORMAL) == 0, "the worker exists");
+    (void)finish_with(&other);
+}
+
 #define RESIZED "a pool that changes its size loses no task and no wake-up"
 
 SCENARIOS(resize_grow, grow_against_submit, RESIZED, "1 to 2 workers, 2 dependent tasks", 1);
 SCENARIOS(resize_unknown, grow_behind_submitter, RESIZED, "1 to 2 workers, a submitter, 2 tasks that spawn", 1);
+SCENARIO(resize_unknown_mail, grow_behind_searcher, RESIZED,
+         "1 to 2 workers, 1 task, 1 mail that spawns; at rest; membarrier", 1, VIGIL_FENCE_MEMBARRIER, AT_REST,
+         BY_CHANCE_LONG);
 SCENARIOS(resize_shrink, shrink_against_submit, RESIZED, "2 to 1 worker, 2 submitters", 2);
 SCENARIOS(resize_both, shrink_and_grow, RESIZED, "2 to 1 to 2 workers, 3 tasks", 2);
 
@@ -190,3 +231,5 @@ WATCHED(blocking_two, blocked_worker_is_replaced, COMPENSATED, "2 workers, 1 spa
 SCENARIOS(mail_park, mail_against_park, MAILED, "2 workers, 1 mail, 1 submit", 2);
 SCENARIOS(mail_shrink, mail_against_shrink, "mail to a worker that leaves goes to the others", "2 to 1 worker, 1 mail",
           2);
+SCENARIOS(mail_other, mail_against_stop, "mail of another thread is run, thrown away whole, or refused",
+          "1 worker, 2 mails of another thread", 1);

@@ -72,6 +72,23 @@ static void capped_mail(void)
     finish();
 }
 
+/* The class is full, the other worker has parked because of that, and the one that ran the task goes as soon as it ends: it must call
+   the other for what waits, because it takes nothing any more itself. */
+static void capped_and_gone(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.class_cap[VIGIL_NORMAL] = 1;
+    pool_make_with(&options);
+    counted_make(0)->waits_for = &gates[0];
+    vgc_assert(vigil_pool_submit_to(pool, 1, &tasks[0].task, VIGIL_NORMAL) == 0, "the worker exists");
+    vgc_quiesce(); /* worker 1 is at the gate, worker 0 sleeps */
+    vgc_assert(vigil_pool_resize(pool, 1) == 0, "the pool shrinks");
+    atomic_store_explicit(&gates[0].open, 1, memory_order_relaxed); /* that it may go on orders nothing */
+    (void)vg_futex_wake(&gates[0].open, VG_WAKE_ALL);
+    submit(1);
+    finish();
+}
+
 /* A task of a full class waits for another of the same class: it gives its place up meanwhile. */
 static int wait_for_same_class(counted *self)
 {
@@ -113,6 +130,29 @@ static void bounded_and_blocking(void)
     pool_make_with(&options);
     pthread_t other = vgc_thread_start(submit_two, NULL);
     submit(0);
+    (void)finish_with(&other);
+}
+
+/* The queue is full and stays full, because the running task waits for the submitter: a stop must send the submitter home. */
+static void *submit_or_hear_of_stop(void *arg)
+{
+    (void)arg;
+    submit(2);
+    gate_open(&gates[0]);
+    return NULL;
+}
+
+static void bounded_against_stop(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.max_queue = 1;
+    options.when_full = VIGIL_FULL_BLOCK;
+    pool_make_with(&options);
+    counted_make(0)->waits_for = &gates[0];
+    submit_made(0, VIGIL_NORMAL);
+    vgc_quiesce(); /* the worker is at the gate: the queue has one place */
+    submit(1);
+    pthread_t other = vgc_thread_start(submit_or_hear_of_stop, NULL);
     (void)finish_with(&other);
 }
 
@@ -197,6 +237,14 @@ SCENARIOS(cap_mail, capped_mail, "mail of a class that is full is run when there
           2);
 SCENARIOS(cap_same, capped_waits_for_same, "a task of a full class that waits makes room", "2 workers, cap 1, 2 tasks",
           2);
+SCENARIOS(cap_gone, capped_and_gone, "whoever leaves a full class calls another for what waits in it",
+          "2 to 1 worker, cap 1, 2 tasks", 2);
+SCENARIO(bound_stop, bounded_against_stop, "whoever waits for room hears that the pool stops",
+         "1 worker, room for 1, a task that waits for its submitter; graceful stop", 1, VIGIL_FENCE_SYMMETRIC,
+         STOP_GRACEFUL, BY_CHANCE);
+SCENARIO(bound_stop_now, bounded_against_stop, "whoever waits for room hears that the pool stops",
+         "1 worker, room for 1, a task that waits for its submitter; immediate stop; membarrier", 1,
+         VIGIL_FENCE_MEMBARRIER, STOP_NOW, BY_CHANCE);
 SCENARIOS(bound_block, bounded_and_blocking, "whoever waits for room gets it, or hears that the pool stops",
           "1 worker, room for 1, 2 submitters, 3 tasks", 1);
 SCENARIOS(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);

@@ -149,6 +149,19 @@ static void wait_idle_is_woken(void)
     finish();
 }
 
+/* A worker that is kept awake does not park: what it has to say to those who wait it says when its search finds nothing. */
+static void wait_idle_beside_awake(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.idle = VIGIL_IDLE_KEEP_ONE_AWAKE;
+    options.spin_us = 1; /* the clock stands still: so it stays where it only looks */
+    pool_make_with(&options);
+    submit(0);
+    vgc_assert(vigil_pool_wait_idle(pool, VIGIL_FOREVER) == 0, "the wait ends");
+    vgc_assert(ran(0) == 1, "the task has ended");
+    finish();
+}
+
 static void *submit_last(void *arg)
 {
     (void)arg;
@@ -298,6 +311,9 @@ SCENARIOS(wait_idle_told, wait_idle_after_another, "wait_idle returns after what
           "1 worker, 2 tasks, one of another thread", 1);
 SCENARIOS(wait_idle_woken, wait_idle_is_woken, "whoever waits for an idle pool is woken when it is",
           "2 workers, 2 tasks", 2);
+SCENARIO(wait_idle_awake, wait_idle_beside_awake, "a worker that stays awake tells those who wait for an idle pool",
+         "1 worker that is kept awake, 1 task; against a graceful stop", 1, VIGIL_FENCE_SYMMETRIC, STOP_GRACEFUL,
+         BY_CHANCE);
 SCENARIOS(stats_live, numbers_while_running, "a snapshot of the numbers adds up at any moment",
           "1 worker, 1 submitter x 2, 2 snapshots", 1);
 SCENARIOS(audit_live, audit_while_running, "an audit while tasks move never reports a loss that is none",

@@ -18,9 +18,19 @@ typedef enum ending {
     CLOSE
 } ending;
 
+typedef struct setup {
+    ending end;
+    bool watched; /* with the recorder on */
+} setup;
+
 static ending the_end(void)
 {
-    return *(const ending *)vgc_arg();
+    return ((const setup *)vgc_arg())->end;
+}
+
+static void watch_if_asked(void)
+{
+    vg_checked_level = ((const setup *)vgc_arg())->watched ? VIGIL_WATCH_EVENTS : VIGIL_WATCH_OFF;
 }
 
 static vigil_promise *promise;
@@ -52,6 +62,7 @@ static void *settle(void *arg)
 
 static void make(void)
 {
+    watch_if_asked();
     loop_make(VIGIL_FAST_PATH_AUTO, true);
     vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
     vgc_assert(vigil_promise_then(promise, on_settled, on_settled, NULL, NULL) == 0, "a handler is added");
@@ -131,6 +142,7 @@ static void call_against_end(void)
 {
     vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
     vigil_pool *workers = NULL;
+    watch_if_asked();
     options.workers = 1;
     options.idle = VIGIL_IDLE_PARK;
     options.fences = VIGIL_FENCE_SYMMETRIC;
@@ -151,10 +163,15 @@ static void call_against_end(void)
                "and the pool after it");
 }
 
-#define PROMISE(id, function, property_text, size, end_, runs_)                                     \
-    static const ending end_of_##id = (end_);                                                       \
-    VGC_REGISTER(id, "promise_" #id, function, property_text, .arg = &end_of_##id, .bound = (size), \
-                 .opt.max_steps = 30000, .opt.allow_sleepers = (end_) == AT_REST,                   \
+#define PROMISE(id, function, property_text, size, end_, runs_) \
+    PROMISE_AT(id, false, function, property_text, size, end_, runs_)
+/* The same body with everything written down. */
+#define WATCHED(id, function, property_text, size, end_, runs_) \
+    PROMISE_AT(id##_watched, true, function, property_text, size "; recorder on", end_, runs_)
+#define PROMISE_AT(id, watched_, function, property_text, size, end_, runs_)                     \
+    static const setup setup_##id = {.end = (end_), .watched = (watched_)};                      \
+    VGC_REGISTER(id, "promise_" #id, function, property_text, .arg = &setup_##id, .bound = size, \
+                 .opt.max_steps = 30000, .opt.allow_sleepers = (end_) == AT_REST,                \
                  .opt.allow_leaks = (end_) == AT_REST, .opt.mode = VGC_PCT, .opt.runs = (runs_))
 
 #define ONE_WINS "one of those that settle a promise wins, and its handler runs once"
@@ -165,7 +182,7 @@ PROMISE(two, settle_twice, ONE_WINS, "2 threads settle; at rest", AT_REST, 3000)
 PROMISE(two_end, settle_twice, ONE_WINS, "2 threads settle; against shutdown", SHUTDOWN, 2000);
 PROMISE(two_close, settle_twice, ONE_WINS, "2 threads settle; against close", CLOSE, 2000);
 PROMISE(wait, settle_and_wait, HEARD, "1 thread waits, 1 settles; at rest", AT_REST, 3000);
-VGC_REGISTER(wait_full, "promise_wait_full", settle_and_wait, HEARD, .arg = &end_of_wait,
+VGC_REGISTER(wait_full, "promise_wait_full", settle_and_wait, HEARD, .arg = &setup_wait,
              .bound = "1 thread waits, 1 settles; at rest; no membarrier", .opt.max_steps = 30000,
              .opt.allow_sleepers = true, .opt.allow_leaks = true, .opt.no_membarrier = true, .opt.mode = VGC_PCT,
              .opt.runs = 3000);
@@ -174,3 +191,6 @@ PROMISE(wait_close, settle_and_wait, HEARD, "1 thread waits, 1 settles; against 
 PROMISE(call, call_against_end, CALL, "1 worker, 1 call; at rest", AT_REST, 2000);
 PROMISE(call_end, call_against_end, CALL, "1 worker, 1 call; against shutdown", SHUTDOWN, 1000);
 PROMISE(call_close, call_against_end, CALL, "1 worker, 1 call; against close", CLOSE, 1000);
+WATCHED(wait_end, settle_and_wait, HEARD, "1 thread waits, 1 settles; against shutdown", SHUTDOWN, 1000);
+WATCHED(call, call_against_end, CALL, "1 worker, 1 call; at rest", AT_REST, 1000);
+WATCHED(call_close, call_against_end, CALL, "1 worker, 1 call; against close", CLOSE, 1000);
