@@ -171,7 +171,7 @@ static int (*const kinds[])(void *it) = {run_hash, run_hashFile, run_pbkdf2, run
 static const char *const kind_names[] = {"pool.hash",   "pool.hashFile", "pool.pbkdf2",
                                          "pool.scrypt", "pool.deflate",  "pool.inflate"};
 
-#define FOUR(name, at) TASK(name##0, at) TASK(name##1, at + 1) TASK(name##2, at + 2) TASK(name##3, at + 3)
+#define FOUR(name, at) TASK(name##0, at) TASK(name##1, (at) + 1) TASK(name##2, (at) + 2) TASK(name##3, (at) + 3)
 #define ALL            FOUR(a, 0) FOUR(b, 4) FOUR(c, 8) FOUR(d, 12) FOUR(e, 16) FOUR(f, 20) FOUR(g, 24) FOUR(h, 28)
 #define TASK(name, at)                   \
     static int run_task_##name(void *it) \
