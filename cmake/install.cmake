@@ -20,7 +20,8 @@ if(TARGET vigil-command)
     install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/vigil.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 # What has to be built before `cmake --install`.
-add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command>)
+add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command> $<TARGET_NAME_IF_EXISTS:vigil-js>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>)
 install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/vigil-config.cmake.in
