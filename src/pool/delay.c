@@ -191,7 +191,9 @@ void vg_delay_stop(vigil_pool *pool)
     if (delay == NULL)
         return;
     vg_thread_join(delay->thread);
-    vg_delay_cancel_all(pool);        /* husks of cancelled jobs */
+    vg_stripe *call = vg_call_begin(pool); /* on the move, as above */
+    vg_delay_cancel_all(pool);             /* husks of cancelled jobs */
+    vg_call_end(call);
     vg_mutex_lock(&pool->delay_lock); /* another stop may be in vg_delay_cancel_all */
     pool->delay = NULL;
     vg_mutex_unlock(&pool->delay_lock);

@@ -78,6 +78,7 @@ void vg_announce_own_slow(vigil_pool *pool, unsigned class_)
 void vg_give_away_own_work(vg_worker *worker)
 {
     vigil_pool *pool = worker->pool;
+    vg_handling(worker, 1); /* for the audit: on its way a task is in no queue */
     for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
         vigil_task *newest = NULL;
         vigil_task *oldest = NULL;
@@ -101,6 +102,7 @@ void vg_give_away_own_work(vg_worker *worker)
         (void)vg_injector_push(&pool->injectors[class_], newest, oldest, true);
         vg_announce(pool, class_);
     }
+    vg_handling(worker, 0);
 }
 
 static bool expired(const vg_wait *wait)

@@ -2,6 +2,8 @@
 /* The audit finds every queued task wherever it waits, says so exactly while nothing moves, and says when it cannot. */
 #include "support.h"
 
+#include "pool/injector.h"
+
 static int nothing(void *arg)
 {
     (void)arg;
@@ -286,6 +288,54 @@ static void a_struct_without_its_size_is_refused(void **state)
     pool_close(pool);
 }
 
+/* ---- on the way from one queue to another ---------------------------------------------------------------------- */
+
+/* Linked with --wrap. Where the queues of a worker that goes are in its hands, on their way to the others, somebody audits. */
+static _Thread_local bool this_one_goes;
+static int audit_on_the_way;
+int __real_vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *oldest, bool even_if_closed);
+int __wrap_vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *oldest, bool even_if_closed);
+
+int __wrap_vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *oldest, bool even_if_closed)
+{
+    if (this_one_goes) {
+        vigil_audit audit = {.size = sizeof audit};
+        audit_on_the_way = vigil_pool_audit(vigil_pool_current(), &audit);
+        this_one_goes = false;
+    }
+    return __real_vg_injector_push(injector, newest, oldest, even_if_closed);
+}
+
+struct going {
+    vigil_task first, second;
+    struct gate gate;
+};
+
+static int first_run(vigil_task *task)
+{
+    struct going *going = container_of(task, struct going, first);
+    gate_pass(&going->gate);
+    this_one_goes = true;
+    return 0;
+}
+
+static void what_a_worker_that_goes_hands_over_is_not_called_lost(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(2);
+    struct going going = {0};
+    vigil_task_init(&going.first, first_run, NULL);
+    vigil_task_init(&going.second, item_run, NULL);
+    must_equal(vigil_pool_submit_to(pool, 1, &going.first, VIGIL_NORMAL), 0);
+    gate_wait_entered(&going.gate, 1);
+    must_equal(vigil_pool_submit_to(pool, 1, &going.second, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_resize(pool, 1), 0);
+    gate_open(&going.gate);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(audit_on_the_way, -EAGAIN);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +344,7 @@ int main(void)
         test(amid_a_storm_of_submits_and_cancels_it_never_cries_wolf),
         test(a_job_inside_its_cancel_callback_is_not_called_lost),
         test(a_task_inside_its_cancel_callback_is_not_called_lost),
+        test(what_a_worker_that_goes_hands_over_is_not_called_lost),
         test(a_struct_without_its_size_is_refused),
     };
     return run_all(tests);
