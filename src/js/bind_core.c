@@ -116,6 +116,11 @@ static vg_val promise_state(vg_call *call)
     return vg_array(call->engine, 3, items);
 }
 
+static vg_val proxy_target(vg_call *call)
+{
+    return vg_proxy_target(call->engine, vg_arg(call, 0));
+}
+
 /* Standard output is often a pipe or a terminal, and somebody may have made it non-blocking: wait then. */
 static int write_all(int fd, const char *bytes, size_t length)
 {
@@ -207,10 +212,19 @@ static vg_val collect(vg_call *call)
 }
 
 static const vg_binding_entry entries[] = {
-    {"source", source},        {"compile", compile},        {"onRejection", on_rejection},
-    {"onStorm", on_storm},     {"deliverNow", deliver_now}, {"promiseState", promise_state},
-    {"write", write_out},      {"isTTY", is_tty},           {"windowSize", window_size},
-    {"exit", end_program},     {"abort", end_process},      {"collect", collect},
+    {"source", source},
+    {"compile", compile},
+    {"onRejection", on_rejection},
+    {"onStorm", on_storm},
+    {"deliverNow", deliver_now},
+    {"promiseState", promise_state},
+    {"proxyTarget", proxy_target},
+    {"write", write_out},
+    {"isTTY", is_tty},
+    {"windowSize", window_size},
+    {"exit", end_program},
+    {"abort", end_process},
+    {"collect", collect},
     {"loopTimes", loop_times},
 };
 
@@ -256,8 +270,11 @@ static const struct {
     {"path/posix", "path"},
     {"perf_hooks", "perf"},
     {"process", "process"},
+    {"querystring", "querystring"},
+    {"string_decoder", "string_decoder"},
     {"timers", "timers"},
     {"timers/promises", "timers_promises"},
+    {"tty", "tty"},
     {"url", "url"},
     {"util", "util"},
     {"util/types", "util_types"},

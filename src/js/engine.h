@@ -124,6 +124,8 @@ typedef enum vg_promise_state {
 } vg_promise_state;
 /* The state of a promise, and its value or reason; VG_PROMISE_UNKNOWN if it is none or the engine does not tell. */
 vg_promise_state vg_promise_look(vg_engine *engine, vg_val value, vg_val *result, bool *handled);
+/* What stands behind a Proxy, without its traps; null if it was revoked, NULL if the value is none or the engine does not tell. */
+vg_val vg_proxy_target(vg_engine *engine, vg_val value);
 /* Call function(promise, reason) after a drain for each rejected promise that has no handler. */
 bool vg_engine_on_rejection(vg_engine *engine, vg_val function);
 /* After `seconds` of running JavaScript call fn(arg) on the engine's thread; true ends what runs, uncatchably. The limit must

@@ -284,6 +284,16 @@ vg_promise_state vg_promise_look(vg_engine *engine, vg_val value, vg_val *result
     return state < 3 ? states[state] : VG_PROMISE_UNKNOWN;
 }
 
+vg_val vg_proxy_target(vg_engine *engine, vg_val value)
+{
+    JSObjectRef target;
+    if (!engine->extra->proxy_target || !JSValueIsObject(engine->context, jsc(value)) ||
+        JSValueIsStrictEqual(engine->context, jsc(value), JSContextGetGlobalObject(engine->context)))
+        return NULL;
+    target = engine->extra->proxy_target(jsc_object(jsc(value)));
+    return ours(target);
+}
+
 bool vg_engine_on_rejection(vg_engine *engine, vg_val function)
 {
     if (!engine->extra->set_rejection_callback)

@@ -16,6 +16,7 @@
  *   JSPromise's members   The state, the value and the handled flag. They must only be asked about promises, and the C API has no
  *                         test for one: the cell's type byte does (the sixth byte of every cell). It is calibrated
  *                         against a known promise and several objects that are none; if that fails, nothing is asked.
+ *   JSObjectGetProxyTarget   The bits of null, as a pointer, for a proxy that was revoked.
  *   JSFunction::create    A function that is called with the lock held. Its name carries the types of all its arguments, so a version that
  *                         changes them does not have it.
  */
@@ -72,6 +73,7 @@ const vg_jsc_extra *vg_jsc_extra_get(void)
             "_ZN3JSC10JSFunction6createERNS_2VMEPNS_14JSGlobalObjectEjRKN3WTF6StringENS5_11FunctionPtrILNS5_6PtrTagE1E"
             "FlS4_PNS_9CallFrameEELNS5_18FunctionAttributesE2EEENS_24ImplementationVisibilityENS_9IntrinsicESF_PKNS_"
             "6DOMJIT9SignatureE");
+    look_up(&table.proxy_target, "JSObjectGetProxyTarget");
     look_up(&table.not_a_constructor, "_ZN3JSC29callHostFunctionAsConstructorEPNS_14JSGlobalObjectEPNS_9CallFrameE");
     if (!table.lock || !table.unlock)
         table.drain = NULL; /* of no use without the lock */

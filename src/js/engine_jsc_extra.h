@@ -33,6 +33,7 @@ typedef struct vg_jsc_extra {
                            vg_jsc_native function, uint8_t visibility, uint8_t intrinsic, vg_jsc_native construct,
                            const void *signature);
     vg_jsc_native not_a_constructor;
+    JSObjectRef (*proxy_target)(JSObjectRef object);
 } vg_jsc_extra;
 
 /* Any thread. */

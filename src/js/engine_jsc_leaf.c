@@ -9,35 +9,48 @@
  */
 #include "engine_jsc.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held for a few steps, and only when an engine begins, ends, or is met by a thread for the first time. */
+static atomic_flag list_busy = ATOMIC_FLAG_INIT;
 static vg_engine *engines;
 /* An engine may end on another thread than the one that remembers it: each end makes all that is remembered stale. */
 static _Atomic uint32_t ends;
 static _Thread_local vg_engine *recent;
 static _Thread_local uint32_t recent_ends;
 
+static void list_lock(void)
+{
+    /* acquire: what the holder before has done to the list; pairs with list_unlock. */
+    while (atomic_flag_test_and_set_explicit(&list_busy, memory_order_acquire))
+        ;
+}
+
+static void list_unlock(void)
+{
+    /* release: pairs with list_lock. */
+    atomic_flag_clear_explicit(&list_busy, memory_order_release);
+}
+
 void jsc_leaves_begin(vg_engine *engine)
 {
-    pthread_mutex_lock(&list_lock);
+    list_lock();
     engine->next = engines;
     engines = engine;
-    pthread_mutex_unlock(&list_lock);
+    list_unlock();
 }
 
 void jsc_leaves_end(vg_engine *engine)
 {
-    pthread_mutex_lock(&list_lock);
+    list_lock();
     for (vg_engine **at = &engines; *at; at = &(*at)->next) {
         if (*at == engine) {
             *at = engine->next;
             break;
         }
     }
-    pthread_mutex_unlock(&list_lock);
+    list_unlock();
     /* relaxed: a thread that uses another engine at its old address has got that engine after this end, by other means. */
     atomic_fetch_add_explicit(&ends, 1U, memory_order_relaxed);
 }
@@ -50,10 +63,10 @@ static vg_engine *find(const void *global)
     if (engine && recent_ends == now && engine->context == global)
         return engine;
     recent_ends = now;
-    pthread_mutex_lock(&list_lock);
+    list_lock();
     for (engine = engines; engine && engine->context != global; engine = engine->next)
         ;
-    pthread_mutex_unlock(&list_lock);
+    list_unlock();
     return recent = engine;
 }
 

@@ -6,65 +6,18 @@ const { codes, native } = load('errors');
 const { equal } = load('equal');
 const { inspect } = load('inspect');
 
-const show = (value) => inspect(value, { compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, sorted: true });
-const texts = {
-  deepStrictEqual: 'Expected values to be strictly deep-equal:',
-  strictEqual: 'Expected values to be strictly equal:',
-  deepEqual: 'Expected values to be loosely deep-equal:',
-  notDeepStrictEqual: 'Expected "actual" not to be strictly deep-equal to:',
-  notStrictEqual: 'Expected "actual" to be strictly unequal to:',
-  notDeepEqual: 'Expected "actual" not to be loosely deep-equal to:',
-};
-
-// Lines that are only in one of two texts, marked; the longest common subsequence for texts of moderate length.
-function difference(actual, expected) {
-  const a = actual.split('\n');
-  const b = expected.split('\n');
-  if (a.length * b.length > 1e6) return [...a.map((line) => `+ ${line}`), ...b.map((line) => `- ${line}`)].join('\n');
-  const table = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
-    }
-  }
-  const lines = [];
-  let i = 0, j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push(`  ${a[i]}`);
-      i++;
-      j++;
-    } else if (i < a.length && (j >= b.length || table[i + 1][j] >= table[i][j + 1])) {
-      lines.push(`+ ${a[i++]}`);
-    } else {
-      lines.push(`- ${b[j++]}`);
-    }
-  }
-  return lines.join('\n');
-}
-
-function describe(operator, actual, expected) {
-  if (operator === 'notStrictEqual' || operator.startsWith('notDeep')) {
-    const shown = show(actual);
-    return `${texts[operator]}${shown.includes('\n') || shown.length > 50 ? '\n\n' : ' '}${shown}${shown.includes('\n') ? '\n' : ''}`;
-  }
-  if (operator === '==' || operator === '!=') return `${inspect(actual)} ${operator} ${inspect(expected)}`;
-  const a = show(actual);
-  const b = show(expected);
-  const primitive = (value) => value === null || (typeof value !== 'object' && typeof value !== 'function');
-  if (operator === 'strictEqual' && primitive(actual) && primitive(expected) && !a.includes('\n') && !b.includes('\n')) {
-    return `${texts[operator]}\n\n${a} !== ${b}\n`;
-  }
-  if (a === b) return `Values have same structure but are not reference-equal:\n\n${a}\n`;
-  return `${texts[operator] ?? 'Expected values to be equal:'}\n+ actual - expected\n\n${difference(a, b)}`;
-}
+const { describe } = load('assert_text');
 
 class AssertionError extends Error {
   constructor(options) {
     if (options === null || typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
     const { message, operator, actual, expected } = options;
-    super(message === undefined ? describe(operator ?? 'fail', actual, expected) : `${message}`);
-    this.generatedMessage = message === undefined;
+    const own = message !== undefined && message !== null;
+    // Where two values are shown side by side, a text of the program's own stands above them.
+    if (!own) super(describe(operator ?? 'fail', actual, expected));
+    else if (operator === 'strictEqual' || operator === 'deepStrictEqual') super(describe(operator, actual, expected, `${message}`));
+    else super(`${message}`);
+    this.generatedMessage = !own;
     this.code = 'ERR_ASSERTION';
     this.actual = actual;
     this.expected = expected;
@@ -78,9 +31,16 @@ class AssertionError extends Error {
   toString() { return `${this.name} [${this.code}]: ${this.message}`; }
 }
 
-function fail(message, operator, actual, expected) {
+// `text` is what is said when the program has no message of its own.
+function fail(message, operator, actual, expected, text = undefined) {
   if (message instanceof native.Error) throw message;
-  throw new AssertionError({ message, operator, actual, expected });
+  const error = new AssertionError({ message: message ?? text, operator, actual, expected });
+  error.generatedMessage = message === undefined || message === null;
+  throw error;
+}
+// Nothing is said where a program leads with its own text.
+function lead(what, expected, message) {
+  return `${what}${expected?.name ? ` (${expected.name})` : ''}${message ? `: ${message}` : '.'}`;
 }
 
 function ok(...args) {
@@ -91,7 +51,8 @@ function ok(...args) {
     message = 'No value argument passed to `assert.ok()`';
     generated = true;
   } else if (message === undefined) {
-    message = 'The expression evaluated to a falsy value';
+    const code = load('assert_text').callText();
+    message = `The expression evaluated to a falsy value${code === undefined ? '' : `:\n\n  ${code}\n`}`;
     generated = true;
   }
   if (message instanceof native.Error) throw message;
@@ -120,6 +81,11 @@ two('notDeepEqual', (a, b) => !equal(a, b, false));
 two('deepStrictEqual', (a, b) => equal(a, b, true));
 two('notDeepStrictEqual', (a, b) => !equal(a, b, true));
 
+class Comparison {
+  constructor(from, keys) {
+    for (const key of keys) if (from !== null && typeof from === 'object' && key in from) this[key] = from[key];
+  }
+}
 function matches(error, expected, message, name) {
   if (expected === undefined) return;
   if (typeof expected === 'function') {
@@ -130,11 +96,13 @@ function matches(error, expected, message, name) {
       throw error;
     }
     if (Reflect.apply(expected, {}, [error]) === true) return;
-    fail(message ?? `The ${expected.name ? `"${expected.name}" ` : ''}validation function is expected to return "true".`, name, error, expected);
+    fail(message, name, error, expected,
+         `The ${expected.name ? `"${expected.name}" ` : ''}validation function is expected to return "true". Received ${inspect(false)}`);
   }
   if (expected instanceof RegExp) {
     if (expected.test(`${error}`)) return;
-    fail(message ?? `The input did not match the regular expression ${inspect(expected)}. Input:\n\n${inspect(`${error}`)}\n`, name, error, expected);
+    fail(message, name, error, expected,
+         `The input did not match the regular expression ${inspect(expected)}. Input:\n\n${inspect(`${error}`)}\n`);
   }
   if (typeof expected !== 'object' || expected === null) {
     throw new codes.ERR_INVALID_ARG_TYPE('expected', ['Function', 'Error', 'RegExp', 'Object'], expected);
@@ -145,9 +113,18 @@ function matches(error, expected, message, name) {
   for (const key of keys) {
     if (expected[key] instanceof RegExp && typeof error?.[key] === 'string' && expected[key].test(error[key])) continue;
     if (error !== null && typeof error === 'object' && key in error && equal(error[key], expected[key], true)) continue;
-    const pick = (from) => Object.fromEntries(keys.filter((one) => from && one in from).map((one) => [one, from[one]]));
-    fail(message ?? describe('deepStrictEqual', pick(error), pick(expected)), name, error, expected);
+    fail(message, name, error, expected, describe('deepStrictEqual', new Comparison(error, keys), new Comparison(expected, keys)));
   }
+}
+const isPromise = (value) => value !== null && typeof value === 'object' && typeof value.then === 'function' && typeof value.catch === 'function';
+function promiseOf(value) {
+  if (typeof value === 'function') {
+    const made = value();
+    if (!isPromise(made)) throw new codes.ERR_INVALID_RETURN_VALUE('instance of Promise', 'promiseFn', made);
+    return made;
+  }
+  if (!isPromise(value)) throw new codes.ERR_INVALID_ARG_TYPE('promiseFn', ['Function', 'Promise'], value);
+  return value;
 }
 function split(expected, message) {
   return typeof expected === 'string' ? [undefined, expected] : [expected, message];
@@ -157,7 +134,9 @@ Object.assign(assert, {
   AssertionError, ok,
   fail(message = 'Failed') {
     if (message instanceof native.Error) throw message;
-    throw new AssertionError({ message, operator: 'fail' });
+    const error = new AssertionError({ message, operator: 'fail' });
+    error.generatedMessage = arguments.length === 0;
+    throw error;
   },
   throws(fn, ...rest) {
     if (typeof fn !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('fn', 'Function', fn);
@@ -169,7 +148,7 @@ Object.assign(assert, {
       thrown = { error };
     }
     if (thrown === undefined) {
-      fail(`Missing expected exception${expected?.name ? ` (${expected.name})` : ''}${message ? `: ${message}` : '.'}`, 'throws', undefined, expected);
+      fail(lead('Missing expected exception', expected, message), 'throws', undefined, expected);
     }
     matches(thrown.error, expected, message, 'throws');
   },
@@ -185,20 +164,22 @@ Object.assign(assert, {
   async rejects(promise, ...rest) {
     const [expected, message] = split(...rest);
     let thrown;
+    const waited = promiseOf(promise);
     try {
-      await (typeof promise === 'function' ? promise() : promise);
+      await waited;
     } catch (error) {
       thrown = { error };
     }
     if (thrown === undefined) {
-      fail(`Missing expected rejection${expected?.name ? ` (${expected.name})` : ''}${message ? `: ${message}` : '.'}`, 'rejects', undefined, expected);
+      fail(lead('Missing expected rejection', expected, message), 'rejects', undefined, expected);
     }
     matches(thrown.error, expected, message, 'rejects');
   },
   async doesNotReject(promise, ...rest) {
     const [expected, message] = split(...rest);
+    const waited = promiseOf(promise);
     try {
-      await (typeof promise === 'function' ? promise() : promise);
+      await waited;
     } catch (error) {
       fail(`Got unwanted rejection${message ? `: ${message}` : '.'}\nActual message: "${error?.message}"`, 'doesNotReject', error, expected);
     }
@@ -211,16 +192,16 @@ Object.assign(assert, {
   match(text, pattern, message) {
     if (!(pattern instanceof RegExp)) throw new codes.ERR_INVALID_ARG_TYPE('regexp', 'RegExp', pattern);
     if (typeof text !== 'string' || !pattern.test(text)) {
-      fail(message ?? (typeof text === 'string'
+      fail(message, 'match', text, pattern, typeof text === 'string'
         ? `The input did not match the regular expression ${inspect(pattern)}. Input:\n\n${inspect(text)}\n`
-        : `The "string" argument must be of type string. Received type ${typeof text} (${inspect(text)})`), 'match', text, pattern);
+        : `The "string" argument must be of type string. Received type ${typeof text} (${inspect(text)})`);
     }
   },
   doesNotMatch(text, pattern, message) {
     if (!(pattern instanceof RegExp)) throw new codes.ERR_INVALID_ARG_TYPE('regexp', 'RegExp', pattern);
     if (typeof text !== 'string' || pattern.test(text)) {
-      fail(message ?? `The input was expected to not match the regular expression ${inspect(pattern)}. Input:\n\n${inspect(text)}\n`,
-           'doesNotMatch', text, pattern);
+      fail(message, 'doesNotMatch', text, pattern,
+           `The input was expected to not match the regular expression ${inspect(pattern)}. Input:\n\n${inspect(text)}\n`);
     }
   },
 });

@@ -25,6 +25,15 @@ class StandIn {
   }
 }
 
+// The formatter remembers proxies that it made itself; the engine knows them all. (It does not tell the handler.)
+class Proxies {
+  get(value) {
+    const target = binding.proxyTarget(value);
+    return target === undefined ? undefined : [target, {}];
+  }
+  set() {}
+}
+
 // "whatwg-url" or "whatwg-url/lib/x.js": a file of an npm package that was built in.
 function loadPackage(name, module) {
   let file = name;
@@ -53,9 +62,9 @@ function loadPackage(name, module) {
     const path = parts.join('/');
     return load(`npm:${binding.source(`npm/${path}`) === undefined ? `${path}.js` : path}`);
   };
-  const shadow = file.startsWith('node-inspect') ? ', URL' : '';
+  const shadow = file.startsWith('node-inspect') ? ', URL, WeakMap' : '';
   binding.compile(`(function (module, exports, require${shadow}) {${text}\n})`, `vigil:npm/${file}`, 1)
-    .call(module.exports, module, module.exports, require, StandIn);
+    .call(module.exports, module, module.exports, require, StandIn, Proxies);
   return module.exports;
 }
 

@@ -47,10 +47,15 @@ const isRegExp = (value) => {
 };
 
 function structuredClone(value, options = undefined) {
-  if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('value');
+  if (arguments.length === 0) {
+    const error = new codes.ERR_MISSING_ARGS('value');
+    error.message = 'The value argument must be specified';
+    throw error;
+  }
   const memory = new Map();
   const transfer = options?.transfer === undefined ? [] : [...options.transfer];
   for (const buffer of transfer) {
+    if (buffer === null || typeof buffer !== 'object') throw new codes.ERR_INVALID_TRANSFER_OBJECT();
     if (!(buffer instanceof ArrayBuffer) || buffer.detached) throw refuse(buffer);
   }
   function copy(from) {
@@ -106,6 +111,7 @@ function structuredClone(value, options = undefined) {
       default:
     }
     if (binding.promiseState(from) !== undefined) throw refuse(from);
+    if (from === globalThis || binding.proxyTarget(from) !== undefined) throw refuse({});
     const to = keep({});
     for (const key of Object.keys(from)) to[key] = copy(from[key]);
     return to;

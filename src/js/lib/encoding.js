@@ -5,6 +5,9 @@
 const { codes } = load('errors');
 
 class TextEncoder {
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
+    return inspect({ encoding: this.encoding }, options);
+  }
   get encoding() { return 'utf-8'; }
   encode(text = '') {
     return binding.utf8Encode(`${text}`.toWellFormed());
@@ -54,6 +57,9 @@ class TextDecoder {
     this.#encoding = known;
     this.#fatal = !!options?.fatal;
     this.#ignoreBOM = !!options?.ignoreBOM;
+  }
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
+    return `TextDecoder ${inspect({ encoding: this.encoding, fatal: this.fatal, ignoreBOM: this.ignoreBOM }, options)}`;
   }
   get encoding() { return this.#encoding; }
   get fatal() { return this.#fatal; }

@@ -118,7 +118,7 @@ function dress(error, raw, above) {
   let list = null;
   let value;
   rendered.add(error);
-  const head = headline(error);
+  const { message } = error;
   define(error, 'stack', {
     configurable: true,
     enumerable: false,
@@ -131,10 +131,14 @@ function dress(error, raw, above) {
         if (typeof globalThis.Error.prepareStackTrace === 'function') {
           value = render(error, list);
         } else {
-          // A subclass names itself after super() has returned.
-          const now = headline(error);
-          value = [now.endsWith(head) || head === 'Error' || now.includes(head.split(':')[0]) ? now : head,
-                   ...list.map(frameText)].join('\n');
+          // A subclass names itself after super() has returned; the message stays that of the beginning.
+          let name;
+          try {
+            ({ name } = error);
+          } catch {
+            // Then without.
+          }
+          value = [headline({ name, message }), ...list.map(frameText)].join('\n');
         }
       }
       return value;
@@ -233,7 +237,9 @@ function either(words) {
   return `${words.slice(0, -1).join(', ')}, or ${words[words.length - 1]}`;
 }
 function expectation(expected) {
-  const list = Array.isArray(expected) ? expected : [expected];
+  const list = Array.isArray(expected) ? [...expected] : [expected];
+  const orNull = list.includes('null');
+  if (orNull) list.splice(list.indexOf('null'), 1);
   const types = list.filter((word) => primitives.includes(word)).map((word) => word.toLowerCase());
   const classes = list.filter((word) => !primitives.includes(word) && classNames.test(word));
   const others = list.filter((word) => !primitives.includes(word) && !classNames.test(word));
@@ -241,6 +247,7 @@ function expectation(expected) {
   if (types.length > 0) parts.push(`${types.length > 1 ? 'one of type' : 'of type'} ${either(types)}`);
   if (classes.length > 0) parts.push(`an instance of ${either(classes)}`);
   if (others.length > 0) parts.push(others.length > 1 ? `one of ${either(others)}` : others[0]);
+  if (orNull) parts.push('null');
   return parts.join(' or ');
 }
 
@@ -266,6 +273,9 @@ const messages = {
   ERR_UNHANDLED_REJECTION: ['Error', (reason) =>
     'This error originated either by throwing inside of an async function without a catch block, ' +
     `or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "${reason}".`],
+  ERR_INVALID_TRANSFER_OBJECT: ['TypeError', () => 'Found invalid object in transferList'],
+  ERR_INVALID_BUFFER_SIZE: ['RangeError', (bits) => `Buffer size must be a multiple of ${bits}`],
+  ERR_INVALID_TUPLE: ['TypeError', (what, shape) => `${what} must be an iterable ${shape} tuple`],
   ERR_UNKNOWN_SIGNAL: ['TypeError', (name) => `Unknown signal: ${name}`],
   ERR_UNKNOWN_ENCODING: ['TypeError', (name) => `Unknown encoding: ${name}`],
   ERR_ENCODING_INVALID_ENCODED_DATA: ['TypeError', (name) => `The encoded data was not valid for encoding ${name}`],

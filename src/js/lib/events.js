@@ -5,6 +5,7 @@
 const { codes, AbortError, validateFunction, validateAbortSignal } = load('errors');
 
 const kCapture = Symbol('kCapture');
+const kShapeMode = Symbol('shapeMode');
 const kErrorMonitor = Symbol('events.errorMonitor');
 const kRejection = Symbol.for('nodejs.rejection');
 const apply = Reflect.apply;
@@ -24,6 +25,9 @@ EventEmitter.init = function (options) {
   if (this._events === undefined || this._events === Object.getPrototypeOf(this)._events) {
     this._events = Object.create(null);
     this._eventsCount = 0;
+    this[kShapeMode] = false;
+  } else {
+    this[kShapeMode] = true;
   }
   this._maxListeners = this._maxListeners || undefined;
   if (options?.captureRejections) {
@@ -31,8 +35,8 @@ EventEmitter.init = function (options) {
       throw new codes.ERR_INVALID_ARG_TYPE('options.captureRejections', 'boolean', options.captureRejections);
     }
     this[kCapture] = true;
-  } else if (captureRejectionsByDefault) {
-    this[kCapture] = true;
+  } else {
+    this[kCapture] = captureRejectionsByDefault;
   }
 };
 
@@ -130,7 +134,7 @@ function add(emitter, type, listener, first) {
     list.warned = true;
     const warning = new Error(
       `Possible EventEmitter memory leak detected. ${list.length} ${String(type)} listeners ` +
-      `added to ${load('inspect').inspect(emitter, { depth: -1 })}. Use emitter.setMaxListeners() to increase limit`);
+      `added to ${load('inspect').inspect(emitter, { depth: -1 })}. MaxListeners is ${limit}. Use emitter.setMaxListeners() to increase limit`);
     warning.name = 'MaxListenersExceededWarning';
     warning.emitter = emitter;
     warning.type = type;

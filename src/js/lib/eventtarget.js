@@ -44,6 +44,12 @@ class Event {
       },
     });
   }
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
+    const { name } = this.constructor;
+    if (depth < 0) return name;
+    const { type, defaultPrevented, cancelable, timeStamp } = this;
+    return `${name} ${inspect({ type, defaultPrevented, cancelable, timeStamp }, { ...options, depth: options.depth === null ? null : options.depth - 1 })}`;
+  }
   get type() { return this[kState].type; }
   get bubbles() { return this[kState].bubbles; }
   get cancelable() { return this[kState].cancelable; }

@@ -45,6 +45,7 @@ function toFd(fd, name = 'fd') {
   validateInteger(fd, name, 0, 2147483647);
   return fd;
 }
+const isFd = (value) => typeof value === 'number' && (value | 0) === value && value >= 0;
 function toFlags(flags, fallback) {
   if (flags === undefined || flags === null) return fallback;
   if (typeof flags === 'number') return flags;
@@ -140,9 +141,16 @@ class Dirent {
   isBlockDevice() { return this.#type === 6; }
   isCharacterDevice() { return this.#type === 2; }
 }
+// Pairs of name and type, by name.
+function inOrder(flat) {
+  const order = [];
+  for (let i = 0; i < flat.length; i += 2) order.push([flat[i], flat[i + 1]]);
+  return order.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).flat();
+}
 function entriesOf(flat, options, folder) {
   const list = [];
   const bytes = options.encoding === 'buffer';
+  flat = inOrder(flat);
   for (let i = 0; i < flat.length; i += 2) {
     const name = bytes ? asBuffer(binding.utf8Encode(flat[i])) : flat[i];
     list.push(options.withFileTypes ? new Dirent(name, flat[i + 1], folder) : name);
@@ -162,8 +170,11 @@ function errorOf(it, number) {
   if (it.reading && number === -21) return systemError(number, 'read');
   if (it.name === 'rm' && number === -21) {
     const error = new codes.ERR_FS_EISDIR(`Path is a directory: rm returned EISDIR (is a directory) ${it.from}`);
+    error.name = 'SystemError';
     return Object.assign(error, { errno: 21, syscall: 'rm', path: it.from });
   }
+  // Node looks first.
+  if ((it.name === 'rm' || it.name === 'realpath') && number === -2) return systemError(number, 'lstat', it.from);
   return systemError(number, it.name, it.from, it.to);
 }
 function runSync(it) {
@@ -236,7 +247,7 @@ const plans = {
   fstat: (fd, options) => plan('fstat', [OP.fstat, undefined, undefined, toFd(fd)], (v) => statsOf(v, options), options),
   readFile(file, options) {
     options = toOptions(options, { encoding: null, flag: 'r' });
-    const byFd = typeof file === 'number';
+    const byFd = isFd(file);
     if (!byFd) file = toPath(file);
     const text = isUtf8(options.encoding);
     const args = [OP.readFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag, 0), text ? 1 : 0];
@@ -248,7 +259,7 @@ const plans = {
   },
   writeFile(file, data, options, flag = 'w') {
     options = toOptions(options, { encoding: 'utf8', mode: 0o666, flag });
-    const byFd = typeof file === 'number';
+    const byFd = isFd(file);
     if (!byFd) file = toPath(file);
     return plan('open', [OP.writeFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag ?? flag, 0o1101),
                          toMode(options.mode, 0o666), toBytes(data, options.encoding)], undefined, options, byFd ? undefined : file);
@@ -387,7 +398,7 @@ for (const name of Object.keys(plans)) {
     return runSync(it);
   };
   fs[name] = function (...args) {
-    const callback = args.pop();
+    const callback = args.length > 1 || name === 'close' ? args.pop() : undefined;
     if (typeof callback !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('cb', 'Function', callback);
     run(make(...args), callback);
   };
@@ -431,5 +442,6 @@ fs.write = (fd, data, ...args) => {
 };
 fs.realpath.native = fs.realpath;
 fs.realpathSync.native = fs.realpathSync;
+const more = load('fs_more').install(fs, toPath);
 Object.defineProperty(fs, 'promises', { enumerable: true, configurable: true, get: () => load('fs_promises') });
-Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, toFlags, toPath } });
+Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, toFlags, toPath, more } });

@@ -4,7 +4,7 @@
 
 const fs = load('fs');
 const EventEmitter = load('events');
-const { plans, run, readPlan, writePlan } = fs[Symbol.for('vigil.host')];
+const { plans, run, readPlan, writePlan, more } = fs[Symbol.for('vigil.host')];
 
 function later(it) {
   return new Promise((resolve, reject) => {
@@ -15,6 +15,14 @@ function later(it) {
   });
 }
 
+function closed() {
+  const error = new Error('file closed');
+  error.code = 'EBADF';
+  error.errno = -9;
+  error.syscall = 'FileHandle';
+  return error;
+}
+
 class FileHandle extends EventEmitter {
   #fd;
   constructor(fd) {
@@ -22,6 +30,10 @@ class FileHandle extends EventEmitter {
     this.#fd = fd;
   }
   get fd() { return this.#fd; }
+  #open() {
+    if (this.#fd < 0) throw closed();
+    return this.#fd;
+  }
   async close() {
     if (this.#fd < 0) return;
     const fd = this.#fd;
@@ -36,20 +48,20 @@ class FileHandle extends EventEmitter {
       buffer = options.buffer ?? load('buffer').Buffer.alloc(16384);
       ({ offset, length, position } = options);
     }
-    return { __proto__: null, bytesRead: await later(readPlan(this.#fd, buffer, offset, length, position)), buffer };
+    return { __proto__: null, bytesRead: await later(readPlan(this.#open(), buffer, offset, length, position)), buffer };
   }
   async write(data, ...args) {
-    return { __proto__: null, bytesWritten: await later(writePlan(this.#fd, data, ...args)), buffer: data };
+    return { __proto__: null, bytesWritten: await later(writePlan(this.#open(), data, ...args)), buffer: data };
   }
-  async readFile(options) { return later(plans.readFile(this.#fd, options)); }
-  async writeFile(data, options) { return later(plans.writeFile(this.#fd, data, options)); }
-  async appendFile(data, options) { return later(plans.writeFile(this.#fd, data, options)); }
-  async stat(options) { return later(plans.fstat(this.#fd, options)); }
-  async truncate(length) { return later(plans.ftruncate(this.#fd, length)); }
-  async sync() { return later(plans.fsync(this.#fd)); }
-  async datasync() { return later(plans.fdatasync(this.#fd)); }
-  async chmod(mode) { return later(plans.fchmod(this.#fd, mode)); }
-  async utimes(atime, mtime) { return later(plans.futimes(this.#fd, atime, mtime)); }
+  async readFile(options) { return later(plans.readFile(this.#open(), options)); }
+  async writeFile(data, options) { return later(plans.writeFile(this.#open(), data, options)); }
+  async appendFile(data, options) { return later(plans.writeFile(this.#open(), data, options)); }
+  async stat(options) { return later(plans.fstat(this.#open(), options)); }
+  async truncate(length) { return later(plans.ftruncate(this.#open(), length)); }
+  async sync() { return later(plans.fsync(this.#open())); }
+  async datasync() { return later(plans.fdatasync(this.#open())); }
+  async chmod(mode) { return later(plans.fchmod(this.#open(), mode)); }
+  async utimes(atime, mtime) { return later(plans.futimes(this.#open(), atime, mtime)); }
 }
 
 const api = { constants: fs.constants };
@@ -72,4 +84,8 @@ api.writeFile = async function writeFile(file, data, options) {
 api.appendFile = async function appendFile(file, data, options) {
   return later(plans.writeFile(target(file), data, options, 'a'));
 };
+api.opendir = more.opendir;
+api.cp = more.cp;
+const { readdir } = api;
+api.readdir = async (folder, options) => (options?.recursive ? more.deep(folder, options) : readdir(folder, options));
 module.exports = api;

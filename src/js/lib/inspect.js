@@ -31,7 +31,7 @@ Object.defineProperty(Promise.prototype, custom, {
   value: function (depth, options, inspect) {
     const look = binding.promiseState(this);
     if (look === undefined) return this;
-    const name = this.constructor?.name ?? 'Promise';
+    const name = this.constructor?.name || 'Promise';
     if (depth < 0) return options.stylize(`[${name}]`, 'special');
     let body;
     if (look[0] === 'pending') {

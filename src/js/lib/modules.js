@@ -324,7 +324,9 @@ Module.prototype._compile = function (text, file) {
   }
   heads.set(file, head.length);
   const wrapper = compile(`${head}${text}\n})`, file, 1);
-  return Reflect.apply(wrapper, this.exports, [this.exports, makeRequire(this), this, file, path.dirname(file), importer]);
+  const args = [this.exports, makeRequire(this), this, file, path.dirname(file)];
+  if (importer !== undefined) args.push(importer);
+  return Reflect.apply(wrapper, this.exports, args);
 };
 
 function read(file) {

@@ -64,10 +64,10 @@ function dirname(path) {
   validateString(path, 'path');
   if (path === '') return '.';
   const body = trimmed(path);
-  let at = body.lastIndexOf('/');
+  const at = body.lastIndexOf('/');
   if (at < 0) return '.';
-  while (at > 0 && body[at - 1] === '/') at--;
-  if (at === 0) return body.startsWith('//') && body[2] !== '/' && body.lastIndexOf('/') === 1 ? '//' : '/';
+  if (at === 0) return '/';
+  if (at === 1 && body[0] === '/') return '//';
   return body.slice(0, at);
 }
 

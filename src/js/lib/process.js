@@ -27,6 +27,8 @@ Object.assign(self, {
   argv,
   execArgv: [],
   execPath,
+  argv0: os.argv0 ?? execPath,
+  debugPort: 9229,
   pid: system.pid,
   get ppid() { return os.ppid(); },
   exitCode: undefined,
@@ -102,6 +104,7 @@ self.uptime = () => os.uptime();
 self.memoryUsage = () => os.memoryUsage();
 self.memoryUsage.rss = () => os.memoryUsage().rss;
 self.constrainedMemory = () => 0;
+self.availableMemory = () => load('os').freemem();
 self.cpuUsage = function (before) {
   const now = os.cpuUsage();
   return before ? { user: now.user - before.user, system: now.system - before.system } : now;
@@ -109,7 +112,7 @@ self.cpuUsage = function (before) {
 self.resourceUsage = () => os.resourceUsage();
 for (const name of ['getuid', 'geteuid', 'getgid', 'getegid']) self[name] = () => os[name]();
 self.nextTick = sched.nextTick;
-self.binding = (name) => {
+self.binding = function binding(name) {
   throw new Error(`No such module: ${name}. process.binding is not part of this host`);
 };
 self.dlopen = () => {
@@ -173,7 +176,7 @@ function checkCode(code) {
   if (typeof code === 'number' && Number.isInteger(code)) return code;
   if (typeof code === 'string' && /^[+-]?\d+$/.test(code.trim())) return +code;
   if (typeof code === 'number') throw new codes.ERR_OUT_OF_RANGE('code', 'an integer', code);
-  throw new codes.ERR_INVALID_ARG_TYPE('code', 'integer', code);
+  throw new codes.ERR_INVALID_ARG_TYPE('code', 'number', code);
 }
 let exitCode;
 Object.defineProperty(self, 'exitCode', {
@@ -200,7 +203,9 @@ self.reallyExit = function reallyExit(code) {
   os.exit(Number(code) || 0);
   for (;;);
 };
-self.abort = () => os.abort();
+self.abort = function abort() {
+  os.abort();
+};
 
 function fatal(error, code) {
   let text;
@@ -220,7 +225,7 @@ self.setUncaughtExceptionCaptureCallback = function (callback) {
     captureCallback = null;
     return;
   }
-  validateFunction(callback, 'fn');
+  if (typeof callback !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('fn', ['Function', 'null'], callback);
   if (captureCallback !== null) throw new codes.ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET();
   captureCallback = callback;
 };
@@ -272,7 +277,12 @@ function reasonText(reason) {
 }
 function rejection(promise, reason) {
   const throwIt = () => {
-    const error = reason instanceof native.Error ? reason : new codes.ERR_UNHANDLED_REJECTION(reasonText(reason));
+    let error = reason;
+    if (!(reason instanceof native.Error)) {
+      error = new codes.ERR_UNHANDLED_REJECTION(reasonText(reason));
+      error.stack = error.stack.replace(/^Error \[ERR_UNHANDLED_REJECTION\]/, 'UnhandledPromiseRejection');
+      Object.defineProperty(error, 'name', { value: 'UnhandledPromiseRejection', writable: true, configurable: true, enumerable: false });
+    }
     uncaught(error, 'unhandledRejection');
   };
   const warn = () => {
@@ -327,7 +337,11 @@ self.kill = function kill(pid, signal) {
     if (number === undefined) throw new codes.ERR_UNKNOWN_SIGNAL(signal);
   }
   const result = os.kill(pid | 0, number);
-  if (result < 0) throw load('fserrors').make(result, 'kill');
+  if (result < 0) {
+    const error = load('fserrors').make(result, 'kill');
+    error.message = `kill ${error.code}`;
+    throw error;
+  }
   return true;
 };
 

@@ -400,7 +400,7 @@ function timersPhase() {
   return again;
 }
 
-const kId = Symbol('id');
+const kId = Symbol('asyncId');
 const kHasPrimitive = Symbol('kHasPrimitive');
 
 class Timeout {
@@ -426,11 +426,16 @@ class Timeout {
     this._timerArgs = args;
     this._repeat = isRepeat ? after : null;
     this._destroyed = false;
-    this[kId] = ++timerId;
-    this[kHasPrimitive] = false;
     this[kRefed] = isRefed;
+    this[kHasPrimitive] = false;
+    this[kId] = ++timerId;
     if (isRefed) state[TIMER_REFS]++;
     this._idlePrev = this._idleNext = null;
+  }
+
+  // Its neighbours in the list are nobody's business.
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
+    return inspect(this, { ...options, depth: 0, customInspect: false });
   }
 
   refresh() {

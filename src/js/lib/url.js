@@ -9,6 +9,7 @@ const custom = Symbol.for('nodejs.util.inspect.custom');
 
 class URL extends lib.URL {
   constructor(input, base = undefined) {
+    if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
     try {
       if (base === undefined) super(`${input}`);
       else super(`${input}`, `${base}`);
@@ -28,6 +29,19 @@ for (const name of Object.getOwnPropertyNames(lib.URL.prototype)) {
     Object.defineProperty(URL.prototype, name, Object.getOwnPropertyDescriptor(lib.URL.prototype, name));
   }
 }
+const href = Object.getOwnPropertyDescriptor(lib.URL.prototype, 'href');
+Object.defineProperty(URL.prototype, 'href', {
+  ...href,
+  set(value) {
+    try {
+      href.set.call(this, value);
+    } catch {
+      const error = new codes.ERR_INVALID_URL();
+      error.input = `${value}`;
+      throw error;
+    }
+  },
+});
 Object.defineProperty(URL.prototype, custom, {
   configurable: true, writable: true,
   value: function (depth, options, inspect) {
@@ -38,7 +52,30 @@ Object.defineProperty(URL.prototype, custom, {
     return `URL ${inspect(shown, options)}`;
   },
 });
-const { URLSearchParams } = lib;
+// The package's own class behind Node's checks: a URL's searchParams are of it as well.
+function URLSearchParams(init = undefined) {
+  if (new.target === undefined) throw new TypeError("Class constructor URLSearchParams cannot be invoked without 'new'");
+  if (init !== null && typeof init === 'object' && typeof init[Symbol.iterator] === 'function') {
+    init = [...init];
+    for (const pair of init) {
+      if (pair === null || typeof pair !== 'object' || typeof pair[Symbol.iterator] !== 'function' || [...pair].length !== 2) {
+        throw new codes.ERR_INVALID_TUPLE('Each query pair', '[name, value]');
+      }
+    }
+  }
+  return Reflect.construct(lib.URLSearchParams, init === undefined ? [] : [init], new.target);
+}
+Object.defineProperty(URLSearchParams, 'prototype', { value: lib.URLSearchParams.prototype, writable: false });
+Object.defineProperty(URLSearchParams.prototype, 'constructor', { value: URLSearchParams, writable: true, configurable: true });
+for (const [name, wanted] of [['append', 2], ['set', 2], ['delete', 1], ['get', 1], ['getAll', 1], ['has', 1]]) {
+  const method = lib.URLSearchParams.prototype[name];
+  const checked = function (...args) {
+    if (args.length < wanted) throw new codes.ERR_MISSING_ARGS(...['name', 'value'].slice(0, wanted));
+    return Reflect.apply(method, this, args);
+  };
+  Object.defineProperty(checked, 'name', { value: name });
+  Object.defineProperty(URLSearchParams.prototype, name, { value: checked, writable: true, configurable: true, enumerable: true });
+}
 Object.defineProperty(URLSearchParams.prototype, custom, {
   configurable: true, writable: true,
   value: function (depth, options, inspect) {
@@ -66,7 +103,7 @@ function pathToFileURL(file) {
 }
 function urlToHttpOptions(url) {
   return {
-    protocol: url.protocol, hostname: url.hostname, hash: url.hash, search: url.search, pathname: url.pathname,
+    __proto__: null, protocol: url.protocol, hostname: url.hostname, hash: url.hash, search: url.search, pathname: url.pathname,
     path: `${url.pathname || ''}${url.search || ''}`, href: url.href,
     ...(url.port !== '' ? { port: Number(url.port) } : {}),
     ...(url.username || url.password ? { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` } : {}),
@@ -82,13 +119,9 @@ module.exports = {
       return '';
     }
   },
-  format: (url, options) => {
-    if (typeof url === 'string') return new URL(url).href;
-    if (!(url instanceof lib.URL)) throw new codes.ERR_INVALID_ARG_TYPE('urlObject', 'URL', url);
-    const copy = new URL(url.href);
-    if (options?.fragment === false) copy.hash = '';
-    if (options?.search === false) copy.search = '';
-    if (options?.auth === false) copy.username = copy.password = '';
-    return copy.href;
-  },
+  domainToUnicode: (name) => load('npm:tr46').toUnicode(name).domain,
 };
+for (const name of ['parse', 'resolve', 'resolveObject', 'format', 'Url']) {
+  module.exports[name] = name === 'Url' ? undefined : (...args) => load('url_legacy')[name](...args);
+}
+Object.defineProperty(module.exports, 'Url', { enumerable: true, configurable: true, get: () => load('url_legacy').Url });

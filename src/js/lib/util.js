@@ -81,13 +81,51 @@ function debuglog(name) {
   return log;
 }
 
+// ---- parseArgs ----------------------------------------------------------------------------------------------------
+
+function parseArgs(config = {}) {
+  return load('util_parse_args').parseArgs(config);
+}
+
+// ---- colours ------------------------------------------------------------------------------------------------------
+
+function styleText(format, text, { validateStream = true, stream = process.stdout } = {}) {
+  if (typeof text !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('text', 'string', text);
+  const plain = validateStream && (!stream?.isTTY || process.env.NO_COLOR !== undefined);
+  let left = '';
+  let right = '';
+  for (const name of Array.isArray(format) ? format : [format]) {
+    const pair = lib.inspect.colors[name];
+    if (pair === undefined) {
+      throw new codes.ERR_INVALID_ARG_VALUE('format', name, `must be one of: ${Object.keys(lib.inspect.colors).map((one) => `'${one}'`).join(', ')}`);
+    }
+    left += `\u001b[${pair[0]}m`;
+    right = `\u001b[${pair[1]}m${right}`;
+  }
+  return plain ? text : `${left}${text}${right}`;
+}
+
 module.exports = {
+  parseArgs, styleText,
   inspect: lib.inspect, format: lib.format, formatWithOptions: lib.formatWithOptions,
   stripVTControlCharacters: lib.stripVTControlCharacters,
   promisify, callbackify, deprecate, inherits, debuglog, debug: debuglog,
   types: load('util_types'),
   isDeepStrictEqual: (a, b) => load('equal').equal(a, b, true),
   isArray: Array.isArray,
+  isBoolean: (value) => typeof value === 'boolean',
+  isNull: (value) => value === null,
+  isNullOrUndefined: (value) => value === null || value === undefined,
+  isNumber: (value) => typeof value === 'number',
+  isString: (value) => typeof value === 'string',
+  isSymbol: (value) => typeof value === 'symbol',
+  isUndefined: (value) => value === undefined,
+  isRegExp: (value) => load('util_types').isRegExp(value),
+  isObject: (value) => value !== null && typeof value === 'object',
+  isDate: (value) => load('util_types').isDate(value),
+  isError: (value) => value instanceof Error,
+  isFunction: (value) => typeof value === 'function',
+  isPrimitive: (value) => value === null || (typeof value !== 'object' && typeof value !== 'function'),
   toUSVString: (text) => `${text}`.toWellFormed(),
   getSystemErrorName: (number) => binding.errorName(-number)[0],
   aborted(signal, resource) {

@@ -35,6 +35,11 @@ const types = {
   isDataView: accepts(getter(DataView.prototype, 'byteLength')),
   isPromise: (value) => value !== null && typeof value === 'object' && binding.promiseState(value) !== undefined,
   isNativeError: (value) => value instanceof native.Error && Object.hasOwn(value, 'stack'),
+  isProxy: (value) => ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    binding.proxyTarget(value) !== undefined,
+  isExternal: () => false,
+  isCryptoKey: () => false,
+  isKeyObject: () => false,
   isTypedArray: (value) => ArrayBuffer.isView(value) && !(types.isDataView(value)),
   isArrayBufferView: ArrayBuffer.isView,
   isNumberObject: accepts(Number.prototype.valueOf),

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// structuredClone: what Node 20 prints.
+const t=(f)=>{try{console.log(f())}catch(e){console.log(e.name,e.code,e.message)}};
+t(()=>structuredClone({a:1,b:[1,{c:new Date(0)}],m:new Map([[1,new Set([2])]]),r:/x/gi,u:undefined,n:null,bi:1n}));
+t(()=>structuredClone(()=>{}));
+t(()=>structuredClone(Symbol('x')));
+t(()=>structuredClone({f(){}}));
+t(()=>structuredClone(class A{}));
+t(()=>structuredClone(new WeakMap));
+t(()=>structuredClone(Promise.resolve()));
+t(()=>{const c={};c.c=c;const d=structuredClone(c);return d.c===d});
+t(()=>structuredClone(new (class Foo{constructor(){this.x=1}})));
+t(()=>{const e=structuredClone(new TypeError('te',{cause:1}));return [e instanceof TypeError,e.name,e.message,e.cause]});
+t(()=>structuredClone(Object(5)));
+t(()=>structuredClone([1,,3]));
+t(()=>structuredClone(new Uint8Array([1,2])));
+t(()=>structuredClone(Buffer.from('ab')));
+t(()=>structuredClone({get a(){return 5}}));
+t(()=>{const b=new ArrayBuffer(8);const c=structuredClone(b,{transfer:[b]});return [b.byteLength,c.byteLength]});
+t(()=>structuredClone());
+t(()=>structuredClone(new Proxy({a:1},{})));
+t(()=>structuredClone(Object.create(null)));
+t(()=>{const s={};const [a,b]=structuredClone([s,s]);return a===b});
+t(()=>structuredClone(new Error('x'),{transfer:[1]}));
+t(()=>structuredClone({[Symbol('a')]:1}));
+t(()=>structuredClone(Object.defineProperty({},'h',{value:1})));
+t(()=>structuredClone(new Boolean(false)));
+t(()=>structuredClone('x'.repeat(3)));
+t(()=>structuredClone(new DataView(new ArrayBuffer(2))));
+t(()=>structuredClone(globalThis));

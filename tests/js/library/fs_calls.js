@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// fs, its results and errors: what Node 20 prints.
+const fs=require('fs'),os=require('os'),path=require('path');const d=fs.mkdtempSync(path.join(os.tmpdir(),'pr-'));const P=(...a)=>path.join(d,...a);const clean=s=>String(s).split(d).join('D');
+const t=(f)=>{try{const r=f();console.log(typeof r==='string'?clean(r):r)}catch(e){console.log(e.name,e.code,clean(e.message),e.errno,e.syscall,e.path&&clean(e.path),e.dest&&clean(e.dest))}};
+t(()=>fs.readFileSync(P('no')));
+t(()=>fs.readFileSync(d));
+t(()=>fs.writeFileSync(P('a'),'hello'));
+t(()=>fs.readFileSync(P('a'),'utf8'));
+t(()=>fs.readFileSync(P('a'),{encoding:'hex'}));
+t(()=>fs.readFileSync(P('a'),'bad'));
+t(()=>fs.appendFileSync(P('a'),' w'));
+t(()=>fs.statSync(P('a')).size);
+t(()=>fs.statSync(P('no')));
+t(()=>fs.statSync(P('no'),{throwIfNoEntry:false}));
+t(()=>fs.existsSync(P('a')));
+t(()=>fs.existsSync());
+t(()=>fs.mkdirSync(P('x/y/z')));
+t(()=>fs.mkdirSync(P('x/y/z'),{recursive:true}));
+t(()=>fs.mkdirSync(P('x')));
+t(()=>fs.mkdirSync(P('x/y'),{recursive:true}));
+t(()=>fs.rmdirSync(P('x')));
+t(()=>fs.rmSync(P('x')));
+t(()=>fs.rmSync(P('nope')));
+t(()=>fs.rmSync(P('nope'),{force:true}));
+t(()=>fs.unlinkSync(P('nope')));
+t(()=>fs.renameSync(P('nope'),P('b')));
+t(()=>fs.copyFileSync(P('a'),P('b')));
+t(()=>fs.copyFileSync(P('a'),P('b'),fs.constants.COPYFILE_EXCL));
+t(()=>fs.readdirSync(d));
+t(()=>fs.readdirSync(P('no')));
+t(()=>fs.readdirSync(d,{withFileTypes:true}).map(e=>[e.name,e.isFile(),e.isDirectory()]));
+t(()=>fs.readdirSync(d,{recursive:true}));
+t(()=>fs.symlinkSync('a',P('l')));
+t(()=>fs.readlinkSync(P('l')));
+t(()=>fs.readlinkSync(P('a')));
+t(()=>fs.lstatSync(P('l')).isSymbolicLink());
+t(()=>fs.realpathSync(P('l')));
+t(()=>fs.realpathSync(P('no')));
+t(()=>fs.accessSync(P('no')));
+t(()=>fs.chmodSync(P('a'),0o600));
+t(()=>(fs.statSync(P('a')).mode&0o777).toString(8));
+t(()=>fs.truncateSync(P('a'),3));
+t(()=>fs.readFileSync(P('a'))+'');
+t(()=>fs.utimesSync(P('a'),1,2));
+t(()=>fs.statSync(P('a')).mtime);
+t(()=>fs.openSync(P('no')));
+t(()=>fs.openSync(P('a'),'zz'));
+t(()=>fs.closeSync(9999));
+t(()=>fs.readFileSync(5.5));
+t(()=>fs.readFileSync());
+t(()=>fs.readFileSync({}));
+t(()=>fs.writeFileSync(P('o'),{}));
+t(()=>fs.writeFileSync(P('o'),5));
+t(()=>fs.readFileSync('a\0b'));
+t(()=>fs.readFile(P('a')));
+t(()=>fs.readFile(P('a'),5));
+t(()=>{const fd=fs.openSync(P('rw'),'w+');const n=fs.writeSync(fd,'abcdef');const b=Buffer.alloc(4);const m=fs.readSync(fd,b,0,4,1);const f=fs.fstatSync(fd).size;fs.ftruncateSync(fd,2);fs.closeSync(fd);return [n,m,b.toString(),f,fs.readFileSync(P('rw'),'utf8')].join()});
+t(()=>Object.keys(fs.statSync(P('a'))).join());
+t(()=>fs.statSync(P('a'),{bigint:true}).size);
+t(()=>fs.statSync(P('a')).constructor.name);
+t(()=>fs.writeFileSync(P('ex'),'1',{flag:'wx'}));
+t(()=>fs.writeFileSync(P('ex'),'1',{flag:'wx'}));
+t(()=>fs.cpSync?.(P('a'),P('cp')));
+t(()=>fs.linkSync(P('a'),P('hard')));
+t(()=>fs.statSync(P('hard')).nlink);
+t(()=>fs.opendirSync(d).readSync().name.length>0);
+t(()=>fs.mkdtempSync(P('t-')).length-P('t-').length);
+t(()=>fs.rmSync(P('x'),{recursive:true}));
+(async()=>{const f=fs.promises;const cb=(name,...a)=>new Promise(r=>fs[name](...a,(...x)=>{console.log(name,...x.map(y=>y instanceof Error?clean(y.message):y&&y.isDirectory?y.isDirectory():y));r();}));
+await cb('readFile',P('no'));await cb('stat',d);await cb('exists',P('a'));await cb('access',P('a'));await cb('writeFile',P('w'),'x');
+try{await f.readFile(P('no'))}catch(e){console.log(e.code,clean(e.message),e.stack.split('\n').length>=1)}
+const h=await f.open(P('a'));console.log((await h.stat()).size,(await h.readFile('utf8')),h.constructor.name);await h.close();try{await h.stat()}catch(e){console.log(e.code,e.message)}
+await f.writeFile(P('w2'),['a','b'].join());await f.appendFile(P('w2'),'c');console.log(await f.readFile(P('w2'),'utf8'));const ac=new AbortController();ac.abort();try{await f.readFile(P('a'),{signal:ac.signal})}catch(e){console.log(e.name,e.code,e.message)}
+await f.mkdir(P('m/n'),{recursive:true});await f.rm(P('m'),{recursive:true});console.log(fs.existsSync(P('m')));console.log(await f.access(P('a')),(await f.lstat(P('l'))).isSymbolicLink());for await(const e of await f.opendir(d)) if(e.name==='a')console.log('dir',e.isFile());
+try{await f.rename(P('no'),P('no2'))}catch(e){console.log(clean(e.message))}
+fs.rmSync(d,{recursive:true});})();
