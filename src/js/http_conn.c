@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LINGER_NS 2000000000U
+#define GRACE_NS  2000000000U
 
 /* ---- bytes that wait -------------------------------------------------------------------------------------------- */
 
@@ -92,13 +93,19 @@ void vg_http_conn_expired(vg_http_conn *conn)
 {
     conn->deadline = 0;
     if (conn->lingering || conn->deadline_is_idle) {
-        vg_http_conn_close(conn, 0);
+        vg_http_conn_close(conn, conn->state == VG_HTTP_ANSWERING && !conn->lingering ? ECONNRESET : 0);
         return;
     }
     vg_http_fault(conn, 408, "ERR_HTTP_REQUEST_TIMEOUT", "Request timeout");
     vg_http_add(conn->http, VG_HTTP_FAULT, conn->id, conn->fault, conn->state == VG_HTTP_ANSWERING ? 1 : 0);
     vg_http_arm(conn->http);
     watch(conn);
+}
+
+static void grace(vg_http_conn *conn)
+{
+    if (conn->ended && !conn->server->half_open)
+        vg_http_conn_deadline(conn, GRACE_NS, true);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -241,9 +248,12 @@ static void client_ended(vg_http_conn *conn)
     } else if (conn->faulty || conn->dumping) {
         watch(conn); /* the answer is on its way */
     } else if (conn->state == VG_HTTP_ANSWERING) {
-        /* In the midst of a body nobody is left who could be answered. After it the client may just have nothing more to say. */
-        if (!conn->whole || !conn->server->half_open)
+        /* In the midst of a body nobody is left who could be answered. After it the client has gone, or just has nothing more to
+           say: that cannot be told apart until something is sent. So it is given some time, anew with all that is sent. */
+        if (!conn->whole)
             vg_http_conn_close(conn, ECONNRESET);
+        else
+            grace(conn);
     } else if (conn->waiting.length == 0) {
         vg_http_fault(conn, 400, "HPE_INVALID_EOF_STATE", "Invalid EOF state");
         vg_http_add(conn->http, VG_HTTP_FAULT, conn->id, conn->fault, 0);
@@ -314,6 +324,7 @@ static bool flush(vg_http_conn *conn)
     ssize_t count = send(conn->fd, conn->out.data + conn->out.start, conn->out.length, MSG_NOSIGNAL);
     if (count >= 0) {
         buffer_drop(&conn->out, (size_t)count);
+        grace(conn);
     } else if (errno != EAGAIN && errno != EINTR) {
         vg_http_conn_close(conn, errno);
         return false;
@@ -364,6 +375,7 @@ static bool put(vg_http_conn *conn, struct iovec *pieces, unsigned count, bool d
             return false;
         }
         sent = done > 0 ? (size_t)done : 0;
+        grace(conn);
     }
     for (unsigned i = 0; i < count; i++) {
         size_t skip = sent < pieces[i].iov_len ? sent : pieces[i].iov_len;

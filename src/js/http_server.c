@@ -334,7 +334,6 @@ int vg_http_listen(vg_http *http, const char *host, unsigned port, const char *p
     if (!server)
         return -ENOMEM;
     server->http = http;
-    server->half_open = true;
     server->path = path ? strdup(path) : NULL;
     server->fd = open_listener(host, port, path, backlog);
     error = server->fd < 0 ? server->fd : place_server(http, server);

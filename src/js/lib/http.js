@@ -38,7 +38,7 @@ class Server extends EventEmitter {
   #closing = false;
   #times = { headersTimeout: 60000, requestTimeout: 300000, keepAliveTimeout: 5000 };
   #maxHeaderSize = MAX_HEADER;
-  #halfOpen = true;
+  #halfOpen = false;
 
   constructor(options, handler) {
     super();
@@ -81,7 +81,7 @@ class Server extends EventEmitter {
   get keepAliveTimeout() { return this.#times.keepAliveTimeout; }
   set keepAliveTimeout(value) { this.#times.keepAliveTimeout = checkTime(value, 'keepAliveTimeout'); this.#configure(); }
   get maxHeaderSize() { return this.#maxHeaderSize; }
-  // A client that sends no more may still read. False: its end is the end of the connection, as it is in Node.
+  // A client that sends no more may still read, or be gone. False: it is taken for gone when it was sent nothing for two seconds.
   get httpAllowHalfOpen() { return this.#halfOpen; }
   set httpAllowHalfOpen(value) { this.#halfOpen = !!value; this.#configure(); }
 
