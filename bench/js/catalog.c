@@ -88,6 +88,20 @@ static const struct bench_def benches[] = {
         .cases = {{0, 1, 0}, {0, 1, 1}, {0, 1, 2}},
         .peers = RUNTIMES,
     },
+    {
+        .name = "js-http",
+        .what = "HTTP hello with node:http: the server's CPU time per request, us, and requests per second",
+        .long_ = "Keep-alive, one request per connection at a time, client in a process of its own. n requests, after n/2 "
+                 "that are\n"
+                 "    not counted. The CPU time is that of all threads of the server.",
+        .param = "connections",
+        .n = 200000,
+        .n_quick = 40000,
+        .n_smoke = 200,
+        .metrics = {{"cpu_us", "cpu us", 2, BENCH_LOWER}, {"per_s", "per s", 0, BENCH_HIGHER}},
+        .cases = {{0, 1, 1}, {0, 1, 32}, {0, 1, 128}},
+        .peers = RUNTIMES,
+    },
     {0},
 };
 

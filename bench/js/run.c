@@ -2,6 +2,7 @@
 /* One repetition by one runtime (JS_EXECUTABLE, with the words of JS_WORDS before the script): starts it, passes on what the script says,
    and adds what the process has cost. js-start is measured here alone, over n starts. */
 #include "../peer/peer.h"
+#include "http.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,6 +110,10 @@ int main(int argc, char **argv)
     const int files = strcmp(args.bench, "js-files") == 0;
     if (strcmp(args.bench, "js-start") == 0) {
         starts(args.n);
+        return 0;
+    }
+    if (strcmp(args.bench, "js-http") == 0) {
+        bench_http(&args);
         return 0;
     }
     if (files) {

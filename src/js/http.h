@@ -129,7 +129,8 @@ struct vg_http {
     bool armed;
     unsigned delivering;
     vg_val receive; /* of JavaScript: called with the number of events */
-    /* events[0]: how many JavaScript has taken, events[1]: how many there are; then 4 numbers each, from index 4 on */
+    /* events[0]: how many JavaScript has taken, [1]: how many there are, [2] and [3]: arguments of sendText; then 4 numbers each,
+       from index 4 on */
     double events[4 + 4 * VG_HTTP_EVENTS];
     vg_http_conn **conns;
     unsigned conn_room, free_hint;

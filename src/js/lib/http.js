@@ -10,6 +10,7 @@ const { STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_nam
 const { codes, validateFunction } = load('errors');
 
 const MAX_HEADER = 16384;
+const { emit } = EventEmitter.prototype;
 
 function checkTime(value, name) {
   if (typeof value !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', value);
@@ -39,6 +40,7 @@ class Server extends EventEmitter {
   #times = { headersTimeout: 60000, requestTimeout: 300000, keepAliveTimeout: 5000 };
   #maxHeaderSize = MAX_HEADER;
   #halfOpen = false;
+  #captures = EventEmitter.captureRejections === true;
 
   constructor(options, handler) {
     super();
@@ -202,7 +204,10 @@ class Server extends EventEmitter {
     const req = link.req = new this.IncomingMessage(link, flags, method);
     const res = link.res = new this.ServerResponse(req, flags);
     if ((flags & (CONTINUE | EXPECTS | NO_HOST)) !== 0 && this.#answered(req, res, flags)) return;
-    this.emit('request', req, res);
+    // What emit would do, without its list of arguments, in the case that is nearly every one.
+    const handler = this._events.request;
+    if (typeof handler === 'function' && this.emit === emit && !this.#captures) handler.call(this, req, res);
+    else this.emit('request', req, res);
   }
   // Requests that are answered before the program's handler sees them.
   #answered(req, res, flags) {

@@ -94,6 +94,9 @@ function handle(kind, id, a, b) {
   }
 }
 
+function rethrow(error) {
+  throw error;
+}
 function receive() {
   while (events[0] < events[1]) {
     const at = 4 + 4 * events[0]++;
@@ -101,11 +104,17 @@ function receive() {
     const id = events[at + 1];
     const a = events[at + 2];
     const b = events[at + 3];
-    // The caller of this function does for the last one what inScope does for the others.
+    // The caller of this function does for the last one what is done here for the others.
     if (!canDrain || events[0] === events[1]) return handle(kind, id, a, b);
-    sched.inScope(handle, undefined, [kind, id, a, b]);
+    try {
+      handle(kind, id, a, b);
+    } catch (error) {
+      sched.inScope(rethrow, undefined, [error]); // to the handlers of such errors; no checkpoint follows one
+      continue;
+    }
+    sched.close();
   }
   return undefined;
 }
 
-module.exports = { native, servers, SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH };
+module.exports = { native, events, servers, SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH };

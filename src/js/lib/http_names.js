@@ -44,6 +44,19 @@ function checkValue(name, value) {
   if (BAD_VALUE.test(value)) throw new codes.ERR_INVALID_CHAR('header content', name);
   return false;
 }
+// The last line that was made of a name: programs send the same few values again and again, and a line is checked and put together once.
+// Only short texts: others are rarely sent twice.
+const lines = new Map(); // name -> { key, value, text, plain }
+const LINE_MAX = 200;
+function lineOf(name, value) {
+  const known = lines.get(name);
+  if (known !== undefined && known.value === value) return known;
+  const key = lowerOf(name);
+  const plain = checkValue(name, value);
+  const made = { key, value, text: `${name}: ${value}\r\n`, plain };
+  if (typeof value === 'string' && made.text.length <= LINE_MAX && (known !== undefined || lines.size < LOWER_MAX)) lines.set(name, made);
+  return made;
+}
 function validateHeaderName(name, label = 'Header name') {
   if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN(label, name);
 }
@@ -51,4 +64,4 @@ function validateHeaderValue(name, value) {
   checkValue(name, value);
 }
 
-module.exports = { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, checkValue, validateHeaderName, validateHeaderValue };
+module.exports = { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue, validateHeaderName, validateHeaderValue };

@@ -3,12 +3,15 @@
 'use strict';
 
 const EventEmitter = load('events');
-const { native, OLD, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('http_link');
+const { native, events, OLD, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('http_link');
 const { socketOf } = load('http_incoming');
 const { codes, validateFunction } = load('errors');
 const { Buffer } = load('buffer');
 
-const { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, checkValue } = load('http_names');
+const { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue } = load('http_names');
+
+const LENGTHS = 4096;
+const lengths = new Array(LENGTHS); // lines of short bodies
 
 // The date changes once a second.
 let dateText = '';
@@ -93,11 +96,14 @@ function find(headers, key) {
 }
 ServerResponse.prototype.setHeader = function (name, value) {
   if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('set');
-  const key = lowerOf(name);
+  let key;
   if (Array.isArray(value)) {
+    key = lowerOf(name);
     for (const one of value) if (!checkValue(name, one)) this._latin1 = true;
-  } else if (!checkValue(name, value)) {
-    this._latin1 = true;
+  } else {
+    const line = lineOf(name, value);
+    key = line.key;
+    if (!line.plain) this._latin1 = true;
   }
   if (this._headers === null) {
     this._headers = [key, name, value];
@@ -207,7 +213,9 @@ ServerResponse.prototype.writeHeader = ServerResponse.prototype.writeHead;
 
 // Bits: which of the headers that we would add are there.
 const HAS_DATE = 1, HAS_CONNECTION = 2, HAS_LENGTH = 4, HAS_CODING = 8, HAS_TRAILER = 16;
+const NOTED = new Set(['date', 'connection', 'content-length', 'transfer-encoding', 'trailer']);
 function note(response, key, value) {
+  if (!NOTED.has(key)) return 0;
   switch (key) {
     case 'date':
       return HAS_DATE;
@@ -229,7 +237,7 @@ function note(response, key, value) {
 }
 function line(response, key, name, value) {
   if (!Array.isArray(value)) {
-    response._lines += `${name}: ${value}\r\n`;
+    response._lines += lineOf(name, value).text;
     return note(response, key, value);
   }
   if (key === 'cookie') return line(response, key, name, value.join('; '));
@@ -260,7 +268,7 @@ ServerResponse.prototype._head = function (length = -1) {
     const headers = this._headers;
     for (let i = 0; i < headers.length; i += 3) bits |= line(this, headers[i], headers[i + 1], headers[i + 2]);
   }
-  let text = `HTTP/1.1 ${status} ${reason}\r\n${this._lines}`;
+  let text = (status === 200 && reason === 'OK' ? 'HTTP/1.1 200 OK\r\n' : `HTTP/1.1 ${status} ${reason}\r\n`) + this._lines;
   if (status === 204 || status === 304 || status < 200) {
     this._hasBody = false;
     // Such an answer has no body, so it can have no coding: what would be sent for it is the next answer to the client.
@@ -288,7 +296,7 @@ ServerResponse.prototype._head = function (length = -1) {
     } else if (!byDefault) {
       this._shut = true;
     } else if (length >= 0 && (bits & HAS_TRAILER) === 0 && (this._removed & 4) === 0) {
-      text += `Content-Length: ${length}\r\n`;
+      text += length < LENGTHS ? lengths[length] ??= `Content-Length: ${length}\r\n` : `Content-Length: ${length}\r\n`;
       this._promised = length;
     } else if ((this._removed & 8) === 0) {
       text += 'Transfer-Encoding: chunked\r\n';
@@ -329,7 +337,16 @@ ServerResponse.prototype._send = function (flags, front, chunk) {
   }
   const id = this._link.id;
   if (id < 0 || this._link.res !== this) return -1;
-  const queued = chunk === undefined ? native.send(id, flags, text) : native.send(id, flags, text, chunk);
+  let queued;
+  if (chunk !== undefined) {
+    queued = native.send(id, flags, text, chunk);
+  } else if ((flags & (LATIN1 | CRLF)) !== 0) {
+    queued = native.send(id, flags, text);
+  } else {
+    events[2] = id;
+    events[3] = flags;
+    queued = native.sendText(text);
+  }
   this._queued = queued < 0 ? 0 : queued;
   return queued;
 };
