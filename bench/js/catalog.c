@@ -91,9 +91,10 @@ static const struct bench_def benches[] = {
     {
         .name = "js-http",
         .what = "HTTP hello with node:http: the server's CPU time per request, us, and requests per second",
-        .long_ = "Keep-alive, one request per connection at a time, client in a process of its own. n requests, after n/2 "
-                 "that are\n"
-                 "    not counted. The CPU time is that of all threads of the server.",
+        .long_ =
+            "Keep-alive, one request per connection at a time, client in a process of its own. n requests, after n/2 "
+            "that are\n"
+            "    not counted. The CPU time is that of all threads of the server.",
         .param = "connections",
         .n = 200000,
         .n_quick = 40000,

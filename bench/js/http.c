@@ -59,7 +59,8 @@ static double cpu_ns(pid_t child)
 {
     struct timespec time;
     clockid_t clock;
-    bench_must(clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &time) == 0, "the CPU time of a process");
+    bench_must(clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &time) == 0,
+               "the CPU time of a process");
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 

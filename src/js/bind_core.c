@@ -329,6 +329,12 @@ bool vg_js_bind_core(vigil_js *js)
         if (is_there(builtins[i].file))
             vg_set(engine, table, builtins[i].name, vg_string(engine, builtins[i].file), &thrown);
     vg_set(engine, js->binding, "builtins", table, &thrown);
+#ifndef VG_JS_HTTP
+    table = vg_object(engine);
+    vg_set(engine, table, "http", vg_string(engine, "http-parser (Debian: libhttp-parser-dev)"), &thrown);
+    vg_set(engine, table, "vigil:http", vg_string(engine, "http-parser (Debian: libhttp-parser-dev)"), &thrown);
+    vg_set(engine, js->binding, "leftOut", table, &thrown);
+#endif
     table = vg_object(engine);
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
         vg_set(engine, table, packages[i].package, vg_string(engine, packages[i].main), &thrown);

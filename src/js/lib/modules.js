@@ -18,7 +18,9 @@ function isBuiltin(name) {
 function builtin(name) {
   const plain = name.startsWith('node:') ? name.slice(5) : name;
   if (!Object.hasOwn(names, plain) || (name.startsWith('node:') && plain.startsWith('vigil:'))) {
-    throw new codes.ERR_UNKNOWN_BUILTIN_MODULE(name, Object.keys(names).join(', '));
+    const needs = binding.leftOut?.[plain];
+    throw new codes.ERR_UNKNOWN_BUILTIN_MODULE(name, Object.keys(names).join(', ') +
+      (needs === undefined ? '' : `. It was left out of this build, because ${needs} was missing`));
   }
   return load(names[plain]);
 }
@@ -257,7 +259,7 @@ Module._resolveFilename = function (request, parent, isMain, options) {
 };
 
 Module._load = function (request, parent, isMain) {
-  if (request.startsWith('node:') || isBuiltin(request)) return builtin(request);
+  if (request.startsWith('node:') || isBuiltin(request) || binding.leftOut?.[request]) return builtin(request);
   const file = Module._resolveFilename(request, parent, isMain);
   if (isBuiltin(file)) return builtin(file);
   const known = Module._cache[file];

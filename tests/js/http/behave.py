@@ -8,6 +8,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import chunked, post, req
@@ -17,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = sys.argv[1]
 MB = 1 << 20
 # What a connection may cost beyond the kernel's buffers. Without back-pressure these tests would take gigabytes.
-BOUND = 48 * MB
+BOUND = 64 * MB
 
 
 def start(options=None, **settings):
@@ -336,11 +337,25 @@ def fetch_style():
         assert server.stop() == 0, server.errors()
 
 
+def example():
+    script = os.path.join(HERE, "..", "..", "..", "examples", "http_server.mjs")
+    with Server(PROGRAM, script, "0") as server:
+        assert get(server, "/") == b"hello, world\n"
+        with connect(server.port) as sock:
+            sock.sendall(req("/count/3"))
+            assert Answer(sock.makefile("rb")).body == b"1\n2\n3\n"
+        assert body(ask(server.port, post("/sum", b"[1, 2, 39]"))) == b'{"sum":42}'
+        assert ask(server.port, post("/sum", b"{}")).startswith(b"HTTP/1.1 400 ")
+        assert ask(server.port, req("/else")).startswith(b"HTTP/1.1 404 ")
+        assert server.stop() == 0, server.errors()
+
+
 TESTS = [many_requests, split_anywhere, long_bodies, reader_that_never_reads, asker_that_never_reads, slow_upload, slow_heads_and_bodies,
          half_closed, gone_in_the_midst, no_descriptors, graceful_end, failing_handler, own_words_for_faults, promises_without_end,
-         fetch_style]
+         fetch_style, example]
 for test in TESTS:
     if len(sys.argv) > 2 and test.__name__ not in sys.argv[2:]:
         continue
-    print(test.__name__, flush=True)
+    began = time.monotonic()
     test()
+    print(f"{test.__name__} {time.monotonic() - began:.1f} s", flush=True)

@@ -12,6 +12,8 @@ class Server:
 
     def __init__(self, program, script, *arguments, **more):
         self.err = tempfile.TemporaryFile()
+        # What the address sanitizer keeps of freed memory is not the server's.
+        more.setdefault("env", dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=4"))
         self.process = subprocess.Popen([program, script, *arguments], stdout=subprocess.PIPE, stderr=self.err, text=True, **more)
         line = self.process.stdout.readline()
         if not line.startswith("port "):
