@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -261,7 +262,20 @@ static void bench_timers(const struct bench_args *args)
 
 /* ---- loop-fds ---------------------------------------------------------------------------------------------------- */
 
+enum {
+    MOST_FDS = 65536
+};
 static unsigned char *is_client; /* by fd */
+
+/* A login usually begins with 1024, and may raise that itself. */
+static void allow_fds(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= MOST_FDS)
+        return;
+    limit.rlim_cur = limit.rlim_max < MOST_FDS ? limit.rlim_max : MOST_FDS;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* if not: the sockets will tell */
+}
 
 void loop_readable(int fd)
 {
@@ -281,8 +295,9 @@ void loop_readable(int fd)
 static void bench_fds(const struct bench_args *args)
 {
     total = (size_t)args->n;
+    allow_fds();
     loop_peer.open(false);
-    is_client = bench_alloc(65536, 1);
+    is_client = bench_alloc(MOST_FDS, 1);
     int(*pairs)[2] = bench_alloc((size_t)args->param, sizeof *pairs);
     for (long i = 0; i < args->param; i++) {
         bench_must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pairs[i]) == 0, "a socket (see ulimit -n)");
