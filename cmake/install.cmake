@@ -19,6 +19,8 @@ if(TARGET vigil-command)
     install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_vigil DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
     install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/vigil.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
+# The manual, where `make docs` has made it.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/build/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 # What has to be built before `cmake --install`.
 add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command> $<TARGET_NAME_IF_EXISTS:vigil-js>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>)
