@@ -48,10 +48,23 @@ static vg_val source(vg_call *call)
 
 static vg_val compile(vg_call *call)
 {
+    vigil_js *js = call->host;
     vg_val thrown = NULL;
     vg_val result = vg_eval_value(call->engine, vg_arg(call, 0), vg_arg(call, 1), (int)vg_arg_number(call, 2), &thrown);
     call->thrown = thrown;
+    if (js->records && !thrown) {
+        char *url = vg_arg_text(call, 1, NULL);
+        if (url)
+            vg_js_names_learn(js, result, url);
+        free(url);
+    }
     return result;
+}
+
+static vg_val shows(vg_call *call)
+{
+    vg_js_shows(call->host, vg_arg_is(call, 0, VG_OBJECT) ? call->args[0] : NULL);
+    return NULL;
 }
 
 static double now(void *host)
@@ -214,6 +227,7 @@ static vg_val collect(vg_call *call)
 static const vg_binding_entry entries[] = {
     {"source", source},
     {"compile", compile},
+    {"shows", shows},
     {"onRejection", on_rejection},
     {"onStorm", on_storm},
     {"deliverNow", deliver_now},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <vigil/watch.h>
 
 /* What JavaScript gets: an errno, a number, a text, bytes, or a list. n3 of READ_FILE: 1 for text. */
 static void free_data(void *data, void *arg)
@@ -109,6 +110,33 @@ static vg_val fs_now(vg_call *call)
 
 /* ---- on the pool ------------------------------------------------------------------------------------------------ */
 
+static int run_task(vigil_task *task);
+
+/* Each kind has a function of its own, so that viewers can tell them apart by name. */
+#define KINDS(X)                                                                                                  \
+    X(OPEN, open)                                                                                                 \
+    X(CLOSE, close)                                                                                               \
+    X(READ, read)                                                                                                 \
+    X(WRITE, write)                                                                                               \
+    X(STAT, stat) X(LSTAT, lstat) X(FSTAT, fstat) X(READ_FILE, readFile) X(WRITE_FILE, writeFile) X(MKDIR, mkdir) \
+        X(RMDIR, rmdir) X(UNLINK, unlink) X(RENAME, rename) X(READDIR, readdir) X(REALPATH, realpath)             \
+            X(READLINK, readlink) X(SYMLINK, symlink) X(LINK, link) X(CHMOD, chmod) X(UTIMES, utimes)             \
+                X(ACCESS, access) X(TRUNCATE, truncate) X(FTRUNCATE, ftruncate) X(FSYNC, fsync) X(COPY, copyFile) \
+                    X(MKDTEMP, mkdtemp) X(REMOVE, rm) X(CHOWN, chown)
+#define X(kind, name)                       \
+    static int run_##name(vigil_task *task) \
+    {                                       \
+        return run_task(task);              \
+    }
+KINDS(X)
+#undef X
+#define X(kind, name) [VG_FS_##kind] = {run_##name, "fs." #name},
+static const struct {
+    vigil_task_fn run;
+    const char *name;
+} kinds[VG_FS_KINDS + 1] = {KINDS(X)[VG_FS_KINDS] = {run_task, "fs"}};
+#undef X
+
 static int run_task(vigil_task *task)
 {
     vg_fs_op *op = (vg_fs_op *)(void *)((char *)task - offsetof(vg_fs_op, task));
@@ -181,6 +209,11 @@ static vg_val fs_later(vg_call *call)
     int error;
     if (!op)
         return vg_number(call->engine, -ENOMEM);
+    if (!js->fs_named) {
+        js->fs_named = true;
+        for (int i = 0; i <= VG_FS_KINDS; i++)
+            VIGIL_WATCH_NAME(kinds[i].run, kinds[i].name);
+    }
     if (op->held && !own_bytes(op)) {
         vg_fs_free(op);
         return vg_number(call->engine, -ENOMEM);
@@ -190,7 +223,7 @@ static vg_val fs_later(vg_call *call)
     op->done.drop = drop;
     op->port = js->port;
     vg_port_hold(js->port);
-    vigil_task_init(&op->task, run_task, cancel_task);
+    vigil_task_init(&op->task, kinds[op->kind].run, cancel_task);
     if (op->held)
         vg_hold(call->engine, op->held);
     op->next = js->fs_ops;

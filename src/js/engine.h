@@ -131,6 +131,13 @@ bool vg_engine_on_rejection(vg_engine *engine, vg_val function);
 /* After `seconds` of running JavaScript call fn(arg) on the engine's thread; true ends what runs, uncatchably. The limit must
    be set again after each call of fn. Negative seconds: no limit. False: the engine cannot. */
 bool vg_engine_limit(vg_engine *engine, double seconds, bool (*fn)(void *arg), void *arg);
+/* Where a function was written: which source, how far into it, on which line. False: it is none, or the engine does not tell.
+   The source's address is only good for comparing; another source may get it when this one is gone. */
+typedef struct vg_place {
+    const void *source;
+    int offset, line;
+} vg_place;
+bool vg_function_place(vg_engine *engine, vg_val function, vg_place *place);
 /* Where JavaScript is, innermost frame first, one "function@file:line:column" per line; to be freed; NULL if not known. */
 char *vg_engine_where(vg_engine *engine);
 void vg_engine_collect(vg_engine *engine);

@@ -17,6 +17,7 @@
  *                         test for one: the cell's type byte does (the sixth byte of every cell). It is calibrated
  *                         against a known promise and several objects that are none; if that fails, nothing is asked.
  *   JSObjectGetProxyTarget   The bits of null, as a pointer, for a proxy that was revoked.
+ *   JSFunction::sourceCode  Where a function was written, as fields that engine_jsc_place.c calibrates.
  *   JSFunction::create    A function that is called with the lock held. Its name carries the types of all its arguments, so a version that
  *                         changes them does not have it.
  */
@@ -69,6 +70,7 @@ const vg_jsc_extra *vg_jsc_extra_get(void)
     look_up(&table.promise_status, "_ZNK3JSC9JSPromise6statusERNS_2VME");
     look_up(&table.promise_result, "_ZNK3JSC9JSPromise6resultERNS_2VME");
     look_up(&table.promise_handled, "_ZNK3JSC9JSPromise9isHandledERNS_2VME");
+    look_up(&table.source_code, "_ZNK3JSC10JSFunction10sourceCodeEv");
     look_up(&table.make_function,
             "_ZN3JSC10JSFunction6createERNS_2VMEPNS_14JSGlobalObjectEjRKN3WTF6StringENS5_11FunctionPtrILNS5_6PtrTagE1E"
             "FlS4_PNS_9CallFrameEELNS5_18FunctionAttributesE2EEENS_24ImplementationVisibilityENS_9IntrinsicESF_PKNS_"

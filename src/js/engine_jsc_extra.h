@@ -27,6 +27,8 @@ typedef struct vg_jsc_extra {
     uint32_t (*promise_status)(const void *promise, const void *vm);
     JSValueRef (*promise_result)(const void *promise, const void *vm);
     bool (*promise_handled)(const void *promise, const void *vm);
+    /* JSC::JSFunction::sourceCode: see engine_jsc_place.c. */
+    const void *(*source_code)(const void *function);
     /* JSC::JSFunction::create: VM&, global object, length, WTF::String const& (a null one is a null pointer), function, visibility,
        intrinsic, what `new` calls, signature. */
     void *(*make_function)(const void *vm, const void *global, unsigned length, void *const *name,

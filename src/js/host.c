@@ -140,6 +140,7 @@ int vigil_js_destroy(vigil_js *js)
     if (js->port)
         vg_port_release(js->port);
     vg_js_pool_side_end(js);
+    vg_js_names_end(js);
     if (js->own_loop)
         vigil_loop_destroy(js->loop);
     free(js->http);

@@ -32,6 +32,7 @@ enum {
     VG_IMMEDIATE_COUNT,
     VG_IMMEDIATE_REFS,
     VG_TICKING,
+    VG_NAMING, /* how many callbacks may still be named before a look at the clock; see lib/sched.js */
     VG_STATE_SIZE = 8
 };
 
@@ -99,6 +100,11 @@ struct vigil_js {
     vg_signal_watch *signals;
     struct vg_fs_op *fs_ops;          /* under way */
     void *embed;                      /* embed.c */
+    struct vg_names *names;           /* names.c */
+    uint64_t named_ns;                /* when VG_NAMING was last filled up */
+    bool fs_named;                    /* bind_fs.c has named its functions */
+    bool records;                     /* somebody may look: the recorder is not off */
+    bool frame_shown;                 /* of the call that runs: limit.c has shown where it is */
     struct vg_watch_side *watch_side; /* bind_watch.c; NULL: this host has started no watchdog */
     struct vg_pool_side *pool_side;   /* bind_pool.c; NULL until vigil:pool is loaded or a task is exposed */
     struct vg_http *http;             /* http.h; NULL until a program asks for it */
@@ -134,6 +140,15 @@ void vg_js_deliver(vigil_js *js);
 void vg_js_limit_begin(vigil_js *js);
 /* End the JavaScript that runs, uncatchably. */
 void vg_js_unwind(vigil_js *js);
+
+/* ---- names.c: what viewers show */
+#define VG_NAMES_PER_MS 8
+/* What was compiled under this name: a function, or a text that was run. */
+void vg_js_names_learn(vigil_js *js, vg_val result, const char *url);
+/* This function is about to run, inside a callback of the loop; NULL: anything. */
+void vg_js_shows(vigil_js *js, vg_val function);
+void vg_js_shows_frame(vigil_js *js, const char *frame);
+void vg_js_names_end(vigil_js *js);
 
 /* ---- embed.c */
 void vg_js_embed_end(vigil_js *js, bool engine_gone);

@@ -83,6 +83,15 @@ static bool time_is_up(void *arg)
         return false;
     }
     js->look_ns = SERVICE_NS;
+    if (js->records && !js->frame_shown) {
+        js->frame_shown = true; /* where it was found first; a call that goes on for long is mostly about one thing */
+        stack = vg_engine_where(js->engine);
+        where = own_frame(stack);
+        if (where)
+            vg_js_shows_frame(js, where);
+        free(where);
+        free(stack);
+    }
     /* A checkpoint that does not end: its microtasks give way to a small turn, at the next boundary between two of them. */
     if (in_storm(js) && js->storm) {
         vg_val thrown;
@@ -125,6 +134,7 @@ void vg_js_limit_begin(vigil_js *js)
         return;
     js->stalls = 0;
     js->tries = 0;
+    js->frame_shown = false;
     /* Close enough: the loop's time is that of this turn. */
     js->entered_ns = vigil_loop_now(js->loop);
     if (!js->stall_armed) {

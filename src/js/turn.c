@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <vigil/watch.h>
 
 double vg_js_now_ms(vigil_js *js)
 {
@@ -38,6 +39,10 @@ int vg_js_dispatch(vigil_js *js, int kind, vg_val a, vg_val b, vg_val c)
         return 0;
     js->depth++;
     vg_js_limit_begin(js);
+    if (js->records && vigil_loop_now(js->loop) - js->named_ns >= 1000000U) {
+        js->named_ns = vigil_loop_now(js->loop);
+        js->state[VG_NAMING] = VG_NAMES_PER_MS;
+    }
     do {
         vg_val args[4] = {NULL};
         vg_engine_enter(engine);
@@ -184,9 +189,17 @@ static void check(vigil_loop *loop, void *arg)
 int vg_js_turn_init(vigil_js *js)
 {
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = prepare, .check = check};
+    vigil_watch_stats recorder = {.size = sizeof recorder};
+    vigil_watch_stats_get(&recorder);
+    js->records = recorder.level != VIGIL_WATCH_OFF;
+    VIGIL_WATCH_NAME(on_timer, "JavaScript timers");
+    VIGIL_WATCH_NAME(prepare, "JavaScript: is there anything to do");
+    VIGIL_WATCH_NAME(check, "JavaScript immediates and I/O");
     js->base_ns = vigil_loop_now_update(js->loop);
     js->timer_expiry = (double)INFINITY;
     js->state[VG_NEXT_EXPIRY] = (double)INFINITY;
+    if (!js->records)
+        js->state[VG_NAMING] = (double)-INFINITY; /* never to be counted down to a name */
     return vigil_hook_add(js->loop, &js->hook, &calls, js);
 }
 

@@ -227,6 +227,7 @@ struct vigil_loop {
     uint64_t woke_at; /* vg_ticks when the last blocking ended, or run began */
     /* Callbacks that are not noted yet (note.h). */
     uint64_t last_end; /* 0: outside a step */
+    uintptr_t shown;   /* what vigil_loop_shows was last told */
     uint64_t usual;    /* what short ones take */
     uint32_t unread;
     uint32_t interval;

@@ -150,6 +150,28 @@ void vg_loop_note_calls(vigil_loop *loop, uint64_t now)
     vg_cell_set(&shared->call_since, now);
 }
 
+int vigil_loop_shows(vigil_loop *loop, const void *what)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    if (what == NULL)
+        return vg_refuse(loop, -EINVAL, "what must not be NULL");
+    if (loop->last_end == 0)
+        return -ENOENT;
+    if (loop->level < VIGIL_WATCH_COUNTERS)
+        return 0;
+    /* What was shown before has ended; the callback's own beginning has not, it goes on as `what`. */
+    if (loop->shown != 0 && atomic_load_explicit(&loop->shared->call_function, memory_order_relaxed) == loop->shown)
+        loop->unread++;
+    if (loop->unread != 0)
+        vg_loop_note_calls(loop, vg_ticks());
+    loop->interval = 1; /* so that it is noted at its end, under its own name */
+    loop->shown = (uintptr_t)what;
+    vg_cell_set(&loop->shared->call_function, loop->shown);
+    return 0;
+}
+
 void vg_loop_note_slept(vigil_loop *loop, uint64_t since)
 {
     vg_file_loop *shared = loop->shared;

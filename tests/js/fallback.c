@@ -44,6 +44,36 @@ static vg_val look(vg_engine *engine, const char *text)
     return value;
 }
 
+static void functions_know_where_they_were_written(void **state)
+{
+    const char *why;
+    vg_engine *engine = vg_engine_new(NULL, &why);
+    vg_place a, b, c;
+    (void)state;
+    assert_non_null(vg_jsc_extra_get()->source_code);
+    vg_engine_enter(engine);
+    assert_true(vg_function_place(engine, look(engine, "\n\n\nvar f = function () {\n};\nvar g = () => 1; f"), &a));
+    assert_true(vg_function_place(engine, look(engine, "g"), &b));
+    assert_true(vg_function_place(engine, look(engine, "(async function* () {})"), &c));
+    assert_int_equal(a.line, 4);
+    assert_int_equal(b.line, 6);
+    assert_int_equal(c.line, 1);
+    assert_ptr_equal(a.source, b.source);
+    assert_ptr_not_equal(a.source, c.source);
+    assert_true(a.offset < b.offset);
+    /* Called by name again, it is the same place. */
+    assert_true(vg_function_place(engine, look(engine, "f"), &c));
+    assert_true(c.source == a.source && c.offset == a.offset);
+    assert_false(vg_function_place(engine, look(engine, "Math.max"), &c));
+    assert_false(vg_function_place(engine, look(engine, "f.bind()"), &c));
+    assert_false(vg_function_place(engine, look(engine, "new Proxy(f, {})"), &c));
+    assert_false(vg_function_place(engine, look(engine, "Array"), &c));
+    assert_false(vg_function_place(engine, look(engine, "({})"), &c));
+    assert_false(vg_function_place(engine, look(engine, "5"), &c));
+    vg_engine_leave(engine);
+    vg_engine_free(engine);
+}
+
 static void microtasks_run_when_they_are_drained_and_not_before(void **state)
 {
     const char *why;
@@ -166,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_headerless_functions_are_there),
+        cmocka_unit_test(functions_know_where_they_were_written),
         cmocka_unit_test(microtasks_run_when_they_are_drained_and_not_before),
         cmocka_unit_test(leaves_give_numbers_and_may_drain),
         cmocka_unit_test(promises_tell_their_state_and_other_objects_are_none),

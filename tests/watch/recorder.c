@@ -246,6 +246,59 @@ static void a_task_leaves_two_events_that_belong_together(void **state)
     pool_close(pool);
 }
 
+static const char first_part, second_part;
+
+static void door(void *arg)
+{
+    vigil_loop *loop = arg;
+    must_equal(vigil_loop_shows(loop, NULL), -EINVAL);
+    must_equal(vigil_loop_shows(loop, &first_part), 0);
+    must_equal(vigil_loop_shows(loop, &second_part), 0);
+    vg_reader *reader = NULL;
+    vg_snapshot *seen = NULL;
+    char name[64];
+    must_equal(vg_reader_open_pid(&reader, getpid()), 0);
+    must_equal(vg_reader_snapshot(reader, &seen), 0);
+    vg_reader_name(reader, seen->loops[0].call_function, name, sizeof name);
+    must(strcmp(name, "the second part") == 0);
+    vg_snapshot_free(seen);
+    vg_reader_close(reader);
+}
+
+static void a_callback_shows_its_parts_by_names_of_its_own(void **state)
+{
+    (void)state;
+    vigil_loop *loop = NULL;
+    unsigned first_seen = 0, second_seen = 0;
+    must_equal(vigil_watch_name((void (*)(void))(uintptr_t)&first_part, "the first part"), 0);
+    must_equal(vigil_watch_name((void (*)(void))(uintptr_t)&second_part, "the second part"), 0);
+    must_equal(vigil_loop_create(&loop, NULL), 0);
+    must_equal(vigil_loop_shows(loop, &first_part), -ENOENT);
+    for (int i = 0; i < 3; i++)
+        must_equal(vigil_loop_immediate(loop, door, NULL, loop), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    vg_reader *reader = NULL;
+    vg_snapshot *seen = NULL;
+    vg_event *events = NULL;
+    uint64_t first = 0;
+    size_t count = 0;
+    must_equal(vg_reader_open_pid(&reader, getpid()), 0);
+    must_equal(vg_reader_snapshot(reader, &seen), 0);
+    must_equal(seen->thread_count, 1);
+    must_equal(vg_reader_events(reader, seen->threads[0].serial, 0, &events, &first, &count), 0);
+    for (size_t i = 0; i < count; i++)
+        if (vg_event_kind_of(&events[i]) == VG_EVENT_CALL) {
+            first_seen += vg_event_address(&events[i]) == (uintptr_t)&first_part;
+            second_seen += vg_event_address(&events[i]) == (uintptr_t)&second_part;
+        }
+    must_equal(first_seen, 3); /* each by itself */
+    must_equal(second_seen, 3);
+    free(events);
+    vg_snapshot_free(seen);
+    vg_reader_close(reader);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
 static void a_ring_that_overflows_keeps_the_last_and_says_how_many_are_gone(void **state)
 {
     (void)state;
@@ -396,6 +449,7 @@ int main(void)
         watch_test(the_reader_tells_the_same_as_the_pool_itself),
         watch_test(a_snapshot_adds_up_while_tasks_fly),
         watch_test(a_task_leaves_two_events_that_belong_together),
+        watch_test(a_callback_shows_its_parts_by_names_of_its_own),
         watch_test(a_ring_that_overflows_keeps_the_last_and_says_how_many_are_gone),
         watch_test(threads_that_end_give_their_rings_back),
         watch_test(levels_are_what_they_say),

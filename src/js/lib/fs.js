@@ -200,6 +200,7 @@ function run(it, callback) {
   }
   const onAbort = signal === undefined ? undefined : () => fsCancel(id);
   const id = binding.expect((result) => {
+    load('sched').name(callback);
     if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
     // Aborted after it was done, but before anybody heard of it: still aborted.
     if (signal?.aborted) result = -125;
