@@ -113,29 +113,77 @@ static vg_val fs_now(vg_call *call)
 static int run_task(vigil_task *task);
 
 /* Each kind has a function of its own, so that viewers can tell them apart by name. */
-#define KINDS(X)                                                                                                  \
-    X(OPEN, open)                                                                                                 \
-    X(CLOSE, close)                                                                                               \
-    X(READ, read)                                                                                                 \
-    X(WRITE, write)                                                                                               \
-    X(STAT, stat) X(LSTAT, lstat) X(FSTAT, fstat) X(READ_FILE, readFile) X(WRITE_FILE, writeFile) X(MKDIR, mkdir) \
-        X(RMDIR, rmdir) X(UNLINK, unlink) X(RENAME, rename) X(READDIR, readdir) X(REALPATH, realpath)             \
-            X(READLINK, readlink) X(SYMLINK, symlink) X(LINK, link) X(CHMOD, chmod) X(UTIMES, utimes)             \
-                X(ACCESS, access) X(TRUNCATE, truncate) X(FTRUNCATE, ftruncate) X(FSYNC, fsync) X(COPY, copyFile) \
-                    X(MKDTEMP, mkdtemp) X(REMOVE, rm) X(CHOWN, chown)
-#define X(kind, name)                       \
+#define KIND(name)                          \
     static int run_##name(vigil_task *task) \
     {                                       \
         return run_task(task);              \
     }
-KINDS(X)
-#undef X
-#define X(kind, name) [VG_FS_##kind] = {run_##name, "fs." #name},
+KIND(open)
+KIND(close)
+KIND(read)
+KIND(write)
+KIND(stat)
+KIND(lstat)
+KIND(fstat)
+KIND(readFile)
+KIND(writeFile)
+KIND(mkdir)
+KIND(rmdir)
+KIND(unlink)
+KIND(rename)
+KIND(readdir)
+KIND(realpath)
+KIND(readlink)
+KIND(symlink)
+KIND(link)
+KIND(chmod)
+KIND(utimes)
+KIND(access)
+KIND(truncate)
+KIND(ftruncate)
+KIND(fsync)
+KIND(copyFile)
+KIND(mkdtemp)
+KIND(rm)
+KIND(chown)
+#undef KIND
+
+#define KIND(kind, name) [VG_FS_##kind] = {run_##name, "fs." #name}
 static const struct {
     vigil_task_fn run;
     const char *name;
-} kinds[VG_FS_KINDS + 1] = {KINDS(X)[VG_FS_KINDS] = {run_task, "fs"}};
-#undef X
+} kinds[VG_FS_KINDS + 1] = {
+    KIND(OPEN, open),
+    KIND(CLOSE, close),
+    KIND(READ, read),
+    KIND(WRITE, write),
+    KIND(STAT, stat),
+    KIND(LSTAT, lstat),
+    KIND(FSTAT, fstat),
+    KIND(READ_FILE, readFile),
+    KIND(WRITE_FILE, writeFile),
+    KIND(MKDIR, mkdir),
+    KIND(RMDIR, rmdir),
+    KIND(UNLINK, unlink),
+    KIND(RENAME, rename),
+    KIND(READDIR, readdir),
+    KIND(REALPATH, realpath),
+    KIND(READLINK, readlink),
+    KIND(SYMLINK, symlink),
+    KIND(LINK, link),
+    KIND(CHMOD, chmod),
+    KIND(UTIMES, utimes),
+    KIND(ACCESS, access),
+    KIND(TRUNCATE, truncate),
+    KIND(FTRUNCATE, ftruncate),
+    KIND(FSYNC, fsync),
+    KIND(COPY, copyFile),
+    KIND(MKDTEMP, mkdtemp),
+    KIND(REMOVE, rm),
+    KIND(CHOWN, chown),
+    [VG_FS_KINDS] = {run_task, "fs"},
+};
+#undef KIND
 
 static int run_task(vigil_task *task)
 {
