@@ -8,16 +8,12 @@
 
 _Thread_local vg_raise_frame *vg_raise_top;
 
-/* Marks a frame where a raise has landed (vg_raise_landed); never called, because such a frame lands no second time. */
-static void arrived(vg_raise_frame *frame)
-{
-    (void)frame;
-}
-
+#ifndef VG_RAISE_LIBC
 bool vg_raise_landed(const vg_raise_frame *frame)
 {
-    return frame->clean != NULL;
+    return frame->where[1] == NULL;
 }
+#endif
 
 void vigil_raise(int status)
 {
@@ -30,6 +26,5 @@ void vigil_raise(int status)
     if (frame == NULL)
         abort(); /* outside a task or callback there is nowhere to go; the header says so */
     frame->status = status < 0 ? status : -EIO;
-    frame->clean = arrived;
     vg_raise_jump(frame);
 }

@@ -83,18 +83,16 @@ static inline void vg_raise_pop(const vg_raise_frame *frame)
  *
  * vg_raise_jump: go to where the frame says, by either of the two.
  */
-bool vg_raise_landed(const vg_raise_frame *frame); /* for vg_raise_call: has a raise come to it? */
-
 #ifdef VG_RAISE_LIBC
 static __attribute__((noinline, unused)) int vg_raise_call(vg_raise_frame *frame, int (*fn)(void *arg), void *arg,
                                                            bool *raised)
 {
     frame->clean = NULL;
     *raised = false;
-    int status = VG_RAISE_LAND(frame) == 0 ? fn(arg) : vg_raise_top->status; /* registers may be lost: not `frame` */
-    if (status < 0)
-        *raised = vg_raise_landed(vg_raise_top);
-    return status;
+    if (VG_RAISE_LAND(frame) == 0)
+        return fn(arg);
+    *raised = true;
+    return vg_raise_top->status;
 }
 
 static inline _Noreturn void vg_raise_jump(vg_raise_frame *frame)
@@ -103,6 +101,8 @@ static inline _Noreturn void vg_raise_jump(vg_raise_frame *frame)
 }
 #else
 _Static_assert(offsetof(vg_raise_frame, status) == offsetof(vg_raise_frame, where) + 64, "as below");
+
+bool vg_raise_landed(const vg_raise_frame *frame); /* after vg_raise_call: has a raise come to it? */
 
 static inline __attribute__((always_inline)) int vg_raise_call(vg_raise_frame *frame, int (*fn)(void *arg), void *arg,
                                                                bool *raised)
@@ -130,6 +130,7 @@ static inline __attribute__((always_inline)) int vg_raise_call(vg_raise_frame *f
                      "movq 40(%%rax), %%r13\n\t"
                      "movq 48(%%rax), %%r14\n\t"
                      "movq 56(%%rax), %%r15\n\t"
+                     "movq $0, 8(%%rax)\n\t"
                      "movl 64(%%rax), %%eax\n\t"
                      "jmp 0b\n\t"
                      ".popsection"

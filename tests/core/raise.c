@@ -202,6 +202,28 @@ static void outside_of_any_call_a_raise_aborts(void **state)
     assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 
+/* As the loop runs its phases: what raises is taken out, and the rest goes on from the same landing place. */
+static __attribute__((noinline)) void land_again(call *c, int *landings)
+{
+    vg_raise_push(&c->frame);
+    while (VG_RAISE_LAND(&c->frame) != 0)
+        ++*landings;
+    if (*landings < 5)
+        (void)c->function(c->arg);
+    vg_raise_pop(&c->frame);
+}
+
+static void a_landing_place_may_be_used_again(void **state)
+{
+    (void)state;
+    int status = -EIO;
+    int landings = 0;
+    call c = {.function = raise_it, .arg = &status};
+    land_again(&c, &landings);
+    assert_int_equal(landings, 5);
+    assert_null(vg_raise_top);
+}
+
 static int by_landing(void **state)
 {
     (void)state;
@@ -224,7 +246,8 @@ int main(void)
         both_ways(a_function_that_returns_is_not_disturbed),    both_ways(a_raise_ends_the_call_with_its_status),
         both_ways(a_status_that_is_no_failure_counts_as_eio),   both_ways(a_raise_leaves_any_depth),
         both_ways(a_raise_goes_to_the_innermost_call),          both_ways(the_callers_variables_survive_a_raise),
-        both_ways(threads_raise_without_disturbing_each_other), cmocka_unit_test(outside_of_any_call_a_raise_aborts),
+        both_ways(threads_raise_without_disturbing_each_other), cmocka_unit_test(a_landing_place_may_be_used_again),
+        cmocka_unit_test(outside_of_any_call_a_raise_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
