@@ -97,7 +97,7 @@ static const struct bench_def benches[] = {
             "    not counted. The CPU time is that of all threads of the server.",
         .param = "connections",
         .n = 200000,
-        .n_quick = 40000,
+        .n_quick = 100000,
         .n_smoke = 200,
         .metrics = {{"cpu_us", "cpu us", 2, BENCH_LOWER}, {"per_s", "per s", 0, BENCH_HIGHER}},
         .cases = {{0, 1, 1}, {0, 1, 32}, {0, 1, 128}},

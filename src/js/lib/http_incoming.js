@@ -114,31 +114,34 @@ function socketOf(link) {
 
 // ---- the request --------------------------------------------------------------------------------------------------
 
+// Most requests have no body, and nobody listens for their end: what only those need lies on the prototype until it is needed.
 function IncomingMessage(link, flags, method) {
   this._link = link;
-  this._fields = null;
   this._head = link.head;
-  this._trailer = '';
   this.method = method;
   this.url = link.url;
   this.httpVersionMinor = (flags & OLD) === 0 ? 1 : 0;
   this.complete = (flags & WHOLE) !== 0;
-  this.aborted = false;
-  this.destroyed = false;
-  this.readableEnded = false;
-  this.closed = false;
-  this._flowing = null; // null: nobody has asked; then true or false
-  this._queue = null; // chunks that nobody has taken
-  this._queued = 0;
-  this._stopped = false; // C has been told not to read
-  this._ticking = false;
-  this._decoder = null;
-  this._encoding = null;
-  this._waiter = null; // of the async iterator
-  this._fault = null;
 }
 Object.setPrototypeOf(IncomingMessage.prototype, EventEmitter.prototype);
 Object.setPrototypeOf(IncomingMessage, EventEmitter);
+Object.assign(IncomingMessage.prototype, {
+  aborted: false,
+  destroyed: false,
+  readableEnded: false,
+  closed: false,
+  _fields: null,
+  _trailer: '',
+  _flowing: null, // null: nobody has asked; then true or false
+  _queue: null, // chunks that nobody has taken
+  _queued: 0,
+  _stopped: false, // C has been told not to read
+  _ticking: false,
+  _decoder: null,
+  _encoding: null,
+  _waiter: null, // of the async iterator
+  _fault: null,
+});
 
 const define = (name, get, set) => Object.defineProperty(IncomingMessage.prototype, name, { get, set, configurable: true, enumerable: true });
 // Made when somebody looks; then it is the program's own, to be changed at will.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Status codes, and what may stand in a header: no line break, so that nobody's input becomes a header or an answer of its own.
+// Status codes, lines of heads, and what may stand in a header: no line break, so that nobody's input becomes a header or an answer of its own.
 'use strict';
 
 const { codes } = load('errors');
+const { Buffer } = load('buffer');
 
 const STATUS_CODES = {
   100: 'Continue', 101: 'Switching Protocols', 102: 'Processing', 103: 'Early Hints', 200: 'OK', 201: 'Created', 202: 'Accepted',
@@ -64,4 +65,45 @@ function validateHeaderValue(name, value) {
   checkValue(name, value);
 }
 
-module.exports = { STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue, validateHeaderName, validateHeaderValue };
+// ---- lines and pieces that answers are made of --------------------------------------------------------------------
+
+const LENGTHS = 4096;
+const lengths = new Array(LENGTHS); // lines of short bodies
+function lengthLine(length) {
+  if (length >= LENGTHS) return `Content-Length: ${length}\r\n`;
+  return lengths[length] ??= `Content-Length: ${length}\r\n`;
+}
+
+// The date changes once a second.
+let dateText = '';
+let dateEnds = 0;
+function dateLine() {
+  const now = Date.now();
+  if (now >= dateEnds) {
+    dateText = `Date: ${new Date(now).toUTCString()}\r\n`;
+    dateEnds = now - now % 1000 + 1000;
+  }
+  return dateText;
+}
+
+// How many characters, if all are ASCII; -1 otherwise.
+function plainLength(text) {
+  const length = text.length;
+  for (let i = 0; i < length; i++) {
+    if (text.charCodeAt(i) > 127) return -1;
+  }
+  return length;
+}
+const isUtf8 = (encoding) => encoding === undefined || encoding === null || encoding === 'utf8' || encoding === 'utf-8';
+// What goes to C: ASCII as text, everything else as bytes.
+function prepared(chunk, encoding) {
+  if (typeof chunk === 'string') return isUtf8(encoding) && plainLength(chunk) >= 0 ? chunk : Buffer.from(chunk, encoding);
+  if (chunk instanceof Uint8Array) return chunk;
+  if (chunk === null) throw new codes.ERR_STREAM_NULL_VALUES();
+  throw new codes.ERR_INVALID_ARG_TYPE('chunk', ['string', 'Buffer', 'Uint8Array'], chunk);
+}
+
+module.exports = {
+  dateLine, lengthLine, prepared,
+  STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue, validateHeaderName, validateHeaderValue,
+};

@@ -6,74 +6,47 @@ const EventEmitter = load('events');
 const { native, events, OLD, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('http_link');
 const { socketOf } = load('http_incoming');
 const { codes } = load('errors');
-const { Buffer } = load('buffer');
 
-const { STATUS_CODES, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue } = load('http_names');
-
-const LENGTHS = 4096;
-const lengths = new Array(LENGTHS); // lines of short bodies
-
-// The date changes once a second.
-let dateText = '';
-let dateEnds = 0;
-function dateLine() {
-  const now = Date.now();
-  if (now >= dateEnds) {
-    dateText = `Date: ${new Date(now).toUTCString()}\r\n`;
-    dateEnds = now - now % 1000 + 1000;
-  }
-  return dateText;
-}
-
-// How many characters, if all are ASCII; -1 otherwise.
-function plainLength(text) {
-  const length = text.length;
-  for (let i = 0; i < length; i++) {
-    if (text.charCodeAt(i) > 127) return -1;
-  }
-  return length;
-}
-const isUtf8 = (encoding) => encoding === undefined || encoding === null || encoding === 'utf8' || encoding === 'utf-8';
-// What goes to C: ASCII as text, everything else as bytes.
-function prepared(chunk, encoding) {
-  if (typeof chunk === 'string') return isUtf8(encoding) && plainLength(chunk) >= 0 ? chunk : Buffer.from(chunk, encoding);
-  if (chunk instanceof Uint8Array) return chunk;
-  if (chunk === null) throw new codes.ERR_STREAM_NULL_VALUES();
-  throw new codes.ERR_INVALID_ARG_TYPE('chunk', ['string', 'Buffer', 'Uint8Array'], chunk);
-}
+const { STATUS_CODES, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue, dateLine, lengthLine, prepared } = load('http_names');
 
 // ---- headers ------------------------------------------------------------------------------------------------------
 
+// What a short answer does not need lies on the prototype.
 function ServerResponse(req, flags) {
   this.req = req;
   this._link = req._link;
   this.statusCode = 200;
   this.statusMessage = undefined;
   this._headers = null; // lower-case name, name, value, ...: there are few, so a search is quicker than a map
-  this._extra = null; // of writeHead, when no header was set before: [name, value, ...]
-  this._removed = 0;
   this._flags = flags;
+  this._lines = ''; // the head, while it waits to be sent
   this.headersSent = false;
   this.finished = false;
   this.destroyed = false;
   this.closed = false;
   this.writableFinished = false;
-  this.sendDate = true;
   this.shouldKeepAlive = (flags & KEEP) !== 0;
-  this.chunkedEncoding = false;
-  this.strictContentLength = false;
   this._hasBody = req.method !== 'HEAD';
   this._promised = -1; // the Content-Length that was sent
-  this._written = 0;
   this._shut = false;
   this._queued = 0;
-  this._needDrain = false;
-  this._callbacks = null;
-  this._trailer = '';
-  this._latin1 = false; // the head has characters beyond ASCII
 }
 Object.setPrototypeOf(ServerResponse.prototype, EventEmitter.prototype);
 Object.setPrototypeOf(ServerResponse, EventEmitter);
+Object.assign(ServerResponse.prototype, {
+  sendDate: true,
+  chunkedEncoding: false,
+  strictContentLength: false,
+  writableHighWaterMark: HIGH,
+  errored: null,
+  _extra: null, // of writeHead, when no header was set before: [name, value, ...]
+  _removed: 0,
+  _written: 0,
+  _needDrain: false,
+  _callbacks: null,
+  _trailer: '',
+  _latin1: false, // the head has characters beyond ASCII
+});
 
 const getter = (name, get) => Object.defineProperty(ServerResponse.prototype, name, { get, configurable: true, enumerable: true });
 getter('socket', function () { return this._link.res === this ? socketOf(this._link) : null; });
@@ -84,9 +57,6 @@ getter('writableLength', function () { return this._queued; });
 getter('writableNeedDrain', function () { return this._needDrain; });
 getter('writableObjectMode', () => false);
 getter('_header', function () { return this.headersSent ? true : null; });
-ServerResponse.prototype.writableHighWaterMark = HIGH;
-ServerResponse.prototype.errored = null;
-
 function find(headers, key) {
   if (headers === null) return -1;
   for (let i = 0; i < headers.length; i += 3) {
@@ -203,7 +173,7 @@ ServerResponse.prototype.writeHead = function (status, reason, headers) {
       extra = list;
     }
   }
-  this._extra = extra;
+  if (extra !== null) this._extra = extra;
   this._head();
   return this;
 };
@@ -292,11 +262,11 @@ ServerResponse.prototype._head = function (length = -1) {
   }
   if ((bits & (HAS_LENGTH | HAS_CODING)) === 0) {
     if (!this._hasBody) {
-      this.chunkedEncoding = false;
+      if (this.chunkedEncoding) this.chunkedEncoding = false;
     } else if (!byDefault) {
       this._shut = true;
     } else if (length >= 0 && (bits & HAS_TRAILER) === 0 && (this._removed & 4) === 0) {
-      text += length < LENGTHS ? lengths[length] ??= `Content-Length: ${length}\r\n` : `Content-Length: ${length}\r\n`;
+      text += lengthLine(length);
       this._promised = length;
     } else if ((this._removed & 8) === 0) {
       text += 'Transfer-Encoding: chunked\r\n';
@@ -312,7 +282,6 @@ ServerResponse.prototype._head = function (length = -1) {
   }
   this._lines = text + '\r\n';
 };
-ServerResponse.prototype._lines = '';
 
 // ---- sending ------------------------------------------------------------------------------------------------------
 
@@ -406,8 +375,8 @@ function settled(response) {
 }
 
 ServerResponse.prototype._count = function (length, last) {
-  this._written += length;
   if (!this.strictContentLength || this._promised < 0) return;
+  this._written += length;
   if (this._written > this._promised || (last && this._written !== this._promised)) {
     throw new codes.ERR_HTTP_CONTENT_LENGTH_MISMATCH(this._written, this._promised);
   }
