@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DOUTPUT=assets.c -DNAME=assets -DASSETS="/path|type|file;..." -P embed.cmake: files as C arrays, for asset.h's tables.
+# cmake -DOUTPUT=assets.c -DNAME=assets -DASSETS="/path|type|file;..." -P embed.cmake: files as C arrays, for asset.h's tables,
+# each with a zero behind it that its length does not count.
 set(text "#include \"asset.h\"\n\n")
 set(table "")
 set(number 0)
@@ -11,8 +12,8 @@ foreach(asset IN LISTS ASSETS)
     file(READ ${file} bytes HEX)
     string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-    string(APPEND text "static const unsigned char asset${number}[] = {\n${bytes}\n};\n\n")
-    string(APPEND table "    {\"${path}\", \"${type}; charset=utf-8\", asset${number}, sizeof asset${number}},\n")
+    string(APPEND text "static const unsigned char asset${number}[] = {\n${bytes}\n0};\n\n")
+    string(APPEND table "    {\"${path}\", \"${type}; charset=utf-8\", asset${number}, sizeof asset${number} - 1},\n")
     math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "${text}const struct asset ${NAME}[] = {\n${table}    {0},\n};\n")
