@@ -157,7 +157,7 @@ void vg_http_conn_close(vg_http_conn *conn, int error);
 /* Ends it in order, after what is queued. */
 void vg_http_conn_finish(vg_http_conn *conn);
 void vg_http_conn_free(vg_http_conn *conn);
-void vg_http_conn_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg);
+void vg_http_conn_event(vigil_loop *loop, vigil_watch which, int fd, unsigned events, void *arg);
 /* Go on with what waits, and tell what is to be told. */
 void vg_http_conn_turn(vg_http_conn *conn);
 /* Send what is queued and these pieces; returns the bytes that are queued, or -1: the connection is gone. */

@@ -159,11 +159,9 @@ void vg_http_timer_before(vg_http *http, uint64_t deadline)
     vigil_timer_options options = {.size = sizeof options, .deadline_ns = deadline, .flags = VIGIL_TIMER_UNREF};
     if (http->timer_at && http->timer_at <= deadline)
         return;
-    if (http->timer.id && vigil_timer_again_at(http->js->loop, http->timer, deadline) == 0) {
+    if ((http->timer.id && vigil_timer_again_at(http->js->loop, http->timer, deadline) == 0) ||
+        vigil_timer_start_with(http->js->loop, &http->timer, &options, on_timer, http) == 0)
         http->timer_at = deadline;
-    } else if (vigil_timer_start_with(http->js->loop, &http->timer, &options, on_timer, http) == 0) {
-        http->timer_at = deadline;
-    }
 }
 
 /* ---- accepting -------------------------------------------------------------------------------------------------- */
