@@ -7,12 +7,16 @@
 #include "command.h"
 #include "say.h"
 
-static const char folder[] = "/verdicts/";
+/* "hog" of "/verdicts/hog". */
+static const char *name_of(const struct asset *page)
+{
+    return strrchr(page->path, '/') + 1;
+}
 
 static const struct asset *page_find(const char *name)
 {
     for (const struct asset *page = pages; page->path != NULL; page++)
-        if (strcmp(page->path + sizeof folder - 1, name) == 0)
+        if (strcmp(name_of(page), name) == 0)
             return page;
     return NULL;
 }
@@ -75,8 +79,7 @@ static int explain(int count, char **operands)
         puts("Verdicts of the watchdog, as a report names them:\n");
         for (const struct asset *page = pages; page->path != NULL; page++) {
             const char *title = (const char *)page->bytes + 2; /* "# " */
-            printf("  %s%-14s%s %.*s\n", style(BOLD), page->path + sizeof folder - 1, style(PLAIN),
-                   (int)strcspn(title, "\n"), title);
+            printf("  %s%-14s%s %.*s\n", style(BOLD), name_of(page), style(PLAIN), (int)strcspn(title, "\n"), title);
         }
         puts("\n`vigil explain hog` says what that one looks like, why it happens and what to do.");
         return EXIT_FINE;
@@ -89,7 +92,7 @@ static int explain(int count, char **operands)
     const char *names[32] = {NULL};
     size_t known = 0;
     for (const struct asset *each = pages; each->path != NULL && known < 31; each++)
-        names[known++] = each->path + sizeof folder - 1;
+        names[known++] = name_of(each);
     const char *near = nearest_name(operands[0], names);
     if (near != NULL)
         say_error("explain: there is no verdict '%s'; did you mean %s?", operands[0], near);
