@@ -66,6 +66,7 @@ void vg_ring_detach(void);
 void vg_event_drop(void);
 
 /* A word of an event. relaxed: a reader may copy it just now, and throws away what it may have got by halves. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes it */
 static inline void vg_event_word(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
