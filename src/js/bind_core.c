@@ -61,6 +61,16 @@ static vg_val compile(vg_call *call)
     return result;
 }
 
+/* (+1 or -1): the engine works on something whose result it will put off. */
+static vg_val engine_work(vg_call *call)
+{
+    vigil_js *js = call->host;
+    int change = vg_arg_number(call, 0) > 0 ? 1 : -1;
+    js->engine_pending = (unsigned)((int)js->engine_pending + change);
+    vg_js_in_flight(js, change);
+    return NULL;
+}
+
 static vg_val shows(vg_call *call)
 {
     vg_js_shows(call->host, vg_arg_is(call, 0, VG_OBJECT) ? call->args[0] : NULL);
@@ -228,6 +238,7 @@ static const vg_binding_entry entries[] = {
     {"source", source},
     {"compile", compile},
     {"shows", shows},
+    {"engineWork", engine_work},
     {"onRejection", on_rejection},
     {"onStorm", on_storm},
     {"deliverNow", deliver_now},

@@ -146,7 +146,8 @@ typedef struct vg_engine_memory {
 } vg_engine_memory;
 bool vg_engine_memory_get(vg_engine *engine, vg_engine_memory *memory);
 
-/* Do the work that the engine has put off (finalizers), if there is any. Never blocks. */
-void vg_engine_work(vg_engine *engine);
+/* Do the work that the engine has put off (finalizers, compiled WebAssembly), if there is any: true. Never blocks; may run
+   JavaScript, and leaves microtasks. */
+bool vg_engine_work(vg_engine *engine);
 
 #endif

@@ -351,8 +351,10 @@ bool vg_engine_memory_get(vg_engine *engine, vg_engine_memory *memory)
 
 /* ---- what the engine wants to do later -------------------------------------------------------------------------- */
 
-void vg_engine_work(vg_engine *engine)
+bool vg_engine_work(vg_engine *engine)
 {
+    bool some = false;
     while (g_main_context_iteration(engine->later, FALSE))
-        ;
+        some = true;
+    return some;
 }

@@ -111,6 +111,7 @@ struct vigil_js {
     void (*http_poll)(vigil_js *js);
     void (*http_end)(vigil_js *js);
     uint64_t memory_checked_ns, worked_ns;
+    unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */
 };
 
 /* ---- turn.c */

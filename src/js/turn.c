@@ -138,7 +138,8 @@ static int64_t prepare(vigil_loop *loop, void *arg)
     (void)loop;
     if (js->ready || js->state[VG_IMMEDIATE_REFS] > 0)
         return 0;
-    return -1;
+    /* The engine has no way to wake the loop. */
+    return js->engine_pending > 0 ? 1000000 : -1;
 }
 
 /* Asking the engine costs microseconds: ten times a second is enough. */
@@ -180,9 +181,10 @@ static void check(vigil_loop *loop, void *arg)
         vg_js_dispatch(js, VG_IMMEDIATES, NULL, NULL, NULL);
     if (js->options.memory_max)
         check_memory(js);
-    if (vigil_loop_now(js->loop) - js->worked_ns > 10000000U && !js->ended) {
+    if ((js->engine_pending > 0 || vigil_loop_now(js->loop) - js->worked_ns > 10000000U) && !js->ended) {
         js->worked_ns = vigil_loop_now(js->loop);
-        vg_engine_work(js->engine);
+        if (vg_engine_work(js->engine))
+            vg_js_dispatch(js, VG_CHECKPOINT, NULL, NULL, NULL);
     }
 }
 

@@ -105,6 +105,8 @@ for (const name of ['setTimeout', 'setImmediate']) {
 const process = load('process');
 Object.defineProperty(globalThis, 'process', { value: process, writable: true, configurable: true, enumerable: false });
 lazily(['console'], 'console', (exports) => exports);
+binding.wasm = globalThis.WebAssembly;
+if (binding.wasm !== undefined) lazily(['WebAssembly'], 'wasm');
 for (const [part, names] of Object.entries(binding.globals)) {
   lazily(names.split(' '), part, undefined, part === 'clone' || part === 'perf');
 }
