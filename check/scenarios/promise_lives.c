@@ -142,6 +142,13 @@ static void *let_go_of_derived(void *arg)
     return NULL;
 }
 
+static void *let_go_of_promise(void *arg)
+{
+    (void)arg;
+    vigil_promise_unref(promise);
+    return NULL;
+}
+
 static void drop_source(void *arg)
 {
     (void)arg;
@@ -244,6 +251,25 @@ static void looked_at(void)
     vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
 }
 
+/* ---- two let go at once ---- */
+
+static void gone_with_the_last(void)
+{
+    loop_make(VIGIL_FAST_PATH_AUTO, false);
+    vgc_assert(vigil_loop_ref(loop) == 0, "somebody keeps the loop");
+    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
+    derived = vigil_promise_ref(promise);
+    pthread_t threads[2] = {vgc_thread_start(let_go_of_derived, NULL), vgc_thread_start(let_go_of_promise, NULL)};
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) == 1, "a turn");
+    vigil_promise_stats stats = {.size = sizeof stats};
+    vgc_assert(vigil_promise_stats_get(loop, &stats) == 0 && stats.created == 1, "the books can be read");
+    vgc_assert(stats.alive == 0, "a promise that nobody can settle any more is freed");
+    vgc_assert(vigil_loop_unref(loop) == 0 && vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
+    vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
+}
+
 /* ---- a limit ---- */
 
 static vigil_limit *limit;
@@ -326,6 +352,7 @@ LIVES(again, used_again, AGAIN, "1 thread settles and lets go, the owner uses ag
 LIVES(again_both, used_again, AGAIN, "1 thread settles; it and the owner let go, the owner uses again", .arg = &yes);
 LIVES(again_away, used_again_elsewhere, AGAIN, "the owner and 2 threads let go, the threads use again");
 LIVES(orphan, orphaned, AGAIN, "what a dropped promise would have settled; 1 thread lets go of it");
+LIVES(both_go, gone_with_the_last, "what nobody can settle any more is freed", "2 threads let go at once");
 LIVES(first, first_of_two, "the first promise of a loop, against its end", "2 threads make one; against shutdown");
 LIVES(look, looked_at, "a result comes with its value, and the end of a loop has settled all",
       "1 settles, 1 looks; against shutdown");

@@ -41,8 +41,8 @@
  *   Errors.    An await that fails, VIGIL_THROW, VIGIL_TRY and vigil_raise all go to VIGIL_ASYNC_OUT, with the status in
  *              frame->error. VIGIL_TRY_AWAIT goes on instead, with the status in frame->status.
  *   The end.   The part after VIGIL_ASYNC_OUT runs exactly once, whatever happens: return, failure, abort, the end of the loop. It
- *              may await too; nothing jumps there any more. It may look at frame->error, and set it to 0 to forgive.
- *              Then the promise is settled, and the frame is freed.
+ *              may await too; nothing jumps there any more. It may look at frame->error, set it to 0 to forgive, or to
+ *              another negative status. A raise there ends the call with its own status. Then the promise is settled, and the frame is freed.
  *   Cancel.    Before each await before OUT the token is looked at; an abort fails the await. Pass frame->token on to what you
  *              await, so that it ends as well.
  *   Order.     The first part runs inside vigil_frame_start; an await always lets at least one microtask pass, as in ECMAScript.

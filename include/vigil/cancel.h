@@ -36,7 +36,7 @@ typedef struct vigil_cancel_handler vigil_cancel_handler;
 VIGIL_API int vigil_cancel_create(vigil_cancel_source **source);
 
 /* A source that is also aborted, with the same status and text, as soon as one of the tokens is; at once, if one is already.
-   It holds references to the tokens until it is aborted or gone. count may be 0. 0; -EINVAL; -ENOMEM. */
+   It holds references to the tokens until it is gone. count may be 0. 0; -EINVAL; -ENOMEM. */
 VIGIL_API int vigil_cancel_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count);
 
 /* A source that aborts itself with -ETIMEDOUT when delay_ns have passed on the loop. The timer does not keep the loop alive; if

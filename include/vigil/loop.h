@@ -145,9 +145,11 @@ typedef struct vigil_loop_options {
     unsigned post_budget;                                      /* posts per turn; 0: 1024 */
     size_t max_posts;                                          /* most posts that wait at a time; 0: no bound */
     void (*on_uncaught)(void *user, const vigil_uncaught *it); /* owner; a raise inside it is only counted */
-    void (*on_event)(void *user, const vigil_loop_event *it);  /* owner, or the thread whose call it concerns */
-    void (*on_before_exit)(
-        void *user); /* owner: nothing keeps the loop alive. If it adds something, the loop goes on */
+    /* Owner, or the thread whose call it concerns, inside that call: it cannot wait for the loop's end there. */
+    void (*on_event)(void *user, const vigil_loop_event *it);
+    /* Owner: nothing keeps the loop alive. If it adds something, the loop goes on; if it stops the loop, the run returns 1; if it
+       raises, that is reported and the loop ends. */
+    void (*on_before_exit)(void *user);
     void *user;
 } vigil_loop_options;
 
@@ -184,7 +186,7 @@ typedef enum vigil_run_mode {
  *   empty, so a post that races the end is run or refused. With the option `stay` only shutdown and close end it.
  * 0  VIGIL_RUN: the loop has ended (Terminated), or had before. One turn: nothing keeps the loop alive.
  * 1  VIGIL_RUN: vigil_loop_stop was called, the loop may be run again. One turn: something keeps it alive.
- * -EBUSY another thread runs it; -EDEADLK called inside one of its callbacks; -EINVAL; -ECHILD;
+ * -EBUSY another thread runs it; -EDEADLK called inside one of its callbacks (also on_event, on another thread); -EINVAL; -ECHILD;
  * one turn also -ESHUTDOWN: the loop has ended.
  */
 VIGIL_API int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode);
@@ -195,8 +197,8 @@ VIGIL_API int vigil_loop_stop(vigil_loop *loop);
 
 /*
  * End the loop gracefully. From here on vigil_loop_post answers -ESHUTDOWN. Everything accepted before runs: posts, internal
- * posts, immediates, close callbacks, microtasks, and what these add to the internal lane. Timers, descriptors, signals and
- * children are dropped. When timeout_ns has passed the rest is dropped as vigil_loop_close does it.
+ * posts, immediates, close callbacks, microtasks, and what these add to the internal lane. Internal posts of other threads that
+ * come later run if they are accepted; they do not hold the end up. Timers, descriptors, signals and children are dropped. When timeout_ns has passed the rest is dropped as vigil_loop_close does it.
  * Any thread; waits for the end, except inside a callback of the loop, where it returns 0 at once and the loop ends after it.
  * If nobody runs the loop, the calling thread does the draining itself when it is the last owner or there was none;
  * otherwise it waits for the owner to come back to it. Idempotent; a second call may shorten the time.
@@ -256,7 +258,7 @@ VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
 VIGIL_API int vigil_loop_post_node(vigil_loop *loop, vigil_post *post);
 
 /* The priority lane: runs before all posts, in the next turn. Never allocates, has no bound, and is open longer: till a
-   shutdown has drained everything. Any thread. 0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
+   shutdown has drained everything else. Any thread. 0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_post_internal(vigil_loop *loop, vigil_post *post);
 
 /* Keep the loop alive until the matching unref. Any thread. 0; -ESHUTDOWN; -ECHILD; unref also -EINVAL: there was no ref. */
@@ -390,8 +392,8 @@ typedef void (*vigil_watch_fn)(vigil_loop *loop, vigil_watch watch, int fd, unsi
  * Watch fd for events (VIGIL_FD_*). Any thread, also while the loop is blocked in the poll. Several watches may share an fd.
  * Remove the watch before you close the fd. closed(arg), if not NULL, runs on the loop when the watch is over for good: after
  * it no callback of this watch runs or is running.
- * 0; -EINVAL bad events, or the fast path is forced; -EBADF; -EOPNOTSUPP the fd cannot be polled (a regular file); -ENOMEM;
- * -EMFILE; -ENOSPC; -ESHUTDOWN; -ECHILD.
+ * 0; -EINVAL bad events, or the fast path is forced, or it is this loop's own fd; -EBADF; -EOPNOTSUPP the fd cannot be polled (a
+ * regular file); -ELOOP loops that watch each other; -ENOMEM; -EMFILE; -ENOSPC; -ESHUTDOWN; -ECHILD.
  */
 VIGIL_API int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned events, unsigned flags,
                               vigil_watch_fn fn, vigil_call_fn closed, void *arg);
@@ -410,15 +412,18 @@ VIGIL_API int vigil_watch_remove(vigil_loop *loop, vigil_watch watch);
 VIGIL_API int vigil_loop_fast_path_set(vigil_loop *loop, vigil_fast_path mode);
 
 /* A descriptor that is readable when the loop has something to do, so that another loop can wait for it and then call
-   vigil_loop_run(loop, VIGIL_RUN_NOWAIT). It stays the loop's. Owner. The fd; -EINVAL fast path forced; -EMFILE; -EPERM;
+   vigil_loop_run(loop, VIGIL_RUN_NOWAIT). It stays the loop's. Posts, and owner's calls that are made while nobody is inside
+   (a timer, a tick, a handler), show too. Owner. The fd; -EINVAL fast path forced; -EMFILE; -EPERM;
    -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_fd(vigil_loop *loop);
 
 /* Hooks, so that other libraries can live on this loop. Any may be NULL.
    prepare  before the poll; returns how long the poll may block, in ns, negative for as long as it likes
-   recheck  the last look: the loop has said that it sleeps; true if there is work after all. Must be quick.
+   recheck  the last look: the loop has said that it sleeps; true if there is work after all. Must be quick. What it queues on
+            the loop, or sets a timer for, counts without being told
    check    after the poll and its descriptors
-   Owner. Hooks of one kind run in the order in which they were added, and do not keep the loop alive. */
+   Owner. Hooks of one kind run in the order in which they were added, and do not keep the loop alive. One that a hook adds runs in
+   the next turn. */
 typedef struct vigil_hook {
     uint64_t id;
 } vigil_hook;
@@ -451,7 +456,8 @@ typedef void (*vigil_signal_fn)(vigil_loop *loop, vigil_signal signal, const vig
 
 /* Call fn when the process gets the signal. Owner. The signal is blocked in the calling thread; other threads must block it too
    (do so before you start them: the library's own threads always do), or it goes to them. Several watches may
-   share a signal; of several loops one gets each. They do not keep the loop alive.
+   share a signal; of several loops one gets each. One that a callback adds waits for the next signal. They do not keep the loop
+   alive.
    0; -EINVAL also SIGKILL, SIGSTOP, the fast path is forced; -EPERM; -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_signal_fn fn, void *arg);
 /* The last watch of a signal that goes also unblocks it, if it was the loop that blocked it. 0; -ESTALE; -EPERM; -ECHILD. */

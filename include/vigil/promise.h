@@ -288,8 +288,8 @@ VIGIL_API vigil_promise *vigil_promise_chain(vigil_promise *promise, vigil_then_
 
 /* A handler in your own memory, without a derived promise and without allocation: for coroutines and the like. 56 bytes.
    run is called once, on the owner, as a microtask; value is borrowed. cancel (may be NULL) is called in its place when the loop
-   is closed first, or when the promise is freed while it is pending: then nothing will ever come. The library's last touch is
-   that call. Set the two functions; the vg_ fields are the library's. */
+   is closed first, or when the promise is freed while it is pending: then nothing will ever come, and a raise is ignored, because
+   whoever gave the promise back has nothing to do with it. The library's last touch is that call. Set the two functions; the vg_ fields are the library's. */
 typedef struct vigil_reaction vigil_reaction;
 struct vigil_reaction {
     vigil_post vg_post;
@@ -326,7 +326,8 @@ VIGIL_API int vigil_promise_any(vigil_loop *loop, vigil_promise *const *promises
                                 vigil_promise **promise);
 
 /* A promise that settles as `promise` does, unless the token is aborted (NULL: none) or timeout_ns have passed (0: no limit)
-   before: then it is rejected with the token's status or -ETIMEDOUT. What goes on behind `promise` is not touched. Owner.
+   before: then it is rejected with the token's status or -ETIMEDOUT. What goes on behind `promise` is not touched. If nobody can
+   settle that one any more, and there is neither token nor limit, nobody can settle this one either. Owner.
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint64_t timeout_ns,
                                   vigil_promise **guarded);
@@ -398,6 +399,7 @@ typedef struct vigil_async_options {
  * (-ESHUTDOWN). Then, if it has not started, fn is never called; if it runs, it runs to its end, its result is destroyed,
  * and it no longer keeps the loop alive. fn may poll the token to end sooner.
  * Loop and pool may be destroyed in any order while calls are in flight.
+ * A pool that waits when it is full (VIGIL_FULL_BLOCK) holds the loop up here: give a loop's pool the default.
  * The result must not be of kind VIGIL_PROMISE or VIGIL_THENABLE, unless it is of this loop.
  * 0; -EINVAL; -ENOMEM; -EPERM; -EAGAIN the limit or the pool's max_queue is reached; -ECANCELED the token is aborted already;
  * -ESHUTDOWN loop or pool; -ECHILD.
@@ -426,7 +428,9 @@ VIGIL_API int vigil_promise_fd(vigil_loop *loop, int fd, unsigned events, vigil_
    Also what vigil_child_add answers. */
 VIGIL_API int vigil_promise_child(vigil_loop *loop, pid_t pid, vigil_cancel_token *token, vigil_promise **promise);
 
-/* Fulfilled with the signal's number (VIGIL_INT) when the process gets it the next time. Also what vigil_signal_add answers. */
+/* Fulfilled with the signal's number (VIGIL_INT) when the process gets it the next time. Between two such waits nobody watches the
+   signal, and it does what it did before: block it yourself, or keep a vigil_signal_add, if none may come at a bad time.
+   Also what vigil_signal_add answers. */
 VIGIL_API int vigil_promise_signal(vigil_loop *loop, int signo, vigil_cancel_token *token, vigil_promise **promise);
 
 /* Fulfilled (VIGIL_NONE) when every task of the group has finished, rejected with the first failure's status. The group must be

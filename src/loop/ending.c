@@ -23,6 +23,12 @@ enum {
     GRACE_NS = 100000000 /* how long a shutdown waits for the end after its time is up, before it goes away */
 };
 
+/* Rounds of the drain in a row that found nothing but internal posts of other threads. The first may have run what was left of the
+   turn before, the second has run all that was in the lane when the end began: whatever is there now came later. */
+enum {
+    STREAM_ROUNDS = 2
+};
+
 enum {
     END_DROP,
     END_DRAIN,
@@ -76,10 +82,16 @@ static void drain(vigil_loop *loop)
         (void)atomic_fetch_and_explicit(&loop->interrupt, ~(uint32_t)VG_STOP, memory_order_relaxed);
         if (!vg_drain_some(loop) && !vg_ingress_drained(&loop->ingress))
             await_producer(loop);
-        else if (vg_ingress_drained(&loop->ingress) && !vg_loop_alive_queues(loop) &&
-                 vg_lane_close_if_empty(&loop->lane)) {
-            loop->end_step = END_HOOKS;
-            return;
+        else if (vg_ingress_drained(&loop->ingress) && !vg_loop_alive_inside(loop)) {
+            if (vg_lane_close_if_empty(&loop->lane)) {
+                loop->end_step = END_HOOKS;
+                return;
+            }
+            /* All that is left has come from other threads. They may never leave off, and each round may find more than the one
+               before; the end shall come all the same: what is there was accepted and runs, the next is refused. An internal post of
+               our own begins the count anew. */
+            if (++loop->stream_rounds >= STREAM_ROUNDS)
+                loop->internal = vg_lane_take_and_close(&loop->lane);
         }
     }
     loop->end_step = END_CANCEL;
@@ -255,6 +267,8 @@ static void close_the_door(vigil_loop *loop)
 
 static void begin_end(vigil_loop *loop)
 {
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
+        return;
     vg_inflight_begin(loop); /* the wake descriptor stays open until our wake is through */
     close_the_door(loop);
     vg_inflight_end(loop);
@@ -300,7 +314,7 @@ int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns)
                                                                        memory_order_relaxed, memory_order_relaxed)) {
     }
     begin_end(loop);
-    if (vg_is_owner(loop))
+    if (vg_inside(loop))
         return 0;
     uintptr_t last = atomic_load_explicit(&loop->last_owner, memory_order_relaxed);
     if ((last == 0 || last == vg_self()) && end_it_ourselves(loop))
@@ -320,7 +334,7 @@ int vigil_loop_close(vigil_loop *loop)
     int rc = vg_guard_any(loop);
     if (rc != 0)
         return rc;
-    if (vg_is_owner(loop))
+    if (vg_inside(loop))
         return vg_refuse(
             loop, -EDEADLK,
             "a callback cannot wait for its own end; call vigil_loop_shutdown(loop, 0), which does not wait");
@@ -336,7 +350,7 @@ int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns)
     int rc = vg_guard_any(loop);
     if (rc != 0)
         return rc;
-    if (vg_is_owner(loop))
+    if (vg_inside(loop))
         return vg_refuse(loop, -EDEADLK, "a callback cannot wait for the end of its own loop");
     return wait_done(loop, vg_deadline_after(timeout_ns));
 }

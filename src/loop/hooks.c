@@ -22,6 +22,7 @@ int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *c
         return vg_refuse(loop, -ENOMEM, "no memory for another hook");
     made->slot = slot;
     made->alive = true;
+    made->number = ++loop->hooks_added;
     made->calls = ours;
     made->arg = arg;
     made->next = NULL;
@@ -63,14 +64,15 @@ void vg_hooks_sweep(vigil_loop *loop)
     loop->hooks_dead = false;
 }
 
-/* The next living hook of this step; hook_at is NULL before the first. */
+/* The next living hook of this step; hook_at is NULL before the first. One that was added in this step waits for the next turn. */
 static vg_hook *advance(vigil_loop *loop)
 {
     vg_hook *hook = loop->hook_at == NULL ? loop->hooks : loop->hook_at->next;
     while (hook != NULL && !hook->alive)
         hook = hook->next;
-    if (hook != NULL)
-        loop->hook_at = hook;
+    if (hook == NULL || hook->number > loop->hooks_last)
+        return NULL;
+    loop->hook_at = hook;
     return hook;
 }
 
@@ -96,11 +98,16 @@ void vg_hooks_prepare(vigil_loop *loop)
 
 bool vg_hooks_recheck(vigil_loop *loop)
 {
-    for (vg_hook *hook = loop->hooks; hook != NULL; hook = hook->next) {
+    if (loop->hooks == NULL)
+        return false;
+    const uint64_t last = loop->hooks_added;
+    const uint64_t timers = vg_timers_next(&loop->timers);
+    for (vg_hook *hook = loop->hooks; hook != NULL && hook->number <= last; hook = hook->next) {
         if (hook->alive && hook->calls.recheck != NULL && hook->calls.recheck(loop, hook->arg))
             return true;
     }
-    return false;
+    /* What a hook has queued or set a timer for is work after all, whatever it answered. */
+    return vg_loop_pending(loop) || vg_timers_next(&loop->timers) < timers;
 }
 
 void vg_hooks_check(vigil_loop *loop)

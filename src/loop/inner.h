@@ -101,7 +101,7 @@ typedef struct vg_watches {
     _Atomic bool any_dead;
     bool closed;             /* the loop has ended: the poller stays closed */
     uint32_t registered_fds; /* how many fds are in the poller */
-    uint32_t orphans;        /* stale events of this batch that nobody can switch off */
+    uint64_t suspect;        /* a stale event of the last batch that nobody could switch off; VG_POLL_TAG_NONE: none */
     vg_watch *ready;         /* owner: collected, not executed */
     vg_watch *ready_last;    /* owner */
     _Atomic uint64_t active; /* user's watches, for statistics */
@@ -111,6 +111,7 @@ typedef struct vg_hook {
     vg_slot_head head;
     uint32_t slot;
     bool alive;
+    uint64_t number; /* they are in this order */
     vigil_hook_calls calls;
     void *arg;
     struct vg_hook *next;
@@ -196,12 +197,14 @@ struct vigil_loop {
     bool embedded;      /* vigil_loop_fd was called */
     bool ended;         /* nothing is accepted any more, not even a microtask */
     bool in_uncaught;
+    bool asked; /* on_before_exit was called, and nothing has happened since */
     bool raised;
     int raised_status;
     uint8_t end_step;
-    uint32_t poll_count; /* events of the last poll, not yet collected */
-    uint64_t step_ticks; /* vg_ticks at the start of the step */
-    uint64_t post_left;  /* of this turn's budget */
+    uint32_t stream_rounds; /* of the drain: in a row in which only others have added to the lane */
+    uint32_t poll_count;    /* events of the last poll, not yet collected */
+    uint64_t step_ticks;    /* vg_ticks at the start of the step */
+    uint64_t post_left;     /* of this turn's budget */
     uint64_t prepare_deadline;
     vg_ingress_mark posts_end;
     uint64_t posts_before;   /* ingress.taken when it last was about to sleep */
@@ -216,6 +219,8 @@ struct vigil_loop {
     vg_slots hook_slots;
     vg_hook *hooks; /* in order; a dead one is unlinked at the end of the turn */
     vg_hook *hook_at;
+    uint64_t hooks_added; /* ever: their numbers */
+    uint64_t hooks_last;  /* of this step: the number of the last one that it runs */
     bool hooks_dead;
     vg_end_hook *end_hooks;
     vigil_at_end *at_end_first; /* a list: what users want to be told at the end */
@@ -246,6 +251,13 @@ static inline uintptr_t vg_self(void)
     return (uintptr_t)&vg_loop_self;
 }
 
+/* A thread that is no owner is inside on_event, in the middle of a call that the end of the loop waits for. */
+typedef struct vg_telling {
+    const vigil_loop *loop;
+    struct vg_telling *outer;
+} vg_telling;
+extern _Thread_local vg_telling *vg_tells;
+
 static inline int vg_guard_any(const vigil_loop *loop)
 {
     if (loop == NULL)
@@ -256,6 +268,18 @@ static inline int vg_guard_any(const vigil_loop *loop)
 static inline bool vg_is_owner(const vigil_loop *loop)
 {
     return atomic_load_explicit(&loop->owner, memory_order_relaxed) == vg_self();
+}
+
+/* Whether this thread is inside a callback of the loop, so that waiting for its end would be waiting for itself. */
+static inline bool vg_inside(const vigil_loop *loop)
+{
+    if (vg_is_owner(loop))
+        return true;
+    for (const vg_telling *it = vg_tells; it != NULL; it = it->outer) {
+        if (it->loop == loop)
+            return true;
+    }
+    return false;
 }
 
 /* Say why, and return the error. */
@@ -291,6 +315,14 @@ static inline int vg_guard_open(vigil_loop *loop)
     return 0;
 }
 
+/* A call that counts itself in flight asks this first: those that come when all is over do not keep the end waiting. */
+static inline int vg_guard_over(vigil_loop *loop)
+{
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+    return 0;
+}
+
 /* Owner: the time of this very instant, never too early. */
 static inline uint64_t vg_instant(vigil_loop *loop)
 {
@@ -316,6 +348,12 @@ static inline void vg_loop_wake(vigil_loop *loop)
     if (__builtin_expect((state & VG_STATE_MASK) == VIGIL_LOOP_SLEEPING, 0))
         vg_loop_wake_sleeper(loop, state);
 }
+/* After an owner's call: an embedded loop that nobody is inside must show that there is more to do. */
+static inline void vg_loop_stir(vigil_loop *loop)
+{
+    if (__builtin_expect(loop->embedded, 0) && !vg_is_owner(loop))
+        vg_loop_wake(loop);
+}
 /* Owner: posts are streaming in, and after a moment there are more: do not sleep. SLEEP.md, "The stream". */
 bool vg_loop_stream(vigil_loop *loop, uint64_t deadline);
 /* Owner: sleep until woken, an event or the deadline; leaves the events in loop->events, their number in poll_count. */
@@ -329,6 +367,8 @@ bool vg_loop_pending(const vigil_loop *loop);
 bool vg_loop_alive(const vigil_loop *loop);
 /* Of that: something is queued that the end has to run or cancel. */
 bool vg_loop_alive_queues(const vigil_loop *loop);
+/* The same without what lies in the internal lane. */
+bool vg_loop_alive_inside(const vigil_loop *loop);
 
 /* A call of a thread other than the owner that may be the loop's last reason to live. */
 void vg_inflight_begin(vigil_loop *loop);

@@ -44,13 +44,17 @@ static inline bool vg_lane_ready(const vg_lane *lane)
     return newest != NULL && newest != &lane->mark;
 }
 
-/* Owner. Everything, oldest first; NULL if there is nothing. */
-static inline vigil_post *vg_lane_take(vg_lane *lane)
+/* Any thread. A hint: once true it stays so. */
+static inline bool vg_lane_is_closed(const vg_lane *lane)
 {
-    if (!vg_lane_ready(lane))
-        return NULL;
+    return atomic_load_explicit(&lane->newest, memory_order_relaxed) == &lane->mark;
+}
+
+/* Owner. Everything, oldest first, and `left` stays in its place. */
+static inline vigil_post *vg_lane_exchange(vg_lane *lane, vigil_post *left)
+{
     /* acquire: pairs with the release in vg_lane_push. Only the owner puts the mark, so it is not here now. */
-    vigil_post *newest = atomic_exchange_explicit(&lane->newest, NULL, memory_order_acquire);
+    vigil_post *newest = atomic_exchange_explicit(&lane->newest, left, memory_order_acquire);
     vigil_post *oldest = NULL;
     while (newest != NULL) {
         vigil_post *next = newest->vg_next;
@@ -59,6 +63,18 @@ static inline vigil_post *vg_lane_take(vg_lane *lane)
         newest = next;
     }
     return oldest;
+}
+
+/* Owner. The same; NULL if there is nothing. */
+static inline vigil_post *vg_lane_take(vg_lane *lane)
+{
+    return vg_lane_ready(lane) ? vg_lane_exchange(lane, NULL) : NULL;
+}
+
+/* Owner, once. Refuse from now on, and take what is there. */
+static inline vigil_post *vg_lane_take_and_close(vg_lane *lane)
+{
+    return vg_lane_exchange(lane, &lane->mark);
 }
 
 /* Owner. Refuse from now on if it is empty; true if it is closed now. */

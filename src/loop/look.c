@@ -43,9 +43,11 @@ static void list_timers(const vigil_loop *loop, listing *to, uint64_t now)
         const vg_timer *timer = vg_slots_at(&loop->timers.slots, slot);
         if ((timer->head.generation & 1U) == 0 || (timer->flags & VG_TIMER_REFD) == 0)
             continue;
+        const uint64_t ahead = timer->deadline > now ? timer->deadline - now : 0;
+        const uint64_t behind = now > timer->deadline ? now - timer->deadline : 0;
         list(to, (vigil_keeper){.kind = VIGIL_KEEPER_TIMER,
                                 .id = vg_slots_name(slot, timer),
-                                .number = (int64_t)(timer->deadline - now),
+                                .number = ahead > INT64_MAX ? INT64_MAX : (int64_t)(ahead - behind),
                                 .since_ns = now - loop->made_at - ((uint64_t)timer->since << VG_SINCE_SHIFT),
                                 .created = timer->created});
     }

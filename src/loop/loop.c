@@ -77,6 +77,7 @@ int vigil_loop_create(vigil_loop **result, const vigil_loop_options *given)
     }
     vg_lane_init(&loop->lane);
     vg_mutex_init(&loop->watches.lock);
+    loop->watches.suspect = VG_POLL_TAG_NONE;
     vg_slots_init(&loop->watches.slots, sizeof(vg_watch));
     vg_slots_init(&loop->hook_slots, sizeof(vg_hook));
     vg_poller_init(&loop->poller);
@@ -122,7 +123,7 @@ int vigil_loop_destroy(vigil_loop *loop)
         free_all(loop);
         return 0;
     }
-    if (vg_is_owner(loop))
+    if (vg_inside(loop))
         return vg_refuse(loop, -EDEADLK,
                          "a callback cannot destroy its own loop; shut it down and destroy it after the run");
     if (atomic_load_explicit(&loop->owner, memory_order_relaxed) != 0)
@@ -150,10 +151,11 @@ int vigil_loop_fork(vigil_loop *loop)
     atomic_store_explicit(&loop->inflight, 0, memory_order_relaxed);
     if (owner == 0 && vg_state(loop) < VIGIL_LOOP_TERMINATING)
         atomic_store_explicit(&loop->state, VIGIL_LOOP_AWAKE, memory_order_relaxed); /* we are alone: no exchange */
-    vg_children_after_fork(loop);
     int rc = vg_watch_after_fork(loop); /* the signalfd too: epoll shows the signals of whoever added it */
     if (rc != 0)
         return vg_refuse(loop, rc, "the child could not get descriptors of its own; close some and call again");
+    /* Not before: the set that we have inherited is the parent's own, and what is taken out of it is taken from the parent. */
+    vg_children_after_fork(loop);
     rc = vg_loop_note_after_fork(loop);
     if (rc != 0)
         return vg_refuse(loop, rc, "no memory for the loop's counters; call again");

@@ -123,6 +123,7 @@ static inline int queue_call(vigil_loop *loop, size_t place, vigil_call_fn fn, v
     call->cancel = cancel;
     call->arg = arg;
     vg_fifo_push(queue_at(loop, place), &call->post);
+    vg_loop_stir(loop);
     return 0;
 }
 
@@ -136,6 +137,7 @@ static inline int queue_post(vigil_loop *loop, size_t place, vigil_post *post)
     if (!vg_post_claim(post))
         return vg_refuse(loop, -EBUSY, "the post is queued already");
     vg_fifo_push(queue_at(loop, place), post);
+    vg_loop_stir(loop);
     return 0;
 }
 

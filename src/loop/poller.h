@@ -47,8 +47,8 @@ int vg_poller_open(vg_poller *poller);
    else has closed it, its number may be another's by now. 0; -EMFILE ...: the old one is as it was. */
 int vg_poller_renew(vg_poller *poller, bool old_is_ours);
 
-/* In the child of a fork: everything anew. 0, or an error with everything closed. */
-int vg_poller_after_fork(vg_poller *poller);
+/* In the child of a fork: everything anew, the timer too if the set is embedded. 0, or an error: call it again. */
+int vg_poller_after_fork(vg_poller *poller, bool embedded);
 
 void vg_poller_close(vg_poller *poller);      /* all but the wake descriptor */
 void vg_poller_close_wake(vg_poller *poller); /* last */

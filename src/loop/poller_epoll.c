@@ -126,9 +126,8 @@ int vg_poller_renew(vg_poller *poller, bool old_is_ours)
     return fd < 0 ? fd : 0;
 }
 
-int vg_poller_after_fork(vg_poller *poller)
+int vg_poller_after_fork(vg_poller *poller, bool embedded)
 {
-    bool embedded = poller->timer_fd >= 0;
     vg_poller_close(poller);
     vg_poller_close_wake(poller);
     int rc = vg_poller_open(poller);

@@ -89,19 +89,28 @@ VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)
     return rc;
 }
 
+static int too_late(vigil_loop *loop, vigil_post *it)
+{
+    unclaim(it);
+    (void)atomic_fetch_add_explicit(&loop->shared->internal_refused, 1, memory_order_relaxed);
+    return vg_refuse(loop, -ESHUTDOWN, "the loop has ended");
+}
+
 int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
 {
     int rc = claim(loop, it);
     if (rc != 0)
         return rc;
+    if (vg_lane_is_closed(&loop->lane))
+        return too_late(loop, it); /* not counted as in flight: however many come, they do not keep the end waiting */
+    if (vg_is_owner(loop))
+        loop->stream_rounds = 0;
     vg_inflight_begin(loop);
     vg_loop_note_post(loop, it); /* before the push: after it the post is not ours */
     if (vg_lane_push(&loop->lane, it)) {
         vg_loop_wake(loop);
     } else {
-        unclaim(it);
-        (void)atomic_fetch_add_explicit(&loop->shared->internal_refused, 1, memory_order_relaxed);
-        rc = vg_refuse(loop, -ESHUTDOWN, "the loop has ended");
+        rc = too_late(loop, it);
     }
     vg_inflight_end(loop);
     return rc;
@@ -156,6 +165,8 @@ void vg_loop_unkeep(vigil_loop *loop)
 int vigil_loop_ref(vigil_loop *loop)
 {
     int rc = vg_guard_any(loop);
+    if (rc == 0)
+        rc = vg_guard_over(loop);
     if (rc != 0)
         return rc;
     vg_inflight_begin(loop); /* till the last touch: the loop may be on its way to the end */

@@ -13,6 +13,7 @@
 #include "core/thread.h"
 
 _Thread_local char vg_loop_self;
+_Thread_local vg_telling *vg_tells;
 
 /* ---- raise ------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +39,12 @@ static void report_raise(vigil_loop *loop)
         loop->options.on_uncaught(loop->options.user, &it);
         loop->in_uncaught = false;
     }
-    vg_checkpoint(loop);
+    /* A checkpoint in which a microtask has raised is finished, also if that was its last one: else the next one would take itself
+       for the rest of it. */
+    if (loop->in_checkpoint)
+        vg_checkpoint_slow(loop);
+    else
+        vg_checkpoint(loop);
 }
 
 void vg_guarded(vigil_loop *loop, void (*body)(vigil_loop *loop))
@@ -66,21 +72,28 @@ void vg_emit(vigil_loop *loop, vigil_loop_event_kind kind, int fd, int error, ui
         .size = sizeof event, .kind = kind, .fd = fd, .error = error, .count = count, .text = text};
     /* Its own frame: the caller is in the middle of something that must be finished. */
     vg_raise_frame frame;
+    vg_telling telling = {.loop = loop, .outer = vg_tells};
+    vg_tells = &telling;
     vg_raise_push(&frame);
     if (VG_RAISE_LAND(&frame) == 0)
         loop->options.on_event(loop->options.user, &event);
     vg_raise_pop(&frame);
+    vg_tells = telling.outer;
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Nothing keeps the loop alive. Ask the user for the last time, then close the door if nobody has come through it. */
+/* Nothing keeps the loop alive. Ask the user for the last time, then close the door if nobody has come through it. A raise is no
+   answer that could be asked for again: we come here once more, and go on behind the question. */
 static void try_to_end(vigil_loop *loop)
 {
-    if (loop->options.on_before_exit != NULL)
+    if (loop->options.on_before_exit != NULL && !loop->asked) {
+        loop->asked = true;
         loop->options.on_before_exit(loop->options.user);
+    }
+    loop->asked = false;
     vg_checkpoint(loop);
-    if (vg_loop_alive(loop))
+    if (vg_loop_alive(loop) || vg_interrupted(loop))
         return;
     if (!vg_ingress_close_if_drained(&loop->ingress)) {
         /* A place was given out, and its producer is about to publish it. Wait for that here, and do not ask the user again and
@@ -108,6 +121,7 @@ static void drive(vigil_loop *loop)
             try_to_end(loop);
             continue;
         }
+        loop->asked = false;
         vg_turn(loop);
     }
 }
@@ -176,9 +190,9 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     if ((unsigned)mode > VIGIL_RUN_NOWAIT)
         return vg_refuse(loop, -EINVAL, "a loop runs until it ends, once, or without waiting");
     uintptr_t holder;
+    if (vg_inside(loop))
+        return vg_refuse(loop, -EDEADLK, "the loop is run by the callback's own caller; return to it instead");
     if (!claim(loop, &holder)) {
-        if (holder == vg_self())
-            return vg_refuse(loop, -EDEADLK, "the loop is run by the callback's own caller; return to it instead");
         if (vg_state(loop) >= VIGIL_LOOP_TERMINATING) /* another thread is ending it, perhaps before it was ever run */
             return mode == VIGIL_RUN ? vigil_loop_wait(loop, VIGIL_FOREVER)
                                      : vg_refuse(loop, -ESHUTDOWN, "the loop is ending; make a new one");

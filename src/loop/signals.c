@@ -20,6 +20,7 @@ typedef struct signal_watch {
     uint32_t slot;
     int signo;
     bool alive;
+    uint64_t number; /* they are in this order */
     vigil_signal_fn fn;
     void *arg;
     struct signal_watch *next;
@@ -33,6 +34,8 @@ struct vg_signals {
     vg_slots slots;
     signal_watch *first;
     signal_watch *at; /* the last one that was given `info`; NULL: none yet (S1) */
+    uint64_t added;   /* watches ever: their numbers */
+    uint64_t last;    /* the number of the last one that gets `info`: who came later waits for the next signal */
     bool delivering;
     bool dead;
     vigil_signal_info info;
@@ -149,6 +152,7 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
     made->slot = slot;
     made->signo = signo;
     made->alive = true;
+    made->number = ++signals->added;
     made->fn = fn;
     made->arg = arg;
     made->next = NULL;
@@ -202,7 +206,7 @@ static void deliver(vigil_loop *loop)
     vg_signals *signals = loop->signals;
     while (signals->delivering && !vg_interrupted(loop)) {
         signal_watch *next = signals->at == NULL ? signals->first : signals->at->next;
-        if (next == NULL) {
+        if (next == NULL || next->number > signals->last) {
             signals->delivering = false;
             signals->at = NULL;
             sweep(signals);
@@ -248,6 +252,7 @@ static void readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned event
                                             .uid = (uid_t)got.ssi_uid,
                                             .value = got.ssi_int};
         signals->at = NULL;
+        signals->last = signals->added;
         signals->delivering = true;
         deliver(loop);
     }

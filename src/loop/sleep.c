@@ -5,6 +5,7 @@
 #include "note.h"
 
 #include "core/clock.h"
+#include "core/raise.h"
 #include "core/thread.h"
 
 /* ---- wakers ------------------------------------------------------------------------------------------------------ */
@@ -39,13 +40,18 @@ void vg_inflight_end(vigil_loop *loop)
 
 /* ---- the owner --------------------------------------------------------------------------------------------------- */
 
-bool vg_loop_alive_queues(const vigil_loop *loop)
+bool vg_loop_alive_inside(const vigil_loop *loop)
 {
     return loop->immediates.count + loop->immediates_now.count + loop->closers.count + loop->closers_now.count +
                    loop->ticks.count + loop->microtasks.count !=
                0 ||
            loop->internal != NULL || loop->dead_now != NULL || vg_ingress_ready(&loop->ingress) ||
-           vg_lane_ready(&loop->lane) || atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed);
+           atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed);
+}
+
+bool vg_loop_alive_queues(const vigil_loop *loop)
+{
+    return vg_loop_alive_inside(loop) || vg_lane_ready(&loop->lane);
 }
 
 bool vg_loop_alive(const vigil_loop *loop)
@@ -197,6 +203,23 @@ void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
         vg_count(&loop->shared->wakes_spurious, 1);
 }
 
+/* The last look of an embedded loop, which nobody is inside any more: what a hook raises is reported by the next run. */
+static __attribute__((noinline)) bool recheck_alone(vigil_loop *loop)
+{
+    vg_raise_frame frame;
+    bool more;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        more = vg_hooks_recheck(loop);
+    } else {
+        loop->raised = true;
+        loop->raised_status = frame.status;
+        more = true;
+    }
+    vg_raise_pop(&frame);
+    return more;
+}
+
 void vg_loop_doze(vigil_loop *loop)
 {
     uint32_t running = VIGIL_LOOP_RUNNING;
@@ -211,7 +234,7 @@ void vg_loop_doze(vigil_loop *loop)
                                                  memory_order_relaxed))
         return;
     atomic_thread_fence(memory_order_seq_cst); /* S2 */
-    if ((vg_loop_pending(loop) || !armed || vg_hooks_recheck(loop)) && get_up(loop, sleeping)) {
+    if ((vg_loop_pending(loop) || !armed || recheck_alone(loop)) && get_up(loop, sleeping)) {
         /* There is more to do: the descriptor must say so. Without a timer descriptor the embedding loop has to look often. */
         running = VIGIL_LOOP_RUNNING;
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,

@@ -114,6 +114,7 @@ static inline __attribute__((always_inline)) int start(vigil_loop *loop, vigil_t
     vg_count(&loop->shared->timers_started, 1);
     if (timer != NULL)
         timer->id = vg_slots_name(slot, made);
+    vg_loop_stir(loop);
     return 0;
 }
 
@@ -190,6 +191,7 @@ static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *t
     if (reserve(&loop->timers) != 0)
         return vg_refuse(loop, -ENOMEM, "no memory to move the timer; it stays as it was");
     arm(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
+    vg_loop_stir(loop); /* a later deadline needs none: the loop comes too early and looks again */
     return 0;
 }
 

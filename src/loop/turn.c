@@ -180,13 +180,15 @@ static void closing(vigil_loop *loop, bool first)
 
 static void prepare(vigil_loop *loop, bool first)
 {
-    (void)first; /* the snapshot is hook_at */
+    if (first)
+        loop->hooks_last = loop->hooks_added;
     vg_hooks_prepare(loop);
 }
 
 static void check(vigil_loop *loop, bool first)
 {
-    (void)first;
+    if (first)
+        loop->hooks_last = loop->hooks_added;
     vg_hooks_check(loop);
 }
 

@@ -16,7 +16,8 @@
  *   F5  A watch on a dead fd costs nobody anything but itself: it is told (VIGIL_FD_GONE) as soon as the poller's answer shows it.
  *
  * The orphan: an fd that is closed while a duplicate of it lives stays in the epoll set, fires, and cannot be taken out,
- * because taking out goes by the number. If stale events come twice in a row we make a new set and fill it again.
+ * because taking out goes by the number. A stale event may also be one that was on its way when its watch was removed; that comes
+ * once. The same one a second time is an orphan's: then we make a new set and fill it again.
  */
 #include "inner.h"
 
@@ -174,17 +175,23 @@ static int add(vigil_loop *loop, vg_watch *watch, bool *gone)
         link = &(*link)->next;
     *link = watch;
     int rc = record->in_poller ? change(loop, watch->fd, true) : vg_watch_enter(loop, watch->fd);
-    if (rc == -ENOENT) {
+    if (rc == -ENOENT || (rc == -EBADF && record->in_poller)) {
         unlink_watch(record, watch);
         vg_watch_all_gone(loop, watch->fd);
         *gone = true;
         watch->next = NULL;
         record->first = watch;
-        rc = vg_watch_enter(loop, watch->fd);
+        if (rc == -ENOENT)
+            rc = vg_watch_enter(loop, watch->fd);
     }
     if (rc != 0)
         unlink_watch(record, watch);
     return rc;
+}
+
+static bool runs_elsewhere(const vigil_loop *loop)
+{
+    return !vg_is_owner(loop);
 }
 
 /* *id: its name, because after the lock the loop may end and free the watch. */
@@ -219,11 +226,16 @@ static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted
         *result = watch;
         *id = vg_slots_name(slot, watch);
     }
+    if (gone && rc != 0)
+        vg_watch_update_wanted(loop);
     vg_mutex_unlock(&watches->lock);
-    if (gone)
+    if (gone) {
         vg_emit(loop, VIGIL_LOOP_FD_GONE, wanted->fd, -EBADF, 1,
-                "an fd was closed and opened again while it was watched; the old watches are over. Remove a watch "
-                "before you close its fd");
+                "an fd was closed while it was watched; the old watches are over. Remove a watch before you close its "
+                "fd");
+        if (runs_elsewhere(loop))
+            vg_loop_wake(loop); /* to tell them */
+    }
     return rc;
 }
 
@@ -257,11 +269,6 @@ void vg_watch_remove_inner(vigil_loop *loop, vg_watch *watch)
 }
 
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
-
-static bool runs_elsewhere(const vigil_loop *loop)
-{
-    return !vg_is_owner(loop);
-}
 
 static vg_watch *find(vigil_loop *loop, vigil_watch watch)
 {
@@ -334,6 +341,8 @@ int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned events)
         return rc;
     if ((events & ~ALL_EVENTS) != 0)
         return vg_refuse(loop, -EINVAL, "no events but those of vigil/loop.h can be watched for");
+    if (vg_guard_over(loop) != 0)
+        return -ESTALE;
     vg_inflight_begin(loop);
     vg_mutex_lock(&loop->watches.lock);
     int gone_fd = -1;
@@ -367,6 +376,8 @@ int vigil_watch_remove(vigil_loop *loop, vigil_watch watch)
     int rc = vg_guard_any(loop);
     if (rc != 0)
         return rc;
+    if (vg_guard_over(loop) != 0)
+        return -ESTALE;
     vg_inflight_begin(loop);
     vg_mutex_lock(&loop->watches.lock);
     vg_watch *found = find(loop, watch);
@@ -386,6 +397,9 @@ int vigil_loop_fast_path_set(vigil_loop *loop, vigil_fast_path mode)
         return rc;
     if ((unsigned)mode > VIGIL_FAST_PATH_DISABLED)
         return vg_refuse(loop, -EINVAL, "the fast path is automatic, forced or disabled");
+    rc = vg_guard_over(loop);
+    if (rc != 0)
+        return rc;
     vg_inflight_begin(loop);
     vg_mutex_lock(&loop->watches.lock);
     if (loop->watches.closed)

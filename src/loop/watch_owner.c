@@ -55,6 +55,7 @@ void vg_watch_collect(vigil_loop *loop)
     int storm_fd = -1;
     uint64_t storm = 0;
     bool orphan = false;
+    uint64_t suspect = VG_POLL_TAG_NONE;
     bool renewed = false;
     vg_mutex_lock(&watches->lock);
     for (uint32_t i = 0; i < loop->poll_count; i++) {
@@ -64,7 +65,10 @@ void vg_watch_collect(vigil_loop *loop)
         vg_fd *record = (size_t)fd < watches->fd_room ? &watches->fds[fd] : NULL;
         if (record == NULL || !record->in_poller || record->generation != generation) {
             vg_count(&loop->shared->stale_events, 1); /* F4 */
-            orphan = orphan || !switch_off(loop, fd);
+            if (!switch_off(loop, fd)) {
+                orphan = orphan || loop->events[i].tag == watches->suspect;
+                suspect = loop->events[i].tag;
+            }
             continue;
         }
         record->hangups = (events & ALWAYS) != 0 ? record->hangups + 1 : 0;
@@ -75,11 +79,9 @@ void vg_watch_collect(vigil_loop *loop)
         for (vg_watch *watch = record->first; watch != NULL; watch = watch->next)
             make_ready(watches, watch, events);
     }
-    watches->orphans = orphan ? watches->orphans + 1 : 0;
-    if (watches->orphans >= 2) {
+    watches->suspect = suspect;
+    if (orphan)
         renewed = refill(loop, true) == 0;
-        watches->orphans = 0;
-    }
     vg_mutex_unlock(&watches->lock);
     loop->poll_count = 0;
     if (renewed)
@@ -189,9 +191,11 @@ void vg_watch_heal(vigil_loop *loop, int error)
 int vg_watch_after_fork(vigil_loop *loop)
 {
     vg_mutex_init(&loop->watches.lock); /* its holder may be a thread that is not here */
-    if (loop->poller.poll_fd < 0 && atomic_load_explicit(&loop->poller.wake_fd, memory_order_relaxed) < 0)
+    /* Nothing is open, and nothing was: a first try that failed leaves nothing open either. */
+    if (loop->poller.poll_fd < 0 && atomic_load_explicit(&loop->poller.wake_fd, memory_order_relaxed) < 0 &&
+        !atomic_load_explicit(&loop->poll_wanted, memory_order_relaxed))
         return 0;
-    int rc = vg_poller_after_fork(&loop->poller);
+    int rc = vg_poller_after_fork(&loop->poller, loop->embedded);
     if (rc != 0)
         return rc;
     for (size_t fd = 0; fd < loop->watches.fd_room; fd++) {

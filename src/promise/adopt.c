@@ -66,6 +66,7 @@ void vg_promise_adopt(vigil_promise *promise, vigil_promise *other)
     promise->link.post.cancel = adopt_job;
     vg_promise_hold(promise);
     vg_promise_queue(promise->room, &promise->link);
+    vg_loop_stir(promise->room->loop);
 }
 
 /* ---- thenables --------------------------------------------------------------------------------------------------- */
@@ -124,4 +125,5 @@ void vg_promise_call_thenable(vigil_promise *promise, vigil_value value)
     promise->link.post.cancel = cancel_thenable;
     vg_promise_hold(promise);
     vg_promise_queue(promise->room, &promise->link);
+    vg_loop_stir(promise->room->loop);
 }

@@ -202,6 +202,8 @@ static void guarded_cancelled(vigil_post *post)
     vigil_promise *source = op->link.source;
     if (source == NULL) {
         op->stop = NULL;
+        if (op->token == NULL && op->timer.id == 0)
+            vg_op_forget(op); /* nothing is left that could settle it */
     } else {
         op->link.source = NULL;
         if (!op->finished)

@@ -46,6 +46,14 @@ void vigil_frame_drop(vigil_frame *frame)
     free(frame);
 }
 
+/* What the promise was rejected with, as long as nobody has taken it. */
+static int status_of(vigil_promise *rejected)
+{
+    vigil_value reason = vigil_value_none();
+    (void)vigil_promise_result(rejected, &reason);
+    return reason.status;
+}
+
 static void settle(vigil_frame *frame)
 {
     vigil_value with = frame->vg_result;
@@ -53,7 +61,8 @@ static void settle(vigil_frame *frame)
     if (frame->error < 0) {
         vigil_value_destroy(&with);
         with = vigil_value_error(frame->error);
-        if (frame->vg_reason != NULL) { /* a reason that says more: as that promise does */
+        if (frame->vg_reason != NULL &&
+            status_of(frame->vg_reason) == frame->error) { /* it says more: as that one does */
             with = vigil_value_promise(frame->vg_reason);
             frame->vg_reason = NULL;
         }
@@ -83,6 +92,8 @@ static void run_steps(vigil_frame *frame)
     while (!call_steps(frame, &raised)) {
         frame->error = raised;
         frame->vg_at = frame->vg_out;
+        vigil_promise_unref(frame->vg_next); /* of a call that has made its promise and raised then */
+        frame->vg_next = NULL;
         if (frame->vg_out_reached || frame->vg_out == NULL) { /* F2; or it has not even begun */
             frame->vg_over = true;
             break;

@@ -186,7 +186,8 @@ struct vg_room {
     bool burying;
     bool ending;
     unsigned end_rounds;
-    vg_op *ops; /* in flight */
+    vg_op *ops; /* in flight, the newest first */
+    vg_op *oldest_op;
     _Atomic uint64_t in_flight;
     _Atomic uint64_t unhandled;
     _Atomic uint64_t handled_late;

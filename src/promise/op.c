@@ -79,6 +79,8 @@ vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, 
     op->next = room->ops;
     if (room->ops != NULL)
         room->ops->previous = op;
+    else
+        room->oldest_op = op;
     room->ops = op;
     vg_count(&room->in_flight, 1);
     return op;
@@ -127,6 +129,8 @@ static void leave_list(vg_op *op)
         room->ops = op->next;
     if (op->next != NULL)
         op->next->previous = op->previous;
+    else
+        room->oldest_op = op->previous;
     vg_count(&room->in_flight, UINT64_MAX); /* one less */
     if (op->stop != NULL)
         op->stop(op);
@@ -160,6 +164,16 @@ void vg_op_discard(vg_op *op)
     vg_op_unref(op);
 }
 
+void vg_op_forget(vg_op *op)
+{
+    vigil_promise *promise = op->promise;
+    op->promise = NULL;
+    leave_list(op);
+    leave_token(op);
+    vigil_promise_unref(promise);
+    vg_op_unref(op);
+}
+
 void vg_op_finish(vg_op *op, vigil_value value)
 {
     if (op->finished) {
@@ -177,32 +191,22 @@ void vg_op_finish(vg_op *op, vigil_value value)
     vg_op_unref(op);
 }
 
-static vg_op *oldest(vg_room *room)
-{
-    vg_op *op = room->ops;
-    while (op != NULL && op->next != NULL)
-        op = op->next;
-    return op;
-}
-
 bool vg_room_end_ops(vg_room *room)
 {
     bool any = room->ops != NULL;
-    vg_op *next;
-    for (vg_op *op = oldest(room); op != NULL; op = next) { /* what these start is refused */
-        next = op->previous;
-        vg_op_finish(op, vigil_value_error(-ESHUTDOWN));
-    }
+    /* Each finish may finish others, if they share a token. What these start is refused. */
+    while (room->oldest_op != NULL)
+        vg_op_finish(room->oldest_op, vigil_value_error(-ESHUTDOWN));
     return any;
 }
 
 void vg_room_fork_ops(vg_room *room)
 {
-    vg_op *op = oldest(room);
+    vg_op *op = room->oldest_op;
     while (op != NULL) {
         if (vg_op_on_pool(op)) {
             vg_call_forked(op); /* may finish others as well */
-            op = oldest(room);
+            op = room->oldest_op;
         } else {
             op = op->previous;
         }

@@ -68,6 +68,8 @@ int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_p
 void vg_op_discard(vg_op *op);
 /* Owner. Takes the value over. Does nothing but destroy the value if it is finished already. */
 void vg_op_finish(vg_op *op, vigil_value value);
+/* Owner. Nothing can finish it any more: its promise is left to those who have it, pending. */
+void vg_op_forget(vg_op *op);
 /* Any thread. */
 void vg_op_ref(vg_op *op);
 void vg_op_unref(vg_op *op);

@@ -259,10 +259,14 @@ void vigil_promise_unref(vigil_promise *promise)
     }
     /* relaxed: only a question. The owner acquires what the others did when our reference is there (unref_on_owner) */
     uint32_t refs = atomic_load_explicit(&promise->refs, memory_order_relaxed);
-    if (refs == VG_USER + VG_SHARE && send_home(promise))
-        return;
-    /* release: our last touch; acquire: the others', if we free. A share that is left is given up by the owner. */
-    if (atomic_fetch_sub_explicit(&promise->refs, VG_USER, memory_order_acq_rel) == VG_USER)
+    do {
+        /* Looked at again whenever the word has changed: of several who go at once the last must know that it is. */
+        if (refs == VG_USER + VG_SHARE && send_home(promise))
+            return;
+        /* release: our last touch; acquire: the others', if we free. A share that is left is given up by the owner. */
+    } while (!atomic_compare_exchange_weak_explicit(&promise->refs, &refs, refs - VG_USER, memory_order_acq_rel,
+                                                    memory_order_relaxed));
+    if (refs == VG_USER)
         promise_free(promise, true);
 }
 

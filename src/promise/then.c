@@ -218,10 +218,12 @@ void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
     vg_promise_handled(promise);
     if (vg_promise_state(promise) != VIGIL_PENDING) {
         vg_promise_hold(promise);
-        if (link->post.vg_reserved == VG_DIRECT)
+        if (link->post.vg_reserved == VG_DIRECT) {
             link->post.run(&link->post);
-        else
+        } else {
             vg_promise_queue(promise->room, link);
+            vg_loop_stir(promise->room->loop);
+        }
         return;
     }
     vg_link *last = promise->last;
@@ -353,14 +355,31 @@ static void run_reaction(vigil_post *post)
         vigil_raise(status); /* to the loop, as from any callback */
 }
 
+static __attribute__((noinline)) int call_cancel(vigil_reaction *reaction)
+{
+    vg_raise_frame frame;
+    int status;
+    vg_raise_push(&frame);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        reaction->cancel(reaction);
+        status = 0;
+    } else {
+        status = frame.status;
+    }
+    vg_raise_pop(&frame);
+    return status;
+}
+
 static void cancel_user_reaction(vigil_post *post)
 {
     vigil_reaction *reaction = (vigil_reaction *)(void *)post;
     vigil_promise *source = reaction->vg_source;
-    if (reaction->cancel != NULL)
-        reaction->cancel(reaction);
-    if (source != NULL)
-        vg_promise_unhold(source);
+    int status = reaction->cancel != NULL ? call_cancel(reaction) : 0;
+    if (source == NULL)
+        return; /* whoever gave the promise back has nothing to do with what is raised here */
+    vg_promise_unhold(source);
+    if (status != 0)
+        vigil_raise(status); /* to the loop, which is ending */
 }
 
 int vigil_promise_react(vigil_promise *promise, vigil_reaction *reaction)

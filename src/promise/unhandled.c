@@ -14,6 +14,7 @@ void vg_room_rejected(vg_room *room, vigil_promise *promise)
     vg_promise_hold(promise);
     vg_ring_add(&room->rejected, promise);
     room->loop->upstairs_waits = true;
+    vg_loop_stir(room->loop);
 }
 
 static __attribute__((noinline)) void tell(vg_room *room, vigil_promise *promise,

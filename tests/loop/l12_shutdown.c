@@ -352,6 +352,56 @@ static void shutdown_between_two_turns_is_finished_by_the_owner(void **state)
     }
 }
 
+/* Another thread keeps the internal lane from ever being empty: each internal post waits on the loop until the next one is there. */
+static _Atomic int internal_sent;
+static _Atomic int internal_ran;
+static _Atomic bool internal_refused;
+
+static void wait_for_the_next(vigil_post *post)
+{
+    free(post);
+    int ran = atomic_fetch_add(&internal_ran, 1) + 1;
+    while (atomic_load(&internal_sent) <= ran && !atomic_load(&internal_refused))
+        yield();
+}
+
+static void *send_without_end(void *arg)
+{
+    while (!atomic_load(&internal_refused)) {
+        if (atomic_load(&internal_sent) > atomic_load(&internal_ran)) {
+            yield();
+            continue;
+        }
+        vigil_post *post = malloc(sizeof *post);
+        must(post != NULL);
+        vigil_post_init(post, wait_for_the_next, NULL);
+        int rc = vigil_loop_post_internal(arg, post);
+        if (rc == 0) {
+            (void)atomic_fetch_add(&internal_sent, 1);
+            continue;
+        }
+        must_equal(rc, -ESHUTDOWN);
+        free(post);
+        atomic_store(&internal_refused, true);
+    }
+    return NULL;
+}
+
+static void others_who_post_without_end_do_not_keep_a_shutdown_from_its_end(void **state)
+{
+    (void)state;
+    loop = loop_that_stays();
+    pthread_t owner = start_thread(loop_runner, loop);
+    pthread_t sender = start_thread(send_without_end, loop);
+    while (atomic_load(&internal_ran) < 100)
+        yield();
+    must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
+    join_thread(owner);
+    join_thread(sender);
+    must_equal(internal_ran, internal_sent); /* what was accepted has run */
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +414,7 @@ int main(void)
         test(close_while_sixteen_producers_post),
         test(many_may_end_it_at_once),
         test(shutdown_between_two_turns_is_finished_by_the_owner),
+        test(others_who_post_without_end_do_not_keep_a_shutdown_from_its_end),
     };
     return run_all(tests);
 }
