@@ -137,7 +137,8 @@ struct vg_http {
     vg_http_server **servers;
     unsigned server_room;
     vg_http_conn *turn_first, **turn_end;
-    vigil_timer timer;
+    vigil_watch timer;
+    int timer_fd;
     uint64_t timer_at;
     unsigned starved; /* servers that wait for descriptors */
     unsigned char buffer[VG_HTTP_READ];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -134,12 +135,14 @@ static void dropped(vg_done *done)
 
 /* ---- deadlines -------------------------------------------------------------------------------------------------- */
 
-static void on_timer(vigil_loop *loop, vigil_timer timer, void *arg)
+static void on_timer(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
     vg_http *http = arg;
-    uint64_t now = vigil_loop_now(loop), next = 0;
-    (void)timer;
-    http->timer.id = 0;
+    uint64_t now = vigil_loop_now(loop), next = 0, count;
+    (void)watch;
+    (void)events;
+    if (read(fd, &count, sizeof count) < 0 && errno == EAGAIN)
+        return;
     http->timer_at = 0;
     for (unsigned i = 0; i < http->conn_room; i++) {
         vg_http_conn *conn = http->conns[i];
@@ -153,14 +156,26 @@ static void on_timer(vigil_loop *loop, vigil_timer timer, void *arg)
         vg_http_timer_before(http, next > now ? next : now + 1000000U);
 }
 
-/* One timer for all, at or before the first deadline. Deadlines only move away while requests come, so it is rarely touched. */
+/* One timer for all, at or before the first deadline. Deadlines only move away while requests come, so it is rarely touched. It is a
+   descriptor and no timer of the loop: with one of those each sleep between two requests would set up a timeout in the kernel. */
 void vg_http_timer_before(vg_http *http, uint64_t deadline)
 {
-    vigil_timer_options options = {.size = sizeof options, .deadline_ns = deadline, .flags = VIGIL_TIMER_UNREF};
+    struct itimerspec at = {
+        .it_value = {.tv_sec = (time_t)(deadline / 1000000000U), .tv_nsec = (long)(deadline % 1000000000U)}};
     if (http->timer_at && http->timer_at <= deadline)
         return;
-    if ((http->timer.id && vigil_timer_again_at(http->js->loop, http->timer, deadline) == 0) ||
-        vigil_timer_start_with(http->js->loop, &http->timer, &options, on_timer, http) == 0)
+    if (http->timer_fd < 0) {
+        int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        if (fd < 0)
+            return; /* no descriptor: the next deadline asks again */
+        if (vigil_watch_add(http->js->loop, &http->timer, fd, VIGIL_FD_READ, VIGIL_WATCH_UNREF, on_timer, NULL, http) <
+            0) {
+            close(fd);
+            return;
+        }
+        http->timer_fd = fd;
+    }
+    if (timerfd_settime(http->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0)
         http->timer_at = deadline;
 }
 
@@ -344,6 +359,8 @@ int vg_http_listen(vg_http *http, const char *host, unsigned port, const char *p
         free(server);
         return error;
     }
+    /* Now, while there are descriptors. */
+    vg_http_timer_before(http, vigil_loop_now(http->js->loop) + 60000000000U);
     *out = server;
     return 0;
 }
@@ -430,8 +447,10 @@ static void end(vigil_js *js)
             server_free(http->servers[i]);
         }
     }
-    if (http->timer.id)
-        vigil_timer_cancel(js->loop, http->timer);
+    if (http->timer_fd >= 0) {
+        vigil_watch_remove(js->loop, http->timer);
+        close(http->timer_fd);
+    }
     if (http->receive)
         vg_release(js->engine, http->receive);
     free(http->conns);
@@ -458,6 +477,7 @@ vg_http *vg_http_get(vigil_js *js)
     http->done.deliver = deliver;
     http->done.drop = dropped;
     http->turn_end = &http->turn_first;
+    http->timer_fd = -1;
     js->http = http;
     js->http_poll = poll_now;
     js->http_end = end;

@@ -78,7 +78,7 @@ static bool time_is_up(void *arg)
     running = now_ns() - js->entered_ns;
     if (js->depth == 0 || running < SERVICE_NS) {
         uint64_t most = js->options.stall_ns && js->options.stall_ns / 2 < CALM_NS ? js->options.stall_ns / 2 : CALM_NS;
-        js->look_ns = js->look_ns * 2 < most ? js->look_ns * 2 : most;
+        js->look_ns = js->look_ns * 4 < most ? js->look_ns * 4 : most;
         arm(js, js->look_ns > SERVICE_NS ? js->look_ns : SERVICE_NS);
         return false;
     }
