@@ -288,13 +288,13 @@ def graceful_end():
             answer = rest(busy)
             assert b"Connection: close\r\n" in answer and body(answer) == b"6", answer
         assert server.line() == "closed"
-        assert server.stop() == 0
+        assert server.stop(ask=False) == 0
 
 
 def failing_handler():
     with start() as server:
         ask(server.port, req("/throw"))
-        assert server.process.wait(60) == 1
+        assert server.stop(ask=False) == 1
         assert "Error: the handler failed" in server.errors()
     with start(catches=True) as server:
         with connect(server.port) as sock:
@@ -334,7 +334,7 @@ def fetch_style():
             assert server.line().startswith(f"unhandled {text}")
         server.process.send_signal(15)
         assert server.line() == "closed"
-        assert server.stop() == 0, server.errors()
+        assert server.stop(ask=False) == 0, server.errors()
 
 
 def example():

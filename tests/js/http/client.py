@@ -34,9 +34,11 @@ class Server:
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    def stop(self):
+    def stop(self, ask=True):
+        """Its exit status, after asking it to end, or (ask=False) when it ends by itself."""
         if self.status is None:
-            self.process.send_signal(signal.SIGTERM)
+            if ask:
+                self.process.send_signal(signal.SIGTERM)
             try:
                 self.status = self.process.wait(60)
             except subprocess.TimeoutExpired:
