@@ -357,8 +357,14 @@ IncomingMessage.prototype[Symbol.asyncIterator] = async function* () {
       });
     }
   } finally {
-    if (this.complete && this._queue === null) this._endIfDone();
-    else this.destroy();
+    if (this.complete && this._queue === null) {
+      this._endIfDone();
+    } else if (!this.destroyed) {
+      // Whoever leaves the loop wants no more of the body, but can still answer: as in Node the connection stays.
+      this.aborted = true;
+      this.emit('aborted');
+      this._close();
+    }
   }
 };
 

@@ -160,6 +160,12 @@ const routes = {
     for await (const chunk of req) text += chunk;
     res.end(`${text.length} ${text}`);
   },
+  '/leave': async (req, res) => {
+    for await (const chunk of req) {
+      if (chunk.length > 0) break;
+    }
+    res.end(`left, ${req.aborted}`);
+  },
   '/pipe': (req, res) => req.pipe(res),
   '/ignore': (req, res) => res.end('ignored the body'),
   '/inspect': (req, res) => res.end(JSON.stringify({

@@ -49,6 +49,7 @@ SAME.update({
     "post gzip, chunked": req("/echo", "Transfer-Encoding: gzip, chunked", method="POST", body=b"3\r\nabc\r\n0\r\n\r\n"),
     "iterate": post("/iterate", "grün ☃".encode()),
     "pipe": post("/pipe", b"through"),
+    "leave in the midst": post("/leave", b"x" * 100000, close=False) + req("/"),
     "ignored body, then get": post("/ignore", b"x" * 1000, close=False) + req("/"),
     "ignored chunked body, then get": chunked("/ignore", b"3\r\nabc\r\n0\r\n\r\n", close=False) + req("/"),
     "get with body": req("/echo", "Content-Length: 3", body=b"abc"),

@@ -21,7 +21,9 @@ def transcript(program):
                 answer = re.sub(rb"Date: [^\r]*", b"Date: then", ask(server.port, sent))
             except OSError as error:
                 raise SystemExit(f"{name}: {error}; {server.errors()}") from error
-            text.append(f"== {name}\n" + answer.decode("latin1").replace("\r\n", "~\n").replace("\r", "<CR>") + "\n")
+            shown = answer.decode("latin1").replace("\r\n", "~\n")
+            shown = re.sub(r"[^\n\x20-\x7e]", lambda found: f"\\x{ord(found[0]):02x}", shown)
+            text.append(f"== {name}\n{shown}\n")
     return text
 
 
