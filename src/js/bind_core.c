@@ -46,6 +46,21 @@ static vg_val source(vg_call *call)
     return found ? vg_text(call->engine, (const char *)found->bytes, found->length) : vg_undefined(call->engine);
 }
 
+/* part(name, self): run a file of the library; false if there is none of that name. */
+static vg_val part(vg_call *call)
+{
+    char *name = vg_arg_text(call, 0, NULL), file[72], url[72];
+    const vg_embedded *found;
+    vg_val thrown = NULL;
+    snprintf(file, sizeof file, "%s.js", name ? name : "");
+    snprintf(url, sizeof url, "vigil:%s", name ? name : "");
+    free(name);
+    found = vg_js_library_find(file);
+    if (found && !vg_eval_as(call->engine, vg_arg(call, 1), (const char *)found->bytes, url, &thrown))
+        call->thrown = thrown;
+    return vg_bool(call->engine, found != NULL);
+}
+
 static vg_val compile(vg_call *call)
 {
     vigil_js *js = call->host;
@@ -236,6 +251,7 @@ static vg_val collect(vg_call *call)
 
 static const vg_binding_entry entries[] = {
     {"source", source},
+    {"part", part},
     {"compile", compile},
     {"shows", shows},
     {"engineWork", engine_work},

@@ -44,6 +44,8 @@ const char *vg_engine_name(void);
 
 /* ---- running */
 vg_val vg_eval(vg_engine *engine, const char *source, size_t length, const char *url, int line, vg_val *thrown);
+/* `self` is what `this` is in it; NULL: the global object. */
+vg_val vg_eval_as(vg_engine *engine, vg_val self, const char *source, const char *url, vg_val *thrown);
 vg_val vg_eval_value(vg_engine *engine, vg_val source, vg_val url, int line, vg_val *thrown);
 vg_val vg_apply(vg_engine *engine, vg_val function, vg_val self, size_t count, const vg_val *args, vg_val *thrown);
 vg_val vg_construct(vg_engine *engine, vg_val function, size_t count, const vg_val *args, vg_val *thrown);

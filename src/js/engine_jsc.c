@@ -129,6 +129,16 @@ vg_val vg_eval_value(vg_engine *engine, vg_val source, vg_val url, int line, vg_
     return jsc_result(result, exception, thrown);
 }
 
+vg_val vg_eval_as(vg_engine *engine, vg_val self, const char *source, const char *url, vg_val *thrown)
+{
+    JSStringRef text = JSStringCreateWithUTF8CString(source), name = JSStringCreateWithUTF8CString(url);
+    JSValueRef exception = NULL;
+    JSValueRef result = JSEvaluateScript(engine->context, text, jsc_object(jsc(self)), name, 1, &exception);
+    JSStringRelease(text);
+    JSStringRelease(name);
+    return jsc_result(result, exception, thrown);
+}
+
 vg_val vg_eval(vg_engine *engine, const char *source, size_t length, const char *url, int line, vg_val *thrown)
 {
     vg_val text = vg_text(engine, source, length);

@@ -6,15 +6,14 @@
 'use strict';
 
 const cache = Object.create(null);
-// The library's own files see `binding` and `load`; the npm files among them are plain CommonJS.
+// The library's own files are programs that see `module`, `binding` and `load` (tool/embed.c writes that around them); the npm files among
+// them are plain CommonJS.
 function load(name) {
   const known = cache[name];
   if (known !== undefined) return known.exports;
   const module = cache[name] = { exports: {} };
   if (name.startsWith('npm:')) return loadPackage(name.slice(4), module);
-  const text = binding.source(`${name}.js`);
-  if (text === undefined) throw new Error(`the host has no part called '${name}'`);
-  binding.compile(`(function (module, binding, load) {${text}\n})`, `vigil:${name}`, 1)(module, binding, load);
+  if (!binding.part(name, { module, binding, load })) throw new Error(`the host has no part called '${name}'`);
   return module.exports;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Errors as programs written for Node expect them: a `stack` that begins with name and message and has one "at" line per
-// frame, Error.captureStackTrace, error codes; and the text that is printed when nobody catches one.
+// frame, Error.captureStackTrace, and checks of arguments. The codes' texts are in error_codes.js, what is printed in error_text.js.
 'use strict';
 
 const native = {};
@@ -214,151 +214,13 @@ function stackOf(error) {
 
 // ---- codes --------------------------------------------------------------------------------------------------------
 
-function describe(value) {
-  if (value === null || value === undefined) return ` Received ${value}`;
-  if (typeof value === 'function') return ` Received function ${value.name}`;
-  if (typeof value === 'object') {
-    if (value.constructor?.name) return ` Received an instance of ${value.constructor.name}`;
-    return ` Received ${inspect(value, { depth: -1 })}`;
-  }
-  let text = inspect(value, { colors: false });
-  if (text.length > 28) text = `${text.slice(0, 25)}...`;
-  return ` Received type ${typeof value} (${text})`;
-}
-function inspect(value, options) {
-  return load('inspect').inspect(value, options);
-}
-
-const classNames = /^([A-Z][a-z0-9]*)+$/;
-const primitives = ['string', 'function', 'number', 'object', 'boolean', 'bigint', 'symbol', 'Function', 'Object'];
-function either(words) {
-  if (words.length === 1) return words[0];
-  if (words.length === 2) return `${words[0]} or ${words[1]}`;
-  return `${words.slice(0, -1).join(', ')}, or ${words[words.length - 1]}`;
-}
-function expectation(expected) {
-  const list = Array.isArray(expected) ? [...expected] : [expected];
-  const orNull = list.includes('null');
-  if (orNull) list.splice(list.indexOf('null'), 1);
-  const types = list.filter((word) => primitives.includes(word)).map((word) => word.toLowerCase());
-  const classes = list.filter((word) => !primitives.includes(word) && classNames.test(word));
-  const others = list.filter((word) => !primitives.includes(word) && !classNames.test(word));
-  const parts = [];
-  if (types.length > 0) parts.push(`${types.length > 1 ? 'one of type' : 'of type'} ${either(types)}`);
-  if (classes.length > 0) parts.push(`an instance of ${either(classes)}`);
-  if (others.length > 0) parts.push(others.length > 1 ? `one of ${either(others)}` : others[0]);
-  if (orNull) parts.push('null');
-  return parts.join(' or ');
-}
-
-const messages = {
-  ERR_INVALID_ARG_TYPE: ['TypeError', (name, expected, actual) => {
-    const what = name.endsWith(' argument') ? `The ${name}` : `The "${name}" ${name.includes('.') ? 'property' : 'argument'}`;
-    return `${what} must be ${expectation(expected)}.${describe(actual)}`;
-  }],
-  ERR_INVALID_ARG_VALUE: ['TypeError', (name, value, reason = 'is invalid') => {
-    let text = inspect(value);
-    if (text.length > 128) text = `${text.slice(0, 128)}...`;
-    return `The ${name.includes('.') ? 'property' : 'argument'} '${name}' ${reason}. Received ${text}`;
-  }],
-  ERR_OUT_OF_RANGE: ['RangeError', (name, range, value) =>
-    `The value of "${name}" is out of range. It must be ${range}. Received ${
-      typeof value === 'number' && Math.abs(value) > 2 ** 32 ? String(value).replace(/\B(?=(\d{3})+(?!\d))/g, '_')
-                                                            : inspect(value)}`],
-  ERR_INVALID_RETURN_VALUE: ['TypeError', (expected, name, value) =>
-    `Expected ${expected} to be returned from the "${name}" function but got ${describe(value).slice(10)}.`],
-  ERR_MISSING_ARGS: ['TypeError', (...names) =>
-    `The ${names.map((name) => `"${name}"`).join(' and ')} argument${names.length > 1 ? 's' : ''} must be specified`],
-  ERR_UNHANDLED_ERROR: ['Error', (value) => `Unhandled error.${value === undefined ? '' : ` (${value})`}`],
-  ERR_UNHANDLED_REJECTION: ['Error', (reason) =>
-    'This error originated either by throwing inside of an async function without a catch block, ' +
-    `or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "${reason}".`],
-  ERR_INVALID_TRANSFER_OBJECT: ['TypeError', () => 'Found invalid object in transferList'],
-  ERR_INVALID_BUFFER_SIZE: ['RangeError', (bits) => `Buffer size must be a multiple of ${bits}`],
-  ERR_INVALID_TUPLE: ['TypeError', (what, shape) => `${what} must be an iterable ${shape} tuple`],
-  ERR_UNKNOWN_SIGNAL: ['TypeError', (name) => `Unknown signal: ${name}`],
-  ERR_UNKNOWN_ENCODING: ['TypeError', (name) => `Unknown encoding: ${name}`],
-  ERR_ENCODING_INVALID_ENCODED_DATA: ['TypeError', (name) => `The encoded data was not valid for encoding ${name}`],
-  ERR_ENCODING_NOT_SUPPORTED: ['RangeError', (name) => `The "${name}" encoding is not supported`],
-  ERR_BUFFER_OUT_OF_BOUNDS: ['RangeError', (name) =>
-    name ? `"${name}" is outside of buffer bounds` : 'Attempt to access memory outside buffer bounds'],
-  ERR_INVALID_THIS: ['TypeError', (name) => `Value of "this" must be of type ${name}`],
-  ERR_METHOD_NOT_IMPLEMENTED: ['Error', (name) => `The ${name} method is not implemented`],
-  ERR_FEATURE_UNAVAILABLE_ON_PLATFORM: ['TypeError', (name) => `The feature ${name} is unavailable here`],
-  ERR_INVALID_URL: ['TypeError', () => 'Invalid URL'],
-  ERR_INVALID_URL_SCHEME: ['TypeError', (name) => `The URL must be of scheme ${name}`],
-  ERR_INVALID_FILE_URL_PATH: ['TypeError', (why) => `File URL path ${why}`],
-  ERR_INVALID_FILE_URL_HOST: ['TypeError', () => 'File URL host must be "localhost" or empty on linux'],
-  ERR_UNKNOWN_BUILTIN_MODULE: ['Error', (name, known) => `No such built-in module: ${name}. There are ${known}`],
-  ERR_REQUIRE_ESM: ['Error', (name) => `require() of ES Module ${name} not supported.\nUse a dynamic import() instead.`],
-  ERR_UNSUPPORTED_ESM_URL_SCHEME: ['Error', (name) =>
-    `Only file:, data:, node: and vigil: URLs can be imported. Received protocol '${name}'`],
-  ERR_PACKAGE_PATH_NOT_EXPORTED: ['Error', (folder, key, base) => key === '.'
-    ? `No "exports" main defined in ${folder}package.json${base ? ` imported from ${base}` : ''}`
-    : `Package subpath '${key}' is not defined by "exports" in ${folder}package.json${base ? ` imported from ${base}` : ''}`],
-  ERR_PACKAGE_IMPORT_NOT_DEFINED: ['TypeError', (name, folder, base) =>
-    `Package import specifier "${name}" is not defined${folder ? ` in package ${folder}package.json` : ''} imported from ${base}`],
-  ERR_INVALID_PACKAGE_TARGET: ['Error', (folder, key, target) =>
-    `Invalid "exports" target ${JSON.stringify(target)} defined for '${key}' in the package config ${folder}package.json`],
-  ERR_INVALID_PACKAGE_CONFIG: ['Error', (file, why) => `Invalid package config ${file}.${why ? ` ${why}` : ''}`],
-  ERR_INVALID_MODULE_SPECIFIER: ['TypeError', (name, why, base) =>
-    `Invalid module "${name}" ${why}${base ? ` imported from ${base}` : ''}`],
-  ERR_MODULE_NOT_FOUND: ['Error', (name, base, kind = 'package') => `Cannot find ${kind} '${name}' imported from ${base}`],
-  ERR_UNSUPPORTED_DIR_IMPORT: ['Error', (name, base) =>
-    `Directory import '${name}' is not supported resolving ES modules imported from ${base}`],
-  ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET: ['Error', () =>
-    '`process.setupUncaughtExceptionCapture()` was called while a capture callback was already active'],
-  ERR_FS_FILE_TOO_LARGE: ['RangeError', (size) => `File size (${size}) is greater than 2 GiB`],
-  ERR_FS_EISDIR: ['Error', (text) => text],
-  ERR_DIR_CLOSED: ['Error', () => 'Directory handle was closed'],
-  ERR_HTTP_HEADERS_SENT: ['Error', (verb) => `Cannot ${verb} headers after they are sent to the client`],
-  ERR_HTTP_INVALID_HEADER_VALUE: ['TypeError', (value, name) => `Invalid value "${value}" for header "${name}"`],
-  ERR_HTTP_INVALID_STATUS_CODE: ['RangeError', (code) => `Invalid status code: ${code}`],
-  ERR_HTTP_CONTENT_LENGTH_MISMATCH: ['Error', (length, promised) =>
-    `Response body's content-length of ${length} byte(s) does not match the content-length of ${promised} byte(s) set in header`],
-  ERR_HTTP_TRAILER_INVALID: ['Error', () => 'Trailers are invalid with this transfer encoding'],
-  ERR_INVALID_HTTP_TOKEN: ['TypeError', (label, name) => `${label} must be a valid HTTP token ["${name}"]`],
-  ERR_INVALID_CHAR: ['TypeError', (what, name) => `Invalid character in ${what}${name ? ` ["${name}"]` : ''}`],
-  ERR_STREAM_WRITE_AFTER_END: ['Error', () => 'write after end'],
-  ERR_STREAM_ALREADY_FINISHED: ['Error', (name) => `Cannot call ${name} after a stream was finished`],
-  ERR_STREAM_NULL_VALUES: ['TypeError', () => 'May not write null values to stream'],
-  ERR_STREAM_DESTROYED: ['Error', (name) => `Cannot call ${name} after a stream was destroyed`],
-  ERR_SERVER_ALREADY_LISTEN: ['Error', () => 'Listen method has been called more than once without closing.'],
-  ERR_SERVER_NOT_RUNNING: ['Error', () => 'Server is not running.'],
-  ERR_SOCKET_BAD_PORT: ['RangeError', (name, port) =>
-    `${name} should be >= 0 and < 65536. Received ${describe(port).slice(10)}.`],
-  ERR_FALSY_VALUE_REJECTION: ['Error', () => 'Promise was rejected with falsy value'],
-  ERR_CONSOLE_WRITABLE_STREAM: ['TypeError', (name) => `Console expects a writable stream instance for ${name}`],
-  ERR_ILLEGAL_CONSTRUCTOR: ['TypeError', () => 'Illegal constructor'],
-  ERR_EVENT_RECURSION: ['Error', (name) => `The event "${name}" is already being dispatched`],
-  ERR_INVALID_URI: ['URIError', () => 'URI malformed'],
-  ERR_VM_MODULE_LINK_FAILURE: ['SyntaxError', (text) => text],
-};
-
-const codes = Object.create(null);
-for (const code of Object.keys(messages)) {
-  const [kind, text] = messages[code];
-  const make = function (...args) {
-    const error = new globalThis[kind](text(...args));
-    define(error, 'code', { value: code, enumerable: true, writable: true, configurable: true });
-    return tag(error, code);
-  };
-  define(make, 'name', { value: code });
-  codes[code] = make;
-}
-
-// Node shows such an error as "TypeError [CODE]: message" in its stack, while its name stays plain.
-function tag(error, code) {
-  const stack = error.stack;
-  if (typeof stack === 'string') {
-    const name = error.name;
-    define(error, 'stack', {
-      configurable: true, writable: true, enumerable: false,
-      value: stack.startsWith(name) ? `${name} [${code}]${stack.slice(name.length)}` : stack,
-    });
-  }
-  return error;
-}
+// The texts are a file of their own, which most programs never need.
+const codes = new Proxy(Object.create(null), {
+  get(made, code) {
+    if (made[code] === undefined) made[code] = load('error_codes').make(code);
+    return made[code];
+  },
+});
 
 class AbortError extends native.Error {
   constructor(message = 'The operation was aborted', options = undefined) {
@@ -391,63 +253,11 @@ function validateAbortSignal(signal, name) {
   }
 }
 
-// ---- nobody caught it ---------------------------------------------------------------------------------------------
-
-function sourceLine(file, row) {
-  let text = sources.get(file);
-  if (text === undefined && file.startsWith('/')) text = binding.readText(file);
-  if (typeof text !== 'string') return undefined;
-  return text.split('\n')[row - 1];
-}
-
-// "file:line", the line, and a caret below the column.
-function excerpt(error) {
-  if (typeof error !== 'object' || error === null) return '';
-  let place;
-  const stack = stackOf(error);
-  if (typeof stack === 'string') {
-    const match = /^ {4}at (?:.*\()?(.*?):(\d+):(\d+)\)?$/m.exec(stack);
-    if (match) place = { file: match[1].replace(/^file:\/\//, ''), row: +match[2], column: +match[3] };
-  }
-  if (error instanceof native.SyntaxError && typeof error.sourceURL === 'string' && error.line &&
-      !error.sourceURL.startsWith('vigil:') && !(place && place.file === error.sourceURL && place.row === error.line)) {
-    place = { file: error.sourceURL, row: error.line, column: 1 };
-  }
-  if (!place) return '';
-  const line = sourceLine(place.file, place.row);
-  if (line === undefined) return '';
-  const before = line.slice(0, place.column - 1);
-  // The engine points behind `new`, at the call; the reader looks for where the statement begins.
-  const statement = /(?:^|[;{}\s])(throw\s+)?(?:new\s+)?[\w$.]*$/.exec(before);
-  let column = before.length;
-  if (statement) {
-    const tail = /(throw\s+)?(?:new\s+)?[\w$.]*$/.exec(before)[0];
-    column -= tail.length;
-  }
-  return `${place.file}:${place.row}\n${line}\n${' '.repeat(Math.max(0, column))}^\n`;
-}
-
-function fatalText(error) {
-  const plain = (typeof error !== 'object' || error === null) && typeof error !== 'function';
-  let text = excerpt(error);
-  if (plain) {
-    text += `Uncaught:\n${typeof error === 'string' ? error : inspect(error)}\n` +
-            '(Only Error objects know where they were thrown)\n';
-  } else {
-    let shown;
-    try {
-      shown = inspect(error);
-    } catch {
-      shown = '[An object that cannot be shown: looking at it throws]';
-    }
-    text += `${text === '' ? '' : '\n'}${shown}\n`;
-  }
-  return `${text}\n${binding.versionLine}\n`;
-}
-
 binding.stackOf = (error) => (error instanceof NativeError ? stackOf(error) : undefined);
 
 module.exports = {
-  install, stackOf, codes, AbortError, heads, sources, fatalText, describe, native, headline, frames, visible, frameText,
+  install, stackOf, codes, AbortError, heads, sources, native, headline, frames, visible, frameText,
+  fatalText: (error) => load('error_text').fatalText(error),
+  describe: (value) => load('error_codes').describe(value),
   validateFunction, validateString, validateObject, validateInteger, validateAbortSignal,
 };
