@@ -301,6 +301,8 @@ static const struct {
     {"assert/strict", "assert_strict"},
     {"buffer", "buffer"},
     {"console", "console"},
+    {"crypto", "node_crypto"},
+    {"diagnostics_channel", "diagnostics_channel"},
     {"events", "events"},
     {"fs", "fs"},
     {"fs/promises", "fs_promises"},

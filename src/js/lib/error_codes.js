@@ -80,7 +80,6 @@ const messages = {
   ERR_INVALID_FILE_URL_PATH: ['TypeError', (why) => `File URL path ${why}`],
   ERR_INVALID_FILE_URL_HOST: ['TypeError', () => 'File URL host must be "localhost" or empty on linux'],
   ERR_UNKNOWN_BUILTIN_MODULE: ['Error', (name, known) => `No such built-in module: ${name}. There are ${known}`],
-  ERR_REQUIRE_ESM: ['Error', (name) => `require() of ES Module ${name} not supported.\nUse a dynamic import() instead.`],
   ERR_UNSUPPORTED_ESM_URL_SCHEME: ['Error', (name) =>
     `Only file:, data:, node: and vigil: URLs can be imported. Received protocol '${name}'`],
   ERR_PACKAGE_PATH_NOT_EXPORTED: ['Error', (folder, key, base) => key === '.'

@@ -321,7 +321,40 @@ function runMain(file) {
   });
 }
 
+// For require: as Node 20 does it, as long as nothing in the graph awaits at its top.
+function requireFile(file) {
+  const record = getRecord(url().pathToFileURL(file).href);
+  if (record.status === 'evaluating' && record.promise === undefined) {
+    throw codedError('ERR_REQUIRE_CYCLE_MODULE', `Cannot require() ES Module ${file} in a cycle.`);
+  }
+  prepare(record);
+  const seen = new Set();
+  (function walk(one) {
+    if (seen.has(one)) return;
+    seen.add(one);
+    if (one.isAsync && one.status !== 'done') {
+      throw codedError('ERR_REQUIRE_ASYNC_MODULE', 'require() cannot be used on an ESM graph with top-level await. Use import() instead.');
+    }
+    for (const next of one.linked ?? []) walk(next);
+  })(record);
+  evaluate(record);
+  const { namespace } = record;
+  if (Object.hasOwn(namespace, 'module.exports')) return namespace['module.exports'];
+  if (!Object.hasOwn(namespace, 'default') || Object.hasOwn(namespace, '__esModule')) return namespace;
+  // Code that was compiled from ES modules asks for this name.
+  const shown = Object.create(namespace, { __esModule: { value: true, enumerable: true } });
+  for (const name of Object.keys(namespace)) {
+    Object.defineProperty(shown, name, { get: () => namespace[name], enumerable: true, configurable: true });
+  }
+  return shown;
+}
+function codedError(code, message) {
+  const error = new Error(message);
+  error.code = code;
+  return error;
+}
+
 module.exports = {
-  runMain,
+  runMain, requireFile,
   importFrom: (file) => (specifier) => dynamicImport(specifier, file === undefined ? 'vigil:eval' : url().pathToFileURL(file).href),
 };

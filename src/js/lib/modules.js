@@ -337,8 +337,8 @@ function read(file) {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 Module._extensions['.js'] = function (module, file) {
-  if (isModuleFile(file)) throw new codes.ERR_REQUIRE_ESM(file);
-  module._compile(read(file), file);
+  if (isModuleFile(file)) module.exports = load('esm').requireFile(file);
+  else module._compile(read(file), file);
 };
 Module._extensions['.json'] = function (module, file) {
   try {

@@ -27,7 +27,9 @@ static size_t put(FILE *out, const char *bytes, unsigned *column)
 {
     size_t count = 0;
     for (; bytes[count]; count++) {
-        (void)fprintf(out, "%d,", (unsigned char)bytes[count]);
+        char text[8];
+        snprintf(text, sizeof text, "%d,", (unsigned char)bytes[count]);
+        (void)fputs(text, out);
         if (++*column % 32 == 0)
             (void)putc('\n', out);
     }

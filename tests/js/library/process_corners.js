@@ -63,5 +63,5 @@ t(()=>process.off===process.removeListener);
 t(()=>process.stdout.writable);
 t(()=>typeof process.stdout.on);
 t(()=>process.exit.length);
-process.on('exit',c=>{console.log('exit',c,process.exitCode)});process.on('beforeExit',c=>{console.log('beforeExit',c)});process.once('SIGUSR2',(s,n)=>{console.log(s,n)});process.kill(process.pid,'SIGUSR2');setTimeout(()=>{},20);process.on('warning',w=>console.log('W',w.name,w.code,w.message,w.detail));process.emitWarning('careful',{type:'MyW',code:'C1',detail:'det'});process.emitWarning('dep','DeprecationWarning','DEP1');setTimeout(()=>{},2**31);setTimeout(()=>{process.exit()},30);
+process.on('exit',c=>{console.log('exit',c,process.exitCode)});process.on('beforeExit',c=>{console.log('beforeExit',c)});process.once('SIGUSR2',(s,n)=>{console.log(s,n);setTimeout(()=>{process.exit()},1);});process.kill(process.pid,'SIGUSR2');const hold=setTimeout(()=>{},60000);process.on('warning',w=>console.log('W',w.name,w.code,w.message,w.detail));process.emitWarning('careful',{type:'MyW',code:'C1',detail:'det'});process.emitWarning('dep','DeprecationWarning','DEP1');setTimeout(()=>{},2**31);
 console.log(setTimeout(()=>{},1).hasRef(), typeof setTimeout(()=>{},1)[Symbol.toPrimitive](), clearTimeout('zzz'), clearTimeout({}), clearInterval(null));

@@ -1,0 +1,2 @@
+await null;
+export const a = 1;
