@@ -398,7 +398,8 @@ typedef struct vigil_async_options {
  * token's status), the time is up (-ETIMEDOUT), the pool is stopped before it started (-ECANCELED), or the loop ends
  * (-ESHUTDOWN). Then, if it has not started, fn is never called; if it runs, it runs to its end, its result is destroyed,
  * and it no longer keeps the loop alive. fn may poll the token to end sooner.
- * Loop and pool may be destroyed in any order while calls are in flight.
+ * Loop and pool may be destroyed in any order while calls are in flight. (Calls that wait for their limit are not in the pool yet: it
+ * must stay until they have ended. Abort their token, or end the loop, before you destroy it.)
  * A pool that waits when it is full (VIGIL_FULL_BLOCK) holds the loop up here: give a loop's pool the default.
  * The result must not be of kind VIGIL_PROMISE or VIGIL_THENABLE, unless it is of this loop.
  * 0; -EINVAL; -ENOMEM; -EPERM; -EAGAIN the limit or the pool's max_queue is reached; -ECANCELED the token is aborted already;
