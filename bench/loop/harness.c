@@ -67,6 +67,7 @@ static struct loop_message *messages;
 static unsigned producers;
 static pthread_barrier_t start_line;
 static uint64_t producers_cpu;
+static uint64_t first_post; /* when it was about to be made */
 
 static void count_post(void *arg)
 {
@@ -80,6 +81,8 @@ static void *produce(void *arg)
     size_t share = total / producers;
     size_t from = (size_t)(uintptr_t)arg * share;
     pthread_barrier_wait(&start_line);
+    uint64_t nobody = 0;
+    __atomic_compare_exchange_n(&first_post, &nobody, bench_now(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     uint64_t before = thread_cpu_now();
     for (size_t i = 0; i < share; i++)
         loop_peer.post(&messages[from + i], count_post, NULL);
@@ -87,6 +90,8 @@ static void *produce(void *arg)
     return NULL;
 }
 
+/* The clock runs from the first post, not from when this thread gets round to its loop: with more threads than cores that can be
+   much later, and the posts until then would count for nothing. */
 static void bench_post(const struct bench_args *args)
 {
     producers = args->producers;
@@ -99,7 +104,6 @@ static void bench_post(const struct bench_args *args)
     for (unsigned i = 0; i < producers; i++)
         bench_must(pthread_create(&threads[i], NULL, produce, (void *)(uintptr_t)i) == 0, "a thread");
     pthread_barrier_wait(&start_line);
-    uint64_t before = bench_now();
     uint64_t cpu_before = thread_cpu_now();
     loop_peer.run();
     uint64_t after = bench_now();
@@ -107,7 +111,7 @@ static void bench_post(const struct bench_args *args)
     for (unsigned i = 0; i < producers; i++)
         pthread_join(threads[i], NULL);
     bench_must(done == total, "each post once");
-    bench_print("ns_per_op", (double)(after - before) / (double)total);
+    bench_print("ns_per_op", (double)(after - first_post) / (double)total);
     bench_print("producer_cpu_ns", (double)producers_cpu / (double)total);
     bench_print("loop_cpu_ns", (double)(cpu_after - cpu_before) / (double)total);
 }

@@ -38,12 +38,12 @@ static void *produce(void *arg)
     const int number = (int)(intptr_t)arg;
     for (int i = 0; i < pushes_of(number); i++) {
         counted_post *post = post_make(number * the_plan()->pushes + i, 1 + number);
-        vg_left *left = NULL;
-        int error = vg_ingress_push(&queue, post_ran, post_cancelled, post, &left);
+        vg_slot *place = NULL;
+        int error = vg_ingress_push(&queue, post_ran, post_cancelled, post, &place);
         post_answered(post, error);
         if (error == 0) {
             after[number_of(post)] = 1;
-            vg_ingress_leave(left);
+            vg_ingress_leave(place, post_ran);
         }
     }
     return NULL;
@@ -118,8 +118,8 @@ static void producers_and_owner(void)
     vgc_assert(vg_ingress_close_if_drained(&queue), "all is taken, so it can be closed");
     vgc_assert(vg_ingress_drained(&queue), "and is drained");
     vgc_assert(vg_ingress_accepted(&queue) == (uint64_t)taken, "accepted is what was taken");
-    vg_left *left;
-    vgc_assert(vg_ingress_push(&queue, post_ran, NULL, NULL, &left) == -ESHUTDOWN, "a closed queue refuses");
+    vg_slot *place;
+    vgc_assert(vg_ingress_push(&queue, post_ran, NULL, NULL, &place) == -ESHUTDOWN, "a closed queue refuses");
     vg_ingress_quiesce(&queue);
     vg_ingress_destroy(&queue);
 }

@@ -16,6 +16,7 @@ typedef struct shape {
     bool whole;    /* vigil_loop_run in place of the bare owner */
     bool core;     /* the end too is only its core: Terminating, and the drain */
     bool lane;     /* the internal lane in place of posts */
+    bool fences;   /* full fences on both sides in place of a membarrier */
 } shape;
 
 static const shape *the_shape(void)
@@ -85,6 +86,8 @@ static void producers_and_sleeper(void)
     if (!s->whole)
         atomic_store_explicit(&loop->state, VIGIL_LOOP_RUNNING, memory_order_relaxed);
     atomic_store_explicit(&loop->last_owner, 1, memory_order_relaxed); /* it has been run, not by us */
+    if (s->fences)
+        loop->fences = VG_FENCE_SYMMETRIC;
     if (s->core)
         atomic_store_explicit(&loop->done, 1, memory_order_relaxed); /* the shutdown does not wait: the body joins */
     pthread_t owner = vgc_thread_start(s->whole ? run_the_loop : bare_owner, NULL);
@@ -128,10 +131,16 @@ static const shape shape_futex_1x1 = {.producers = 1, .pushes = 1};
 SLEEP(futex_1x1, "futex, 1 producer x 1, at rest");
 static const shape shape_futex_1x2 = {.producers = 1, .pushes = 2};
 SLEEP(futex_1x2, "futex, 1 producer x 2, at rest");
+static const shape shape_futex_1x1_fences = {.producers = 1, .pushes = 1, .fences = true};
+SLEEP(futex_1x1_fences, "futex, 1 producer x 1, at rest, without membarrier");
+static const shape shape_futex_1x2_fences = {.producers = 1, .pushes = 2, .fences = true};
+SLEEP(futex_1x2_fences, "futex, 1 producer x 2, at rest, without membarrier");
 static const shape shape_futex_asleep_2x1 = {.producers = 2, .pushes = 1, .asleep = true};
 SLEEP(futex_asleep_2x1, "futex, asleep, 2 producers x 1, at rest");
 static const shape shape_futex_2x1 = {.producers = 2, .pushes = 1};
 SLEEP_LARGE(futex_2x1, "futex, 2 producers x 1, at rest");
+static const shape shape_futex_2x1_fences = {.producers = 2, .pushes = 1, .fences = true};
+SLEEP_LARGE(futex_2x1_fences, "futex, 2 producers x 1, at rest, without membarrier");
 static const shape shape_futex_2x2 = {.producers = 2, .pushes = 2};
 SLEEP_LARGE(futex_2x2, "futex, 2 producers x 2, at rest");
 static const shape shape_futex_end_1x1 = {.producers = 1, .pushes = 1, .shutdown = true};
@@ -152,6 +161,8 @@ static const shape shape_epoll_1x1 = {.producers = 1, .pushes = 1, .poller = tru
 SLEEP(epoll_1x1, "epoll, 1 producer x 1, at rest");
 static const shape shape_epoll_1x2 = {.producers = 1, .pushes = 2, .poller = true};
 SLEEP(epoll_1x2, "epoll, 1 producer x 2, at rest");
+static const shape shape_epoll_1x1_fences = {.producers = 1, .pushes = 1, .poller = true, .fences = true};
+SLEEP(epoll_1x1_fences, "epoll, 1 producer x 1, at rest, without membarrier");
 static const shape shape_epoll_asleep_2x1 = {.producers = 2, .pushes = 1, .asleep = true, .poller = true};
 SLEEP(epoll_asleep_2x1, "epoll, asleep, 2 producers x 1, at rest");
 static const shape shape_epoll_2x1 = {.producers = 2, .pushes = 1, .poller = true};

@@ -7,11 +7,12 @@
  * Memory. A producer gets its place by a read-modify-write on the word that also closes the door, and publishes it by a plain
  * store, which waits in the producer's store buffer (`stored` minus `out`) and comes out in order at any time, by process `memory`.
  * The state changes by compare-exchange, which takes effect at once but empties no store buffer: less than x86 gives. A
- * full fence empties the own buffer. A load that a missing fence would let pass an earlier compare-exchange is, in the twin, done before it.
+ * full fence empties the own buffer, a membarrier everybody's. A load that a missing fence would let pass an earlier compare-exchange is, in the twin, done before it.
  *
  * Sizes:   PRODUCERS (1 or 2), POSTS of each, SHUTDOWN (one process asks for it at any time), POLLER (sleeps in the poller from the
  *          start), SWITCH (sleeps on the futex until a process registers a descriptor, which is ready at once)
- * Twins:   NO_W1 NO_S2 NO_S3 STORE_RUNNING STORE_SLEEPING WAKE_FIRST SILENT_SHUTDOWN NO_BED NO_DOOR; each is explained where it is.
+ *          SYMMETRIC (no membarrier: W1' and S2' are full fences)
+ * Twins:   NO_W1 NO_HEAVY NO_IDLE NO_S2 NO_S3 STORE_RUNNING STORE_SLEEPING WAKE_FIRST SILENT_SHUTDOWN NO_BED NO_DOOR; each is explained where it is.
  */
 #ifndef PRODUCERS
 #define PRODUCERS 2
@@ -102,8 +103,8 @@ proctype producer(byte me)
               places++
           };
           stored[me]++; /* publish: a plain store */
-#ifndef NO_W1
-          d_step { /* W1. Twin NO_W1: the place may still be in the store buffer when the state is read */
+#if defined(SYMMETRIC) && !defined(NO_W1)
+          d_step { /* W1'. Twin NO_W1: the place may still be in the store buffer when the state is read */
               do
               :: out[me] < stored[me] -> comes_out(me)
               :: else -> break
@@ -150,6 +151,36 @@ inline look()
 #else
     pending = published[next];
     pending = pending || wanted != (bed == IN_POLLER)
+#endif
+}
+
+/* After Sleeping: nobody has a place that was not taken, or whoever has one is made to publish it or to see Sleeping. */
+inline stragglers()
+{
+#ifdef NO_IDLE
+    skip /* twin: the word is not asked */
+#else
+    if
+    :: atomic { next == places -> skip } /* the addition of nothing to the word */
+    :: atomic { else -> skip };
+       if
+       :: published[next]
+       :: else ->
+#if !defined(SYMMETRIC) && !defined(NO_HEAVY) /* S2'. Twin NO_HEAVY: the place may stay in its store buffer */
+          d_step {
+              do
+              :: out[0] < stored[0] -> comes_out(0)
+#if PRODUCERS > 1
+              :: out[1] < stored[1] -> comes_out(1)
+#endif
+              :: else -> break
+              od
+          }
+#else
+          skip
+#endif
+       fi
+    fi
 #endif
 }
 
@@ -213,6 +244,7 @@ turn:
 #endif
 #ifndef NO_S3 /* twin: no second look */
 #ifndef NO_S2
+    stragglers();
     look(); /* S3 */
 #endif
 #endif

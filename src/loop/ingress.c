@@ -32,21 +32,29 @@ static vg_chunk *chunk_new(vg_ingress *queue)
     return chunk;
 }
 
+static bool is_left(const vg_slot *slot)
+{
+    /* acquire: the producer's last touch comes before our reuse, or the end of the loop; pairs with the release in
+       vg_ingress_leave */
+    return (atomic_load_explicit(&slot->run, memory_order_acquire) & VG_SLOT_LEFT) != 0;
+}
+
 static bool chunk_is_left(const vg_chunk *chunk)
 {
     for (int i = 0; i < VG_CHUNK_SLOTS; i++) {
-        /* acquire: the producer's last touch comes before our reuse; pairs with the release in vg_ingress_leave */
-        if (atomic_load_explicit(&chunk->left[i], memory_order_acquire) == 0)
+        if (!is_left(&chunk->slots[i]))
             return false;
     }
     return true;
 }
 
+/* Nothing of its past stays (I4). */
 static void chunk_wipe(vg_chunk *chunk)
 {
-    /* `run` and `arg` are NULL already: the owner clears them when it takes the place. */
-    for (int i = 0; i < VG_CHUNK_SLOTS; i++)
-        atomic_store_explicit(&chunk->left[i], 0, memory_order_relaxed);
+    for (int i = 0; i < VG_CHUNK_SLOTS; i++) {
+        atomic_store_explicit(&chunk->slots[i].run, 0, memory_order_relaxed);
+        chunk->slots[i].arg = NULL;
+    }
     /* relaxed: it was set before the place was published, which the owner has seen */
     if (atomic_load_explicit(&chunk->any_cancel, memory_order_relaxed) != 0) {
         memset(chunk->cancels, 0, sizeof chunk->cancels);
@@ -142,38 +150,38 @@ static bool count_in(vg_ingress *queue, uint64_t bound)
 }
 
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
-                            vg_left **left)
+                            vg_slot **place)
 {
     if (!count_in(queue, bound))
         return -EAGAIN;
-    int rc = vg_ingress_put(queue, run, cancel, arg, left);
+    int rc = vg_ingress_put(queue, run, cancel, arg, place);
     if (rc != 0)
         (void)atomic_fetch_sub_explicit(&queue->waiting, 1, memory_order_relaxed);
     return rc;
 }
 
-int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left)
+int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place)
 {
     if (atomic_load_explicit(&queue->door, memory_order_relaxed))
         return -ESHUTDOWN;
     if (atomic_load_explicit(&queue->bound, memory_order_relaxed) != 0)
-        return vg_ingress_push_bounded(queue, UINT64_MAX, run, cancel, arg, left);
-    return vg_ingress_put(queue, run, cancel, arg, left);
+        return vg_ingress_push_bounded(queue, UINT64_MAX, run, cancel, arg, place);
+    return vg_ingress_put(queue, run, cancel, arg, place);
 }
 
 /* ---- the owner -------------------------------------------------------------------------------------------------- */
 
-vg_slot *vg_ingress_next_chunk(vg_ingress *queue)
+bool vg_ingress_next_chunk(vg_ingress *queue)
 {
     vg_chunk *used = queue->head;
     /* acquire: the chunk behind is all zero; pairs with the release in vg_ingress_place_slowly */
     vg_chunk *next = atomic_load_explicit(&used->next, memory_order_acquire);
     if (next == NULL)
-        return NULL;
+        return false;
     queue->head = next;
     queue->at = 0;
     chunk_retire(queue, used);
-    return &next->slots[0];
+    return true;
 }
 
 bool vg_ingress_ready(const vg_ingress *queue)
@@ -187,7 +195,17 @@ bool vg_ingress_ready(const vg_ingress *queue)
     }
     /* acquire: the word that gave this place out, so that vg_ingress_end lies behind it and the turn takes what kept the loop
        awake; pairs with the release in vg_ingress_put */
-    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_acquire) != NULL;
+    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_acquire) != 0;
+}
+
+bool vg_ingress_idle(vg_ingress *queue)
+{
+    /* It adds nothing, but has its place in the order of the word: each place is given out before it, and is in the count, or
+       after it, and then who gets it has read what the fence before this released; pairs with the acquires of the additions and of
+       the compare-exchange that give places out. (Every change of the word is a read-modify-write.) So relaxed is enough. */
+    uint64_t word = atomic_fetch_add_explicit(&queue->word, 0, memory_order_relaxed);
+    vg_ingress_mark end = {.chunk = vg_ingress_chunk(word), .at = (uint32_t)given_out(word)};
+    return vg_ingress_at_end(queue, end);
 }
 
 /* The word, or once it is closed what it was then (I3); 0 while somebody is between closing it and saying so. */
@@ -259,8 +277,7 @@ bool vg_ingress_drained(const vg_ingress *queue)
 void vg_ingress_quiesce(vg_ingress *queue)
 {
     for (uint32_t i = 0; i < queue->at; i++) {
-        /* acquire: the producer's last touch comes before the end of the loop; pairs with vg_ingress_leave */
-        while (atomic_load_explicit(&queue->head->left[i], memory_order_acquire) == 0)
+        while (!is_left(&queue->head->slots[i]))
             vg_thread_yield();
     }
     for (vg_chunk *each = queue->limbo; each != NULL; each = atomic_load_explicit(&each->next, memory_order_relaxed)) {
@@ -288,11 +305,12 @@ void vg_ingress_after_fork(vg_ingress *queue)
     for (vg_chunk *each = queue->head;; from = 0) {
         uint32_t to = each == newest ? (uint32_t)given_out(word) : VG_CHUNK_SLOTS;
         for (uint32_t i = 0; i < to; i++) {
-            if (i >= from && atomic_load_explicit(&each->slots[i].run, memory_order_relaxed) == NULL) {
+            uint64_t run = atomic_load_explicit(&each->slots[i].run, memory_order_relaxed);
+            if (i >= from && run == 0) {
                 each->cancels[i] = NULL;
-                atomic_store_explicit(&each->slots[i].run, run_nothing, memory_order_relaxed);
+                run = (uint64_t)(uintptr_t)run_nothing;
             }
-            atomic_store_explicit(&each->left[i], 1, memory_order_relaxed);
+            atomic_store_explicit(&each->slots[i].run, run | VG_SLOT_LEFT, memory_order_relaxed);
         }
         if (each == newest)
             break;
@@ -307,7 +325,8 @@ void vg_ingress_after_fork(vg_ingress *queue)
     }
     for (vg_chunk *each = queue->limbo; each != NULL; each = atomic_load_explicit(&each->next, memory_order_relaxed)) {
         for (int i = 0; i < VG_CHUNK_SLOTS; i++)
-            atomic_store_explicit(&each->left[i], 1, memory_order_relaxed);
+            atomic_store_explicit(&each->slots[i].run, VG_SLOT_LEFT,
+                                  memory_order_relaxed); /* nothing is taken from it */
     }
 }
 

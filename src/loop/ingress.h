@@ -18,12 +18,12 @@
  *   closed                         refused; the addition counts for nothing
  *
  * Invariants
- *   I1  A place is published by the release store of `run`, which is NULL before. The owner takes places in order and stops
+ *   I1  A place is published by the release store of `run`, which is 0 before. The owner takes places in order and stops
  *       at the first that is not published. Its producer has yet to fence and to look at the loop's state, so it will wake
  *       the loop (SLEEP.md); those behind it need not.
  *   I2  A chunk is not reused before each of its places was given out, taken, and left: the producer's last touch of anything
- *       is the release store of 1 to the place's mark in `left`. So whoever has a place in a chunk may use the chunk, the queue
- *       and the loop without counting itself in and out.
+ *       is the release store of `run` once more, with VG_SLOT_LEFT. So whoever has a place in a chunk may use the chunk, the
+ *       queue and the loop without counting itself in and out.
  *   I3  Closing sets C with one compare-exchange. What was given out before is accepted and will be published; nothing is
  *       after. Producers that come too late still add to the count, so whoever closes also writes down the word as it was
  *       (last_word). Closing only if empty is a compare-exchange from exactly the value that the owner has taken everything of.
@@ -32,12 +32,13 @@
  *       change; after a failed allocation the surplus is taken back; once closed, the door is read before the word.
  *
  * FIFO per producer: its second addition comes after its first. O(1): no step looks at more than one chunk, except that the
- * owner checks the marks when it retires one, which is part of the price of that many posts.
+ * owner clears one when it retires it, which is part of the price of that many posts.
  *
- * Cache lines: a post that has no cancel touches 16 bytes of its chunk and one byte of the marks. The marks lie apart from the
- * places, because the owner clears a place while its producer may still be on its way to the mark; and the cancels lie apart
- * from both, because few posts have one. A producer asks for the line that it will need four lines on: the owner has
- * written to it when it took what was there, and fetching it from there costs more than all of the rest.
+ * Cache lines: a post that has no cancel touches 16 bytes of its chunk and nothing else but the word; the cancels lie apart,
+ * because few posts have one. The owner only reads a place when it takes it, and clears all of them when the chunk is retired: to
+ * write to the line in between would take it away from the producer that fills the next place in it. A producer asks for the
+ * line that it will need four lines on: the owner has written to it when it cleared the chunk, and fetching it from there
+ * costs more than all of the rest.
  *
  * Rejected: a lock (the peers' way; it is what we are measured against); an intrusive list with one compare-exchange a post
  * (an allocation each, and a walk to reverse 10^7 of them); counting producers in and out (two more atomic instructions).
@@ -67,18 +68,17 @@ enum {
 #endif
 
 typedef struct vg_slot {
-    _Atomic(vg_call_fn) run; /* NULL: not published */
-    void *arg;               /* producer's until `run` is published, then the owner's */
+    _Atomic uint64_t run; /* 0: not published; else the function, and whether its producer has left */
+    void *arg;            /* producer's until `run` is published, then the owner's */
 } vg_slot;
 
-/* 1: the producer touches nothing of the loop any more. */
-typedef _Atomic uint8_t vg_left;
+/* With `run`: the producer touches nothing of the loop any more. No function's address has this bit. */
+#define VG_SLOT_LEFT (UINT64_C(1) << 63)
 
 typedef struct vg_chunk {
     vg_chunk_head head;
     _Atomic(struct vg_chunk *) next;
     _Atomic uint32_t any_cancel; /* 1: some of `cancels` are set */
-    alignas(64) vg_left left[VG_CHUNK_SLOTS];
     alignas(64) vg_slot slots[VG_CHUNK_SLOTS];
     vg_call_fn cancels[VG_CHUNK_SLOTS]; /* as `arg`; NULL: none */
 } vg_chunk;
@@ -140,11 +140,15 @@ void vg_ingress_destroy(vg_ingress *queue);
 int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place);
 /* The queue has a bound. */
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
-                            vg_left **left);
+                            vg_slot **place);
 
 /* A producer fetches, for writing, the line that it will need this many places on. */
 enum {
     VG_PREFETCH_SLOTS = 16
+};
+/* The owner fetches so far ahead, but nothing that a producer may be filling. */
+enum {
+    VG_READ_AHEAD = 32
 };
 /* For functions that push: gcc has the instruction only where it is told that the processor has it; on those that do not, it
    does nothing. */
@@ -155,61 +159,72 @@ enum {
 #endif
 
 /* A push without a look at door and bound. */
-static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left)
+static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place)
 {
     /* acquire: the chunk is all zero but for what producers wrote; pairs with the release in vg_ingress_place_slowly */
     uint64_t word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
-    vg_place place = {vg_ingress_chunk(word), vg_ingress_count(word)};
-    if (__builtin_expect((word & VG_INGRESS_CLOSED) != 0 || place.at >= VG_CHUNK_SLOTS, 0)) {
-        int rc = vg_ingress_place_slowly(queue, &place);
+    vg_place it = {vg_ingress_chunk(word), vg_ingress_count(word)};
+    if (__builtin_expect((word & VG_INGRESS_CLOSED) != 0 || it.at >= VG_CHUNK_SLOTS, 0)) {
+        int rc = vg_ingress_place_slowly(queue, &it);
         if (rc != 0)
             return rc;
     }
-    vg_slot *slot = &place.chunk->slots[place.at];
+    vg_slot *slot = &it.chunk->slots[it.at];
     __builtin_prefetch((const char *)slot + VG_PREFETCH_SLOTS * sizeof *slot,
                        1); /* it may lie behind the slots: a hint */
     slot->arg = arg;
     if (cancel != NULL) {
-        place.chunk->cancels[place.at] = cancel;
-        atomic_store_explicit(&place.chunk->any_cancel, 1, memory_order_relaxed); /* the next release publishes it */
+        it.chunk->cancels[it.at] = cancel;
+        if (atomic_load_explicit(&it.chunk->any_cancel, memory_order_relaxed) == 0) /* the line is everybody's */
+            atomic_store_explicit(&it.chunk->any_cancel, 1, memory_order_relaxed);  /* the next release publishes it */
     }
     /* release: arg, cancel, and what the producer wrote before the post; pairs with the acquire in vg_ingress_take (I1) */
-    atomic_store_explicit(&slot->run, run, memory_order_release);
-    *left = &place.chunk->left[place.at];
+    atomic_store_explicit(&slot->run, (uint64_t)(uintptr_t)run, memory_order_release);
+    *place = slot;
     return 0;
 }
 
-/* Any thread. Publish a post. 0: *left must be handed to vg_ingress_leave when the caller has done its part of waking the
+/* Any thread. Publish a post. 0: *place must be handed to vg_ingress_leave when the caller has done its part of waking the
    loop. -ESHUTDOWN; -EAGAIN the bound is reached; -ENOMEM. */
-static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left)
+static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place)
 {
     if (atomic_load_explicit(&queue->door, memory_order_relaxed)) /* a hint; the word decides */
         return -ESHUTDOWN;
     uint64_t bound = atomic_load_explicit(&queue->bound, memory_order_relaxed);
     if (bound != 0)
-        return vg_ingress_push_bounded(queue, bound, run, cancel, arg, left);
-    return vg_ingress_put(queue, run, cancel, arg, left);
+        return vg_ingress_push_bounded(queue, bound, run, cancel, arg, place);
+    return vg_ingress_put(queue, run, cancel, arg, place);
 }
 
 /* The same past the bound. */
-int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_left **left);
+int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place);
 
-/* Any thread: the last touch of a push. */
-static inline void vg_ingress_leave(vg_left *left)
+/* Any thread: the last touch of a push, of the same `run`. */
+static inline void vg_ingress_leave(vg_slot *place, vg_call_fn run)
 {
-    /* release: all that this producer did with the loop comes before its end; pairs with the acquires in chunk_is_left and
-       vg_ingress_quiesce */
-    atomic_store_explicit(left, 1, memory_order_release);
+    /* release: all that this producer did with the loop comes before its end; and, as at the first time, what lies in the place.
+       Pairs with the acquires in is_left and vg_ingress_take */
+    atomic_store_explicit(&place->run, (uint64_t)(uintptr_t)run | VG_SLOT_LEFT, memory_order_release);
 }
 
 /* Owner. Whether the next place is published. After a full fence: SLEEP.md. */
 bool vg_ingress_ready(const vg_ingress *queue);
 
+/* Owner, after a full fence: whoever is given a place from now on sees what the owner stored before the fence. True: nobody has
+   one now that was not taken. */
+bool vg_ingress_idle(vg_ingress *queue);
+
 /* Owner. What is accepted by now: the snapshot of a phase. */
 vg_ingress_mark vg_ingress_end(const vg_ingress *queue);
 
-/* Owner. The next place, if it is published: the step over to the next chunk. NULL if not. */
-vg_slot *vg_ingress_next_chunk(vg_ingress *queue);
+/* Owner. The step over to the next chunk, if there is one. */
+bool vg_ingress_next_chunk(vg_ingress *queue);
+
+/* Owner. How far the head chunk belongs to what lies before `end`. */
+static inline uint32_t vg_ingress_stop(const vg_ingress *queue, vg_ingress_mark end)
+{
+    return queue->head == end.chunk ? end.at : VG_CHUNK_SLOTS;
+}
 
 static inline bool vg_ingress_at_end(const vg_ingress *queue, vg_ingress_mark end)
 {
@@ -219,21 +234,23 @@ static inline bool vg_ingress_at_end(const vg_ingress *queue, vg_ingress_mark en
 /* Owner. Take the next post before `end`; false if there is none or it is not published. */
 static inline bool vg_ingress_take(vg_ingress *queue, vg_ingress_mark end, vg_taken *post)
 {
-    if (vg_ingress_at_end(queue, end))
-        return false;
-    vg_slot *slot = &queue->head->slots[queue->at];
-    if (queue->at == VG_CHUNK_SLOTS) {
-        slot = vg_ingress_next_chunk(queue);
-        if (slot == NULL || vg_ingress_at_end(queue, end)) /* the step may have reached the end: the first place */
+    uint32_t stop = vg_ingress_stop(queue, end);
+    if (queue->at == stop) {
+        if (queue->head == end.chunk || !vg_ingress_next_chunk(queue))
+            return false;
+        stop = vg_ingress_stop(queue, end);
+        if (stop == 0) /* the step has reached the end */
             return false;
     }
+    vg_slot *slot = &queue->head->slots[queue->at];
+    if (queue->at + VG_READ_AHEAD < stop)
+        __builtin_prefetch(slot + VG_READ_AHEAD);
     /* acquire: what the producer wrote; pairs with the release in vg_ingress_put (I1) */
-    post->run = atomic_load_explicit(&slot->run, memory_order_acquire);
-    if (post->run == NULL)
+    uint64_t run = atomic_load_explicit(&slot->run, memory_order_acquire);
+    if (run == 0)
         return false;
+    post->run = (vg_call_fn)(uintptr_t)(run & ~VG_SLOT_LEFT);
     post->arg = slot->arg;
-    slot->arg = NULL;
-    atomic_store_explicit(&slot->run, NULL, memory_order_relaxed);
     queue->at++;
     uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
     atomic_store_explicit(&queue->taken, taken + 1, memory_order_relaxed);

@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/fault.h"
+#include "core/fence.h"
 #include "core/forkguard.h"
 #include "core/mutex.h"
 #include "fifo.h"
@@ -152,7 +153,8 @@ struct vigil_loop {
     vg_file_loop *shared;  /* counters and states, in the recorder (watch/format.h) */
     vg_record_block block; /* of these; also by vigil_loop_fork, as the next two */
     uint32_t record_epoch;
-    uint8_t level; /* of the recorder */
+    uint8_t level;        /* of the recorder */
+    vg_fence_mode fences; /* of posts */
     vg_subject subject;
 
     /* Any thread. */
@@ -337,16 +339,26 @@ static inline void vg_count(_Atomic uint64_t *counter, uint64_t more)
 
 /* ---- sleep.c ----------------------------------------------------------------------------------------------------- */
 
-/* Any thread, after publishing something for the loop to see: fence, look, wake if it sleeps. */
 void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state);
-static inline void vg_loop_wake(vigil_loop *loop)
+static inline void vg_loop_wake_if_asleep(vigil_loop *loop)
 {
-    /* W1: what the caller published comes before our look at the state; pairs with the fence S2 in vg_loop_sleep */
-    atomic_thread_fence(memory_order_seq_cst);
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
     /* W2: if it has not published Sleeping yet, its re-check S3 finds our thing */
     if (__builtin_expect((state & VG_STATE_MASK) == VIGIL_LOOP_SLEEPING, 0))
         vg_loop_wake_sleeper(loop, state);
+}
+/* Any thread, after publishing something for the loop to see: fence, look, wake if it sleeps. */
+static inline void vg_loop_wake(vigil_loop *loop)
+{
+    /* W1: what the caller published comes before our look at the state; pairs with the fence S2 in sleep.c */
+    atomic_thread_fence(memory_order_seq_cst);
+    vg_loop_wake_if_asleep(loop);
+}
+/* The same after publishing a place of the ingress. */
+static inline void vg_loop_wake_posted(vigil_loop *loop)
+{
+    vg_fence_light(loop->fences); /* W1': pairs with the heavy fence S2' in sleep.c */
+    vg_loop_wake_if_asleep(loop);
 }
 /* After an owner's call: an embedded loop that nobody is inside must show that there is more to do. */
 static inline void vg_loop_stir(vigil_loop *loop)

@@ -75,6 +75,7 @@ int vigil_loop_create(vigil_loop **result, const vigil_loop_options *given)
         free(loop);
         return -ENOMEM;
     }
+    loop->fences = vg_fence_register() == 0 ? VG_FENCE_MEMBARRIER : VG_FENCE_SYMMETRIC;
     vg_lane_init(&loop->lane);
     vg_mutex_init(&loop->watches.lock);
     loop->watches.suspect = VG_POLL_TAG_NONE;
@@ -147,6 +148,8 @@ int vigil_loop_fork(vigil_loop *loop)
         return vg_refuse(
             loop, -EPERM,
             "another thread was running the loop at the fork, and is not here; the loop can only be destroyed");
+    if (loop->fences == VG_FENCE_MEMBARRIER)
+        (void)vg_fence_register(); /* belongs to the process; succeeded in the parent */
     vg_ingress_after_fork(&loop->ingress);
     atomic_store_explicit(&loop->inflight, 0, memory_order_relaxed);
     if (owner == 0 && vg_state(loop) < VIGIL_LOOP_TERMINATING)

@@ -18,14 +18,14 @@ static int refused(vigil_loop *loop, int error)
     return vg_refuse(loop, error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
 }
 
-static inline int post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
+VG_PUSHES static inline int post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
 {
-    vg_left *left;
-    int rc = vg_ingress_push(&loop->ingress, run, cancel, arg, &left);
+    vg_slot *place;
+    int rc = vg_ingress_push(&loop->ingress, run, cancel, arg, &place);
     if (__builtin_expect(rc != 0, 0))
         return refused(loop, rc);
-    vg_loop_wake(loop);
-    vg_ingress_leave(left); /* the last touch: the loop may be gone after it */
+    vg_loop_wake_posted(loop);
+    vg_ingress_leave(place, run); /* the last touch: the loop may be gone after it */
     return 0;
 }
 
@@ -125,13 +125,13 @@ static void do_nothing(void *arg)
 
 int vg_loop_nudge(vigil_loop *loop)
 {
-    vg_left *left;
+    vg_slot *place;
     /* Past the bound: a full queue must not keep others from adding a watch. */
-    int rc = vg_ingress_push_unbounded(&loop->ingress, do_nothing, NULL, NULL, &left);
+    int rc = vg_ingress_push_unbounded(&loop->ingress, do_nothing, NULL, NULL, &place);
     if (rc != 0)
         return refused(loop, rc);
-    vg_loop_wake(loop);
-    vg_ingress_leave(left);
+    vg_loop_wake_posted(loop);
+    vg_ingress_leave(place, do_nothing);
     return 0;
 }
 

@@ -149,6 +149,30 @@ bool vg_loop_stream(vigil_loop *loop, uint64_t deadline)
 
 /* ---- falling asleep ---------------------------------------------------------------------------------------------- */
 
+#ifdef VIGIL_CHECK
+#define STRAGGLER_LOOKS 0 /* they only put the fence off */
+#else
+#define STRAGGLER_LOOKS 64
+#endif
+
+/* Sleeping has been published: S2. After this, what a waker published before its look at the state is seen by S3. */
+static void after_sleeping(vigil_loop *loop)
+{
+    /* S2: Sleeping comes before the last look at every source; pairs with the fence W1 in vg_loop_wake */
+    atomic_thread_fence(memory_order_seq_cst);
+    /* Whoever is given a place from now on sees Sleeping. */
+    if (vg_ingress_idle(&loop->ingress))
+        return;
+    /* Somebody has a place. Most likely it is published by now, or in a moment. */
+    for (int look = 0; !vg_ingress_ready(&loop->ingress); look++) {
+        if (look == STRAGGLER_LOOKS) {
+            vg_fence_heavy(loop->fences); /* S2': now it is published, or its producer sees Sleeping; pairs with W1' */
+            return;
+        }
+        vg_spin_pause();
+    }
+}
+
 static void block(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
 {
     if ((sleeping & VG_SLEEPS_IN_POLLER) != 0) {
@@ -173,8 +197,7 @@ void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
     if (!atomic_compare_exchange_strong_explicit(&loop->state, &running, sleeping, memory_order_release,
                                                  memory_order_relaxed))
         return;
-    /* S2: Sleeping comes before the last look at every source; pairs with the fence W1 in vg_loop_wake */
-    atomic_thread_fence(memory_order_seq_cst);
+    after_sleeping(loop);
     /* S3 */
     if (vg_loop_pending(loop) || bed(loop) != where || vg_hooks_recheck(loop)) {
         (void)get_up(loop, sleeping);
@@ -233,7 +256,7 @@ void vg_loop_doze(vigil_loop *loop)
     if (!atomic_compare_exchange_strong_explicit(&loop->state, &running, sleeping, memory_order_release,
                                                  memory_order_relaxed))
         return;
-    atomic_thread_fence(memory_order_seq_cst); /* S2 */
+    after_sleeping(loop);
     if ((vg_loop_pending(loop) || !armed || recheck_alone(loop)) && get_up(loop, sleeping)) {
         /* There is more to do: the descriptor must say so. Without a timer descriptor the embedding loop has to look often. */
         running = VIGIL_LOOP_RUNNING;

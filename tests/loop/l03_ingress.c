@@ -20,9 +20,9 @@ static bool take(vg_ingress *queue, void **arg)
 
 static void push(vg_ingress *queue, uintptr_t number)
 {
-    vg_left *left;
-    must_equal(vg_ingress_push(queue, nothing, NULL, (void *)number, &left), 0);
-    vg_ingress_leave(left);
+    vg_slot *place;
+    must_equal(vg_ingress_push(queue, nothing, NULL, (void *)number, &place), 0);
+    vg_ingress_leave(place, nothing);
 }
 
 /* Random pushes and takes against a plain count: what comes out is what went in, in order. */
@@ -101,7 +101,7 @@ static void a_chunk_is_not_reused_before_its_producers_have_left(void **state)
     (void)state;
     vg_ingress queue;
     must_equal(vg_ingress_init(&queue, 0), 0);
-    vg_left *straggler;
+    vg_slot *straggler;
     void *arg;
     must_equal(vg_ingress_push(&queue, nothing, NULL, NULL, &straggler), 0);
     for (uintptr_t i = 1; i < 5 * VG_CHUNK_SLOTS; i++)
@@ -109,8 +109,8 @@ static void a_chunk_is_not_reused_before_its_producers_have_left(void **state)
     for (uintptr_t i = 0; i < 5 * VG_CHUNK_SLOTS; i++)
         must(take(&queue, &arg));
     must(queue.limbo != NULL);
-    must(&queue.limbo->left[0] == straggler);
-    vg_ingress_leave(straggler);
+    must(&queue.limbo->slots[0] == straggler);
+    vg_ingress_leave(straggler, nothing);
     for (uintptr_t i = 0; i <= VG_CHUNK_SLOTS; i++) {
         push(&queue, i);
         must(take(&queue, &arg));
@@ -142,14 +142,14 @@ static void the_door_closes_in_one_instant(void **state)
 {
     (void)state;
     vg_ingress queue;
-    vg_left *left;
+    vg_slot *place;
     void *arg;
     must_equal(vg_ingress_init(&queue, 0), 0);
     push(&queue, 1);
     must(!vg_ingress_close_if_drained(&queue));
     must(take(&queue, &arg));
     must(vg_ingress_close_if_drained(&queue));
-    must_equal(vg_ingress_push(&queue, nothing, NULL, NULL, &left), -ESHUTDOWN);
+    must_equal(vg_ingress_push(&queue, nothing, NULL, NULL, &place), -ESHUTDOWN);
     must(vg_ingress_drained(&queue));
     vg_ingress_quiesce(&queue);
     vg_ingress_destroy(&queue);
@@ -157,7 +157,7 @@ static void the_door_closes_in_one_instant(void **state)
     must_equal(vg_ingress_init(&queue, 0), 0);
     push(&queue, 1);
     vg_ingress_close(&queue);
-    must_equal(vg_ingress_push(&queue, nothing, NULL, NULL, &left), -ESHUTDOWN);
+    must_equal(vg_ingress_push(&queue, nothing, NULL, NULL, &place), -ESHUTDOWN);
     must(!vg_ingress_drained(&queue));
     must(take(&queue, &arg));
     must(vg_ingress_drained(&queue));
