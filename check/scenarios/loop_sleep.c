@@ -130,7 +130,7 @@ static void producers_and_sleeper(void)
 static const shape shape_futex_1x1 = {.producers = 1, .pushes = 1};
 SLEEP(futex_1x1, "futex, 1 producer x 1, at rest");
 static const shape shape_futex_1x2 = {.producers = 1, .pushes = 2};
-SLEEP(futex_1x2, "futex, 1 producer x 2, at rest");
+SLEEP_LARGE(futex_1x2, "futex, 1 producer x 2, at rest");
 static const shape shape_futex_1x1_fences = {.producers = 1, .pushes = 1, .fences = true};
 SLEEP(futex_1x1_fences, "futex, 1 producer x 1, at rest, without membarrier");
 static const shape shape_futex_1x2_fences = {.producers = 1, .pushes = 2, .fences = true};
@@ -152,7 +152,7 @@ SLEEP_LARGE(futex_end_2x2, "futex, 2 producers x 2, against shutdown");
 static const shape shape_run_futex_1x1 = {.producers = 1, .pushes = 1, .whole = true};
 SLEEP(run_futex_1x1, "vigil_loop_run, futex, 1 producer x 1, at rest");
 static const shape shape_run_futex_1x2 = {.producers = 1, .pushes = 2, .whole = true};
-SLEEP(run_futex_1x2, "vigil_loop_run, futex, 1 producer x 2, at rest");
+SLEEP_LARGE(run_futex_1x2, "vigil_loop_run, futex, 1 producer x 2, at rest");
 static const shape shape_run_futex_2x2 = {.producers = 2, .pushes = 2, .whole = true};
 SLEEP_LARGE(run_futex_2x2, "vigil_loop_run, futex, 2 producers x 2, at rest");
 static const shape shape_run_futex_end_2x2 = {.producers = 2, .pushes = 2, .whole = true, .shutdown = true};
@@ -160,7 +160,7 @@ SLEEP_LARGE(run_futex_end_2x2, "vigil_loop_run, futex, 2 producers x 2, against 
 static const shape shape_epoll_1x1 = {.producers = 1, .pushes = 1, .poller = true};
 SLEEP(epoll_1x1, "epoll, 1 producer x 1, at rest");
 static const shape shape_epoll_1x2 = {.producers = 1, .pushes = 2, .poller = true};
-SLEEP(epoll_1x2, "epoll, 1 producer x 2, at rest");
+SLEEP_LARGE(epoll_1x2, "epoll, 1 producer x 2, at rest");
 static const shape shape_epoll_1x1_fences = {.producers = 1, .pushes = 1, .poller = true, .fences = true};
 SLEEP(epoll_1x1_fences, "epoll, 1 producer x 1, at rest, without membarrier");
 static const shape shape_epoll_asleep_2x1 = {.producers = 2, .pushes = 1, .asleep = true, .poller = true};
@@ -178,7 +178,7 @@ SLEEP_LARGE(epoll_end_2x2, "epoll, 2 producers x 2, against shutdown");
 static const shape shape_run_epoll_1x1 = {.producers = 1, .pushes = 1, .whole = true, .poller = true};
 SLEEP(run_epoll_1x1, "vigil_loop_run, epoll, 1 producer x 1, at rest");
 static const shape shape_run_epoll_1x2 = {.producers = 1, .pushes = 2, .whole = true, .poller = true};
-SLEEP(run_epoll_1x2, "vigil_loop_run, epoll, 1 producer x 2, at rest");
+SLEEP_LARGE(run_epoll_1x2, "vigil_loop_run, epoll, 1 producer x 2, at rest");
 static const shape shape_run_epoll_2x2 = {.producers = 2, .pushes = 2, .whole = true, .poller = true};
 SLEEP_LARGE(run_epoll_2x2, "vigil_loop_run, epoll, 2 producers x 2, at rest");
 static const shape shape_run_epoll_end_2x2 = {

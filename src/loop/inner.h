@@ -206,7 +206,7 @@ struct vigil_loop {
     uint32_t stream_rounds; /* of the drain: in a row in which only others have added to the lane */
     uint32_t poll_count;    /* events of the last poll, not yet collected */
     uint64_t step_ticks;    /* vg_ticks at the start of the step */
-    uint64_t post_left;     /* of this turn's budget */
+    uint64_t posts_until;   /* ingress.taken when this turn's budget is used up */
     uint64_t prepare_deadline;
     vg_ingress_mark posts_end;
     uint64_t posts_before;   /* ingress.taken when it last was about to sleep */
@@ -392,7 +392,11 @@ void vg_inflight_end(vigil_loop *loop);
 void vg_loop_free(vigil_loop *loop);
 
 /* post.c */
-uintptr_t vg_post_function(vg_call_fn run, const void *arg); /* what a post that was taken will call */
+void vg_run_post(void *arg); /* what the ingress has for a post that lies in its sender's memory: runs it */
+static inline uintptr_t vg_post_function(vg_call_fn run, const void *arg) /* what a post that was taken will call */
+{
+    return run == vg_run_post ? (uintptr_t)((const vigil_post *)arg)->run : (uintptr_t)run;
+}
 int vg_loop_nudge(vigil_loop *loop); /* any thread: an empty post; -ESHUTDOWN tells that the door is closed */
 int vg_loop_keep(vigil_loop *loop);
 void vg_loop_unkeep(vigil_loop *loop);

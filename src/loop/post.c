@@ -41,17 +41,12 @@ VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
 
 /* ---- posts that lie in the caller's memory ----------------------------------------------------------------------- */
 
-static void run_post(void *arg)
+void vg_run_post(void *arg)
 {
     vigil_post *it = arg;
     /* release: our reading of the post comes before it is claimed again; pairs with the acquire in vg_post_claim */
     atomic_store_explicit(&it->vg_queued, 0, memory_order_release);
     it->run(it);
-}
-
-uintptr_t vg_post_function(vg_call_fn run, const void *arg)
-{
-    return run == run_post ? (uintptr_t)((const vigil_post *)arg)->run : (uintptr_t)run;
 }
 
 static void cancel_post(void *arg)
@@ -75,7 +70,7 @@ static int claim(vigil_loop *loop, vigil_post *it)
 
 static void unclaim(vigil_post *it)
 {
-    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in run_post */
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in vg_run_post */
 }
 
 VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)
@@ -83,7 +78,7 @@ VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)
     int rc = claim(loop, it);
     if (rc != 0)
         return rc;
-    rc = post(loop, run_post, cancel_post, it);
+    rc = post(loop, vg_run_post, cancel_post, it);
     if (rc != 0)
         unclaim(it);
     return rc;

@@ -85,12 +85,13 @@ static void posts(vigil_loop *loop, bool first)
 {
     if (first) {
         loop->posts_end = vg_ingress_end(&loop->ingress);
-        loop->post_left = loop->options.post_budget;
+        loop->posts_until =
+            atomic_load_explicit(&loop->ingress.taken, memory_order_relaxed) + loop->options.post_budget;
         report_pressure(loop);
     }
     vg_taken post;
-    while (loop->post_left != 0 && !vg_interrupted(loop) && vg_ingress_take(&loop->ingress, loop->posts_end, &post)) {
-        loop->post_left--;
+    while (atomic_load_explicit(&loop->ingress.taken, memory_order_relaxed) != loop->posts_until &&
+           !vg_interrupted(loop) && vg_ingress_take(&loop->ingress, loop->posts_end, &post)) {
         vg_loop_note_call(loop, vg_post_function(post.run, post.arg));
         post.run(post.arg);
         vg_loop_note_called(loop);
