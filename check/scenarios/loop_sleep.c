@@ -135,8 +135,10 @@ static const shape shape_futex_1x1_fences = {.producers = 1, .pushes = 1, .fence
 SLEEP(futex_1x1_fences, "futex, 1 producer x 1, at rest, without membarrier");
 static const shape shape_futex_1x2_fences = {.producers = 1, .pushes = 2, .fences = true};
 SLEEP(futex_1x2_fences, "futex, 1 producer x 2, at rest, without membarrier");
+static const shape shape_futex_asleep_2x1_fences = {.producers = 2, .pushes = 1, .asleep = true, .fences = true};
+SLEEP(futex_asleep_2x1_fences, "futex, asleep, 2 producers x 1, at rest, without membarrier");
 static const shape shape_futex_asleep_2x1 = {.producers = 2, .pushes = 1, .asleep = true};
-SLEEP(futex_asleep_2x1, "futex, asleep, 2 producers x 1, at rest");
+SLEEP_LARGE(futex_asleep_2x1, "futex, asleep, 2 producers x 1, at rest");
 static const shape shape_futex_2x1 = {.producers = 2, .pushes = 1};
 SLEEP_LARGE(futex_2x1, "futex, 2 producers x 1, at rest");
 static const shape shape_futex_2x1_fences = {.producers = 2, .pushes = 1, .fences = true};
@@ -163,8 +165,11 @@ static const shape shape_epoll_1x2 = {.producers = 1, .pushes = 2, .poller = tru
 SLEEP_LARGE(epoll_1x2, "epoll, 1 producer x 2, at rest");
 static const shape shape_epoll_1x1_fences = {.producers = 1, .pushes = 1, .poller = true, .fences = true};
 SLEEP(epoll_1x1_fences, "epoll, 1 producer x 1, at rest, without membarrier");
+static const shape shape_epoll_asleep_2x1_fences = {
+    .producers = 2, .pushes = 1, .asleep = true, .poller = true, .fences = true};
+SLEEP(epoll_asleep_2x1_fences, "epoll, asleep, 2 producers x 1, at rest, without membarrier");
 static const shape shape_epoll_asleep_2x1 = {.producers = 2, .pushes = 1, .asleep = true, .poller = true};
-SLEEP(epoll_asleep_2x1, "epoll, asleep, 2 producers x 1, at rest");
+SLEEP_LARGE(epoll_asleep_2x1, "epoll, asleep, 2 producers x 1, at rest");
 static const shape shape_epoll_2x1 = {.producers = 2, .pushes = 1, .poller = true};
 SLEEP_LARGE(epoll_2x1, "epoll, 2 producers x 1, at rest");
 static const shape shape_epoll_2x2 = {.producers = 2, .pushes = 2, .poller = true};
