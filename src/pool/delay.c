@@ -54,7 +54,8 @@ static vigil_task *take_first(vg_delay *delay)
     vg_heap_entry entry = vg_heap_pop(&delay->heap);
     delay->free_slots[delay->free_count++] = entry.slot;
     vigil_task *task = delay->tasks[entry.slot];
-    (void)atomic_fetch_sub_explicit(&delay->pool->shared->delayed[task->vg_class], 1, memory_order_relaxed);
+    /* release (also in add): for the audit, as in count_submitted of submit.c */
+    (void)atomic_fetch_sub_explicit(&delay->pool->shared->delayed[task->vg_class], 1, memory_order_release);
     return task;
 }
 
@@ -129,7 +130,7 @@ static int add(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
     uint32_t slot = delay->free_slots[--delay->free_count];
     vg_heap_entry entry = {.key = vg_deadline_after(delay_ns), .seq = delay->seq++, .slot = slot};
     delay->tasks[slot] = task;
-    (void)atomic_fetch_add_explicit(&pool->shared->delayed[task->vg_class], 1, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&pool->shared->delayed[task->vg_class], 1, memory_order_release);
     (void)vg_heap_push(&delay->heap, entry); /* there is room: reserved above */
     if (vg_heap_peek(&delay->heap)->slot == slot)
         ring(delay);

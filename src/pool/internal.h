@@ -420,10 +420,10 @@ static inline void vg_unblock_elsewhere(bool blocked)
 }
 
 /* The worker is between a queue and a counter: it looks for a task that it has not counted as started yet, or has counted one
-   that it has not pushed yet. relaxed: the audit looks twice, with a heavy fence. */
+   that it has not pushed yet. release: an audit that sees the end of it sees the counter and the queue (audit.c). */
 static inline void vg_handling(vg_worker *worker, uint32_t yes)
 {
-    atomic_store_explicit(&worker->seat.handling, yes, memory_order_relaxed);
+    atomic_store_explicit(&worker->seat.handling, yes, memory_order_release);
 }
 
 /* For vg_lane.busy: without light fences there is always something to do (A). */
@@ -545,6 +545,12 @@ void vg_seats_join(vigil_pool *pool);                      /* under admin, after
 void vg_seats_free(vigil_pool *pool);
 
 /* stats.c */
+typedef struct vg_books {
+    uint64_t accepted;
+    uint64_t begun; /* started, or cancelled before that */
+    uint64_t ended;
+} vg_books;
+void vg_pool_books(vigil_pool *pool, vg_books *books); /* of all classes */
 bool vg_pool_is_idle(vigil_pool *pool);
 int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns); /* 0; -ETIMEDOUT */
 void vg_idle_signal(vigil_pool *pool); /* after the caller's fence: tell wait_idle if the pool is idle */

@@ -154,7 +154,7 @@ void vg_job_husk(vigil_pool *pool, vigil_task *task)
     (void)atomic_fetch_sub_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
     if (worker != NULL)
         vg_count(&worker->seat.counts->of[class_].husks, 1);
-    else
+    else /* relaxed: the audit learns of the call that we are in from the injector's lists (J11), where the husk was */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks[class_], 1, memory_order_relaxed);
     vg_job_leave_queue(pool, task);
 }
@@ -165,9 +165,9 @@ static void count_husk_made(vigil_pool *pool, unsigned class_)
     (void)atomic_fetch_add_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
     if (worker != NULL)
         vg_count(&worker->seat.counts->of[class_].husks_made, 1);
-    else
+    else /* release, as vg_count: an audit that sees it knows of the call that we are in */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks_made[class_], 1,
-                                        memory_order_relaxed);
+                                        memory_order_release);
 }
 
 bool vg_job_is_husk(const vigil_task *task)

@@ -293,6 +293,7 @@ static void discard_mail(vigil_pool *pool, vg_seat *seat)
     vigil_task *task = (vigil_task *)(head & ~(uintptr_t)1);
     while (task != NULL) {
         vigil_task *next = task->vg_next;
+        /* relaxed: an audit that sees it sees our call too, which began before the full fence of close_entrances (R2) */
         (void)atomic_fetch_add_explicit(&seat->mail_taken, 1, memory_order_relaxed);
         vg_discard(pool, task);
         task = next;
@@ -339,12 +340,11 @@ int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
         return -EDEADLK;
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     raise_phase(pool, mode == VIGIL_STOP_NOW ? VG_DISCARDING : VG_DRAINING);
+    vg_stripe *call = vg_call_begin(pool); /* for the audit: before the fence in close_entrances, see discard_mail */
     close_entrances(pool);
-    if (mode == VIGIL_STOP_NOW) {
-        vg_stripe *call = vg_call_begin(pool);
+    if (mode == VIGIL_STOP_NOW)
         discard_queued(pool);
-        vg_call_end(call);
-    }
+    vg_call_end(call);
     error = vg_wait_until_idle(pool, deadline);
     if (error != 0)
         return error;

@@ -85,19 +85,25 @@ static void read_sums(vigil_pool *pool, sums by_class[VG_CLASSES])
     }
 }
 
+void vg_pool_books(vigil_pool *pool, vg_books *books)
+{
+    sums by_class[VG_CLASSES];
+    read_sums(pool, by_class);
+    *books = (vg_books){0};
+    for (unsigned c = 0; c < VG_CLASSES; c++) {
+        books->accepted += by_class[c].submitted - by_class[c].withdrawn;
+        books->begun += by_class[c].started + by_class[c].cancelled;
+        books->ended += by_class[c].completed + by_class[c].failed + by_class[c].cancelled;
+    }
+}
+
 /* ---- idle ---- */
 
 bool vg_pool_is_idle(vigil_pool *pool)
 {
-    sums by_class[VG_CLASSES];
-    read_sums(pool, by_class);
-    uint64_t ended = 0;
-    uint64_t accepted = 0;
-    for (unsigned c = 0; c < VG_CLASSES; c++) {
-        ended += by_class[c].completed + by_class[c].failed + by_class[c].cancelled;
-        accepted += by_class[c].submitted - by_class[c].withdrawn;
-    }
-    return ended == accepted;
+    vg_books books;
+    vg_pool_books(pool, &books);
+    return books.ended == books.accepted;
 }
 
 void vg_idle_signal(vigil_pool *pool)

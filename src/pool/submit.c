@@ -34,8 +34,8 @@ static void count_submitted(submitter by, unsigned class_, uint64_t count)
 {
     if (by.worker != NULL)
         vg_count(&by.worker->lanes[class_].counts->submitted, count);
-    else /* relaxed, as in enter */
-        (void)atomic_fetch_add_explicit(&by.stripe->counts->submitted[class_], count, memory_order_relaxed);
+    else /* release: an audit that sees the number knows that we have entered; pairs with its fences */
+        (void)atomic_fetch_add_explicit(&by.stripe->counts->submitted[class_], count, memory_order_release);
 }
 
 /* What was counted as submitted is not accepted after all. */
@@ -245,7 +245,8 @@ static int push_mail(vigil_pool *pool, vg_seat *seat, vigil_task *task)
         /* M1 release: the task and its link are seen by the worker; pairs with M2 in take.c */
     } while (!atomic_compare_exchange_weak_explicit(&seat->mailbox, &head, (uintptr_t)task, memory_order_release,
                                                     memory_order_relaxed));
-    (void)atomic_fetch_add_explicit(&seat->mail_pushed, 1, memory_order_relaxed);
+    /* release: for the audit, as in count_submitted */
+    (void)atomic_fetch_add_explicit(&seat->mail_pushed, 1, memory_order_release);
     /* E full fence: the mail is there before we ask whether its reader is parked; pairs with C in vg_park */
     atomic_thread_fence(memory_order_seq_cst);
     if ((atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=

@@ -65,8 +65,8 @@ vigil_task *vg_mail_next(vg_worker *worker, unsigned class_)
         worker->mail_last[class_] = NULL;
         worker->mail_ready &= ~(1U << class_);
     }
-    (void)atomic_fetch_add_explicit(&worker->seat.mail_taken, 1,
-                                    memory_order_relaxed); /* stop takes mail out as well */
+    /* A read-modify-write, because stop takes mail out as well. release: an audit that sees the number knows that we handle it */
+    (void)atomic_fetch_add_explicit(&worker->seat.mail_taken, 1, memory_order_release);
     return task;
 }
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An audit beside one thread that does one thing, explored to the end: whatever is between a queue and a counter just then, and in
+ * whatever order it becomes visible, the audit settles on the truth or says that it cannot tell yet.
+ */
+#include "protocol.h"
+
+#include "pool/take.h"
+
+typedef struct act {
+    vg_fence_mode fences;
+    void (*before)(void);    /* by the body */
+    void *(*beside)(void *); /* by the other thread */
+} act;
+
+static vigil_job job;
+
+static void audit_beside(void)
+{
+    const act *a = vgc_arg();
+    bare_pool_init(1, a->fences);
+    vgc_assert(vg_handles_init(&pool->jobs, vg_job_size(), 4) == 0, "a table of jobs");
+    if (a->before != NULL)
+        a->before();
+    pthread_t other = vgc_thread_start(a->beside, NULL);
+    vigil_audit audit = {.size = sizeof audit};
+    const int error = vigil_pool_audit(pool, &audit);
+    vgc_assert(error == 0 || error == -EAGAIN, "the audit finds nothing lost, or says that it cannot tell yet");
+    vgc_thread_join(other); /* at rest the pool's own scenarios audit */
+}
+
+static void *submit_one(void *arg)
+{
+    (void)arg;
+    submit(0);
+    return NULL;
+}
+
+static void *mail_one(void *arg)
+{
+    (void)arg;
+    vgc_assert(vigil_pool_submit_to(pool, 0, &counted_make(0)->task, VIGIL_NORMAL) == 0, "the worker exists");
+    return NULL;
+}
+
+static void mail_it(void)
+{
+    (void)mail_one(NULL);
+}
+
+static void submit_it(void)
+{
+    submit(0);
+}
+
+/* The worker's thread takes one task and runs it, without the loop around it. */
+static void *take_one(void *arg)
+{
+    (void)arg;
+    vg_worker *worker = &bare_workers[0];
+    vg_current_worker = worker;
+    worker->raise_top = &vg_raise_top;
+    unsigned looked_at = 0;
+    vigil_task *task = vg_take(worker, &looked_at);
+    if (task != NULL) /* the audit may have the lists just now */
+        vg_run(worker, task);
+    return NULL;
+}
+
+/* A spawn, which the owner takes back: with light fences nothing but the audit's heavy one orders that. */
+static vigil_group group;
+
+static void spawn_it(void)
+{
+    vg_current_worker = &bare_workers[0]; /* the body stands in for the worker till its thread is there */
+    vgc_assert(vigil_group_init(&group, pool, 0) == 0 && vigil_group_spawn(&group, &counted_make(0)->task) == 0,
+               "a spawn is taken");
+    vg_current_worker = NULL;
+}
+
+static int nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void make_job(void)
+{
+    vgc_assert(vigil_job_submit(pool, &job, nothing, NULL, NULL) == 0, "the job is accepted");
+}
+
+static void *cancel_it(void *arg)
+{
+    (void)arg;
+    vgc_assert(vigil_job_cancel(pool, job) == 0, "nobody else has it");
+    return NULL;
+}
+
+/* A delayed task comes, and goes to its queue when it is due. */
+static void *delay_one(void *arg)
+{
+    (void)arg;
+    vgc_assert(vigil_pool_submit_after(pool, &counted_make(0)->task, VIGIL_NORMAL, 1000) == 0, "the task is accepted");
+    return NULL;
+}
+
+static void delay_it(void)
+{
+    (void)delay_one(NULL);
+    vgc_quiesce(); /* the timer sleeps */
+}
+
+static void *let_time_pass(void *arg)
+{
+    (void)arg;
+    vgc_clock_advance(1000);
+    return NULL;
+}
+
+/* Who stops the pool throws mail away. The worker has no thread: nobody else takes it. */
+static void mail_to_nobody(void)
+{
+    (void)mail_one(NULL);
+    bare_workers[0].seat.life = VG_SEAT_EMPTY;
+}
+
+static void *discard_all(void *arg)
+{
+    (void)arg;
+    vgc_assert(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0) == 0, "nothing is left to wait for");
+    return NULL;
+}
+
+#define BESIDE_IN(id, mode, before_, beside_, size, ...)                                                         \
+    static const act act_##id = {.fences = (mode), .before = (before_), .beside = (beside_)};                    \
+    VGC_REGISTER(id, "audit_" #id, audit_beside, "an audit never reports a loss that is none", .arg = &act_##id, \
+                 .bound = (size), .opt.allow_leaks = true, .opt.allow_sleepers = true, ##__VA_ARGS__)
+#define BESIDE(id, before_, beside_, size, ...)                               \
+    BESIDE_IN(id, VG_FENCE_SYMMETRIC, before_, beside_, size, ##__VA_ARGS__); \
+    BESIDE_IN(id##_m, VG_FENCE_MEMBARRIER, before_, beside_, size "; membarrier", .deep = true, ##__VA_ARGS__)
+
+BESIDE(submit, NULL, submit_one, "1 submit");
+BESIDE(mail, NULL, mail_one, "1 mail");
+BESIDE(take, submit_it, take_one, "1 task is taken and run");
+BESIDE(pop, spawn_it, take_one, "1 spawn is taken back and run");
+BESIDE(take_mail, mail_it, take_one, "1 mail is taken and run");
+BESIDE(cancel, make_job, cancel_it, "1 job is cancelled");
+BESIDE(delay, NULL, delay_one, "1 delayed task");
+BESIDE(due, delay_it, let_time_pass, "1 delayed task falls due");
+BESIDE_IN(discard, VG_FENCE_SYMMETRIC, mail_to_nobody, discard_all, "1 mail is thrown away", .opt.mode = VGC_PCT,
+          .opt.runs = 1000);
+BESIDE_IN(discard_all, VG_FENCE_SYMMETRIC, mail_to_nobody, discard_all, "1 mail is thrown away", .deep = true);
