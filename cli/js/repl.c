@@ -152,11 +152,13 @@ static char **complete(const char *text, int start, int end)
             candidates[candidate_count++] = fit;
         free(match);
     }
-    if (candidate_count)
+    char **const made = candidates;
+    const size_t many = candidate_count;
+    if (made && many)
         result = rl_completion_matches(text, next_candidate);
-    for (size_t i = 0; i < candidate_count; i++)
-        free(candidates[i]);
-    free(candidates);
+    for (size_t i = 0; made && i < many; i++)
+        free(made[i]);
+    free(made);
     candidates = NULL;
     return result;
 }

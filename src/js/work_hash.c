@@ -70,7 +70,7 @@ static int begin(vg_work *work, gcry_md_hd_t *digest)
 static int finish(vg_work *work, gcry_md_hd_t digest)
 {
     unsigned length = vg_work_digest_length(work->pub.args[0].data);
-    unsigned char *copy = malloc(length);
+    unsigned char *copy = malloc(length + 1U);
     if (copy) {
         memcpy(copy, gcry_md_read(digest, 0), length);
         vg_work_give(work, copy, length);

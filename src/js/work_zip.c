@@ -20,7 +20,7 @@ static int pump(vg_work *work, z_stream *stream, step_fn step, size_t most)
 {
     const vigil_js_datum *input = &work->pub.args[0];
     size_t left = input->length, room = smaller(most, left + 256), used = 0;
-    unsigned char *out = malloc(room ? room : 1);
+    unsigned char *out = malloc(room + 1);
     int result = Z_OK;
     stream->next_in = (unsigned char *)(uintptr_t)input->data;
     while (out && result == Z_OK && !vg_work_cancelled(work)) {
@@ -30,7 +30,8 @@ static int pump(vg_work *work, z_stream *stream, step_fn step, size_t most)
             left -= stream->avail_in;
         }
         if (used == room && room < most) {
-            unsigned char *more = realloc(out, room = smaller(most, room * 2));
+            room = smaller(most, room * 2);
+            unsigned char *more = realloc(out, room + 1);
             if (!more)
                 free(out);
             out = more;
