@@ -3,6 +3,7 @@
 #include "engine_jsc.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,25 @@ static JSClassRef make_class(const char *name, JSObjectCallAsFunctionCallback ca
     return JSClassCreate(&definition);
 }
 
+/*
+ * How the engine learns that a limit has run out. Left to itself it has a thread that stops ours by a signal, a thousand times a second,
+ * until some JavaScript has seen it: an idle program would never sleep, and the compiled code of what runs is thrown away each time.
+ * With this option its code looks by itself. The engine reads it from the environment, once for the process, when the first
+ * virtual machine is made; there is a function for it too, but that crashes where somebody else has made one before.
+ */
+static void begin_polling(void)
+{
+    static const char option[] = "JSC_usePollingTraps";
+    static _Atomic uint32_t begun;
+    /* relaxed: only one shall do it. Whoever makes a second engine meanwhile may find the first machine made without it, and is not
+       worse off than before. */
+    if (atomic_exchange_explicit(&begun, 1, memory_order_relaxed) != 0 || getenv(option))
+        return;
+    (void)setenv(option, "1", 0);
+    JSContextGroupRelease(JSContextGroupCreate());
+    (void)unsetenv(option); /* it is not the program's, nor its children's */
+}
+
 vg_engine *vg_engine_new(void *host, const char **why)
 {
     vg_engine *engine = calloc(1, sizeof *engine);
@@ -47,6 +67,7 @@ vg_engine *vg_engine_new(void *host, const char **why)
     g_main_context_push_thread_default(engine->later);
     if (engine->extra->initialize_main_thread)
         engine->extra->initialize_main_thread();
+    begin_polling();
     engine->group = JSContextGroupCreate();
     engine->context = engine->group ? JSGlobalContextCreateInGroup(engine->group, NULL) : NULL;
     g_main_context_pop_thread_default(engine->later);

@@ -3,7 +3,7 @@
  * Everything that JavaScriptCore's library exports and its headers do not declare, in one place.
  *
  * The names are looked up at run time, so that a version without one of them still loads: the host then does without, in the
- * way that engine.h names at each function. tests/js/quirks.c holds what is believed about each of them, so that a version
+ * way that engine.h names at each function. tests/js/fallback.c holds what is believed about each of them, so that a version
  * that behaves differently is noticed there and not in a program.
  *
  *   JSLock, JSUnlock      While the lock is held from C nothing drains the microtasks behind our back. Inside a C function that

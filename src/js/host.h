@@ -91,7 +91,7 @@ struct vigil_js {
     int run_result;
 
     /* limit.c */
-    uint64_t entered_ns, look_ns;
+    uint64_t entered_ns;
     unsigned stalls, tries;
     vg_val storm; /* what to call in a checkpoint that does not end */
     bool stall_armed;

@@ -10,9 +10,6 @@
 
 /* How often a call that takes long is looked at, and a checkpoint that does not end serves timers and finished work. */
 #define SERVICE_NS 50000000U
-/* Each look makes the engine throw away the compiled code of what runs, and compile it again: a fifth of a busy program's time at 50 ms.
-   So as long as calls are short the looks get rarer, up to this. The first call that is not brings them back. */
-#define CALM_NS    2000000000U
 
 static void arm(vigil_js *js, uint64_t after_ns);
 
@@ -77,12 +74,9 @@ static bool time_is_up(void *arg)
     /* The engine counts the time of all calls together; what matters is how long this one has been running. */
     running = now_ns() - js->entered_ns;
     if (js->depth == 0 || running < SERVICE_NS) {
-        uint64_t most = js->options.stall_ns && js->options.stall_ns / 2 < CALM_NS ? js->options.stall_ns / 2 : CALM_NS;
-        js->look_ns = js->look_ns * 4 < most ? js->look_ns * 4 : most;
-        arm(js, js->look_ns > SERVICE_NS ? js->look_ns : SERVICE_NS);
+        arm(js, SERVICE_NS);
         return false;
     }
-    js->look_ns = SERVICE_NS;
     if (js->records && !js->frame_shown) {
         js->frame_shown = true; /* where it was found first; a call that goes on for long is mostly about one thing */
         stack = vg_engine_where(js->engine);
@@ -138,7 +132,6 @@ void vg_js_limit_begin(vigil_js *js)
     /* Close enough: the loop's time is that of this turn. */
     js->entered_ns = vigil_loop_now(js->loop);
     if (!js->stall_armed) {
-        js->look_ns = SERVICE_NS;
         arm(js, SERVICE_NS);
     }
 }

@@ -25,4 +25,24 @@ expect 0 'promises or ticks that never end.*; ended' --stall 200 --end-stalls -e
 expect 0 'promises or ticks that never end.*; ended' --stall 200 --end-stalls -e '(function storm() { process.nextTick(storm); })()'
 expect 0 'after' --stall 200 --end-stalls -e 'setImmediate(() => { for (;;); }); setImmediate(() => console.log("after"))'
 expect 7 '' -e 'try { process.exit(7); } finally { for (;;); }'
+
+# An idle program is idle, also after its limit has run out: none of its threads runs. The engine's own threads take a while to go to
+# sleep, so a quiet second is waited for, and must come.
+"$program" -e 'const until = Date.now() + 200; while (Date.now() < until); setTimeout(() => {}, 1e6)' &
+idle=$!
+switches() {
+    awk '/ctxt_switches/ { sum += $2 } END { print sum }' /proc/$idle/task/*/status
+}
+before=-1 after=0 seconds=0
+while [ "$before" != "$after" ] && [ $seconds -lt 60 ]; do
+    before=$(switches)
+    sleep 1
+    after=$(switches)
+    seconds=$((seconds + 1))
+done
+if [ "$before" != "$after" ]; then
+    printf 'storms: an idle program has %s switches in a second\n' $((after - before))
+    failed=1
+fi
+kill $idle
 exit $failed

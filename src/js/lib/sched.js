@@ -89,9 +89,24 @@ function nextTick(callback, ...args) {
   pushTick(callback, args.length === 0 ? undefined : args);
 }
 
+const clock = Date.now;
+const TICKS_PER_LOOK = 256;
+const SERVICE_MS = 50; // as in limit.c
+
 function runTicks() {
+  let done = 0;
+  let began = 0;
   state[TICKING] = 1;
   while (ticksQueued > 0) {
+    if (++done % TICKS_PER_LOOK === 0) {
+      const now = clock();
+      if (began === 0) {
+        began = now;
+      } else if (now - began > SERVICE_MS || now < began) {
+        began = now;
+        serveStorm();
+      }
+    }
     let block = firstBlock;
     if (block.read === block.write) {
       block = firstBlock = block.next;
@@ -233,8 +248,9 @@ function inScope(callback, self, args) {
 // ---- storms -------------------------------------------------------------------------------------------------------
 
 // A checkpoint that does not end (promises that make promises, ticks that make ticks) would keep timers and finished work waiting for
-// ever. When it takes too long C calls `wakeStorm`, and the next microtask or tick but one is ours: a small turn. Its
-// callbacks' own microtasks queue behind the storm's; nothing is drained inside.
+// ever. Ticks look at the clock themselves. When a drain takes too long C calls `wakeStorm`, and the next microtask but one is ours: a
+// small turn. Its callbacks' own microtasks queue behind the storm's; nothing is drained inside. C calls in the midst of compiled code
+// that takes its variables for its own: nothing may be changed there that others read.
 let stormQueued = false;
 function serveStorm() {
   stormQueued = false;
@@ -248,10 +264,9 @@ function serveStorm() {
   }
 }
 function wakeStorm() {
-  if (stormQueued || inStorm) return;
+  if (stormQueued || inStorm || state[TICKING] === 1) return;
   stormQueued = true;
-  if (state[TICKING] === 1) pushTick(serveStorm, undefined);
-  else apply(then, settled, [serveStorm]);
+  apply(then, settled, [serveStorm]);
 }
 
 // What ran was ended from outside, and no `finally` of ours with it.
