@@ -102,7 +102,8 @@ static inline _Noreturn void vg_raise_jump(vg_raise_frame *frame)
 #else
 _Static_assert(offsetof(vg_raise_frame, status) == offsetof(vg_raise_frame, where) + 64, "as below");
 
-bool vg_raise_landed(const vg_raise_frame *frame); /* after vg_raise_call: has a raise come to it? */
+/* After vg_raise_call: has a raise come to it? Never inlined, whatever the linker could do: see below. */
+__attribute__((noinline)) bool vg_raise_landed(const vg_raise_frame *frame);
 
 static inline __attribute__((always_inline)) int vg_raise_call(vg_raise_frame *frame, int (*fn)(void *arg), void *arg,
                                                                bool *raised)

@@ -35,17 +35,22 @@ static JSClassRef make_class(const char *name, JSObjectCallAsFunctionCallback ca
  * With this option its code looks by itself. The engine reads it from the environment, once for the process, when the first
  * virtual machine is made; there is a function for it too, but that crashes where somebody else has made one before.
  */
-static void begin_polling(void)
+static const char polling_option[] = "JSC_usePollingTraps";
+
+/* Before the machine is made; true: forget_polling is to follow. */
+static bool ask_for_polling(void)
 {
-    static const char option[] = "JSC_usePollingTraps";
-    static _Atomic uint32_t begun;
-    /* relaxed: only one shall do it. Whoever makes a second engine meanwhile may find the first machine made without it, and is not
-       worse off than before. */
-    if (atomic_exchange_explicit(&begun, 1, memory_order_relaxed) != 0 || getenv(option))
-        return;
-    (void)setenv(option, "1", 0);
-    JSContextGroupRelease(JSContextGroupCreate());
-    (void)unsetenv(option); /* it is not the program's, nor its children's */
+    static _Atomic uint32_t asked;
+    /* relaxed: only one shall do it. Whoever makes a second engine at the same moment may make the first machine without it, and is
+       not worse off than before. */
+    return atomic_exchange_explicit(&asked, 1, memory_order_relaxed) == 0 && !getenv(polling_option) &&
+           setenv(polling_option, "1", 0) == 0;
+}
+
+/* It is not the program's, nor its children's. */
+static void forget_polling(void)
+{
+    (void)unsetenv(polling_option);
 }
 
 vg_engine *vg_engine_new(void *host, const char **why)
@@ -67,8 +72,10 @@ vg_engine *vg_engine_new(void *host, const char **why)
     g_main_context_push_thread_default(engine->later);
     if (engine->extra->initialize_main_thread)
         engine->extra->initialize_main_thread();
-    begin_polling();
+    const bool asked = ask_for_polling();
     engine->group = JSContextGroupCreate();
+    if (asked)
+        forget_polling();
     engine->context = engine->group ? JSGlobalContextCreateInGroup(engine->group, NULL) : NULL;
     g_main_context_pop_thread_default(engine->later);
     if (!engine->context) {
