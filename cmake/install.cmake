@@ -47,3 +47,7 @@ if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil.pc.in ${PROJECT_BINARY_DIR}/vigil.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/vigil.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET vigil-js) # OPTIONAL as the library itself
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil-js.pc.in ${PROJECT_BINARY_DIR}/vigil-js.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/vigil-js.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig OPTIONAL)
+endif()

@@ -123,11 +123,21 @@ with_cmake() {
     done
 }
 
+# The JavaScript host, which is a library of its own: an example, with nothing but what was installed.
+with_js() {
+    cp "$here/../../examples/js_host.c" "$ROOM/js_host.c"
+    cd "$ROOM"
+    $CC -std=gnu17 js_host.c -o js-host $($PKG_CONFIG --cflags --libs vigil-js)
+    ./js-host | grep -q '78498' || fail "the JavaScript example did not count"
+    say "ok: ./js-host"
+}
+
 case $1 in
 install) install_into_prefix ;;
 headers) headers ;;
 symbols) symbols ;;
 pkg-config) use_prefix; with_pkg_config ;;
 cmake) use_prefix; with_cmake ;;
+js) use_prefix; with_js ;;
 *) fail "no such step: $1" ;;
 esac
