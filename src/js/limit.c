@@ -131,9 +131,8 @@ void vg_js_limit_begin(vigil_js *js)
     js->frame_shown = false;
     /* Close enough: the loop's time is that of this turn. */
     js->entered_ns = vigil_loop_now(js->loop);
-    if (!js->stall_armed) {
+    if (!js->stall_armed)
         arm(js, SERVICE_NS);
-    }
 }
 
 void vg_js_unwind(vigil_js *js)
