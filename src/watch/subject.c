@@ -4,18 +4,15 @@
 #endif
 #include "subject.h"
 
+#include "../core/adopt.h"
 #include "../core/mutex.h"
 
 #include <stdatomic.h>
-#include <unistd.h>
 
-enum {
-    VG_RESETTING = -1
-};
 #define VG_OWN_SERIALS (UINT64_C(1) << 63) /* apart from the recorder's */
 
 static struct {
-    _Atomic int process; /* whose list it is; 0: nobody's yet */
+    _Atomic uint32_t owner; /* whose list it is: adopt.h */
     vg_mutex lock;
     vg_subject *first;
     vg_subject *held;      /* the watchdog looks at it; under the lock */
@@ -26,24 +23,13 @@ static struct {
 /* In the child of a fork: nothing here is ours, and the lock may be held by a thread that has stayed behind. */
 static void adopt(void)
 {
-    const int self = (int)getpid();
-    for (;;) {
-        /* acquire: the fresh list; pairs with the release below */
-        int seen = atomic_load_explicit(&registry.process, memory_order_acquire);
-        if (seen == self)
-            return;
-        /* relaxed: whoever gets the right to reset shares nothing with anybody before */
-        if (seen == VG_RESETTING ||
-            !atomic_compare_exchange_strong_explicit(&registry.process, &seen, VG_RESETTING, memory_order_relaxed,
-                                                     memory_order_relaxed))
-            continue; /* another thread of this process is at it, a few stores long */
-        vg_mutex_init(&registry.lock);
-        registry.first = NULL;
-        registry.held = NULL;
-        /* release: the list is empty before it is ours; pairs with the acquire above */
-        atomic_store_explicit(&registry.process, self, memory_order_release);
+    uint32_t before;
+    if (!vg_adopt_begin(&registry.owner, &before))
         return;
-    }
+    vg_mutex_init(&registry.lock);
+    registry.first = NULL;
+    registry.held = NULL;
+    vg_adopt_end(&registry.owner);
 }
 
 void vg_subject_add(vg_subject *subject, const vg_subject_calls *calls, void *object, uint64_t serial)

@@ -14,6 +14,7 @@
 #endif
 #include "verdicts.h"
 
+#include "../core/adopt.h"
 #include "../core/clock.h"
 #include "../core/mutex.h"
 #include "../core/options.h"
@@ -31,8 +32,7 @@
 #include <unistd.h>
 
 enum {
-    SHARE_LOOKS = 6,
-    RESETTING = -1
+    SHARE_LOOKS = 6
 };
 #define LATE          UINT64_C(1000000000)
 #define MILLION       UINT64_C(1000000)
@@ -57,7 +57,7 @@ typedef struct dog {
 } dog;
 
 static struct {
-    _Atomic int process; /* whose it is; as in subject.c */
+    _Atomic uint32_t owner; /* whose it is: adopt.h */
     vg_mutex lock;
     bool running, stopping; /* under the lock */
     pthread_t thread;
@@ -69,28 +69,20 @@ static struct {
 
 void vg_watchdog_adopt(void)
 {
-    const int self = (int)getpid();
-    for (;;) {
-        int seen = atomic_load_explicit(&state.process, memory_order_acquire); /* pairs with the release below */
-        if (seen == self)
-            return;
-        /* relaxed: whoever gets the right to reset shares nothing with anybody before */
-        if (seen == RESETTING || !atomic_compare_exchange_strong_explicit(&state.process, &seen, RESETTING,
-                                                                          memory_order_relaxed, memory_order_relaxed))
-            continue;
-        vg_mutex_init(&state.lock);
-        state.running = false;
-        state.stopping = false;
-        state.dog = NULL; /* the parent's memory: what its thread was doing is not known, so it stays */
-        memset(&state.stats, 0, sizeof state.stats);
-        atomic_store_explicit(&state.thread_id, 0, memory_order_relaxed);
-        if (seen != 0) {
-            vg_stack_after_fork();
-            vg_log_after_fork();
-        }
-        atomic_store_explicit(&state.process, self, memory_order_release); /* pairs with the acquire above */
+    uint32_t before;
+    if (!vg_adopt_begin(&state.owner, &before))
         return;
+    vg_mutex_init(&state.lock);
+    state.running = false;
+    state.stopping = false;
+    state.dog = NULL; /* the parent's memory: what its thread was doing is not known, so it stays */
+    memset(&state.stats, 0, sizeof state.stats);
+    atomic_store_explicit(&state.thread_id, 0, memory_order_relaxed);
+    if (before != 0) {
+        vg_stack_after_fork();
+        vg_log_after_fork();
     }
+    vg_adopt_end(&state.owner);
 }
 
 /* ---- histories ---- */
