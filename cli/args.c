@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "program.h"
 #include "say.h"
 
 /* How many letters have to be changed, added, removed or swapped with their neighbour to make `b` of `a`. */
@@ -157,6 +158,12 @@ int command_run(const struct command *command, int count, char **words)
     if (command->left_out != NULL) {
         say_error("this build has no `%s`: %s", command->name, command->left_out);
         return EXIT_FAILED;
+    }
+    if (command->program != NULL) {
+        char missing[128];
+        snprintf(missing, sizeof missing, "%s is missing; it belongs beside vigil or in ../libexec/vigil",
+                 command->program);
+        return program_become(command->name, command->program, missing, count, words);
     }
     return command->run(found, operands);
 }

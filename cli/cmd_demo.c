@@ -25,9 +25,6 @@
 #include "kinds.h"
 #include "say.h"
 #include "top.h"
-#ifdef VIGIL_HAVE_SERVE
-#include "serve.h"
-#endif
 
 static const char *inject;
 static bool recover, no_page, plain;
@@ -77,26 +74,20 @@ static pid_t start_game(struct demo *demo)
     return game;
 }
 
-#ifdef VIGIL_HAVE_SERVE
+/* `vigil serve` says where its page is; without that there is none. */
 static void start_page(struct demo *demo)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (command_serve.left_out != NULL || pipe2(ends, O_CLOEXEC) < 0)
         return;
     pid_t parent = getpid(), page = fork();
     if (page == 0) {
-        close(ends[0]);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        FILE *url_to = fdopen(ends[1], "w");
-        char pid[16];
+        char pid[16], any_port[] = "--any-port", *words[] = {any_port, pid};
         snprintf(pid, sizeof pid, "%d", (int)demo->game);
-        struct look look;
-        struct server_options options = {"127.0.0.1", 8844, NULL};
-        if (getppid() != parent || url_to == NULL || look_open(&look, "demo", pid, true) != 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent || dup2(ends[1], STDOUT_FILENO) < 0)
             _exit(1);
-        int status = serve_look(&look, &options, url_to, true);
-        look_close(&look);
-        _exit(status);
+        _exit(command_run(&command_serve, 2, words));
     }
     close(ends[1]);
     FILE *url_from = fdopen(ends[0], "r");
@@ -107,12 +98,6 @@ static void start_page(struct demo *demo)
     if (url_from != NULL)
         fclose(url_from);
 }
-#else
-static void start_page(struct demo *demo)
-{
-    (void)demo;
-}
-#endif
 
 /* Wait up to `ms` for a sign from the game: 'r', 'e', or 0: it has died. -1: nothing came. */
 static int sign_from_game(struct demo *demo, int ms)

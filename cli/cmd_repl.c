@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vigil repl: JavaScript, a line at a time. */
 #include "command.h"
-#include "js_program.h"
+#include "program.h"
 
 static int run(int count, char **words)
 {
-    return js_program("repl", "vigil-repl", count, words);
+    return program_become("repl", "vigil-repl", NO_JS, count, words);
 }
 
 const struct command command_repl = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vigil run: JavaScript on Vigil's loop and pool. */
 #include "command.h"
-#include "js_program.h"
+#include "program.h"
 
 static int run(int count, char **words)
 {
-    return js_program("run", "vigil-js", count, words);
+    return program_become("run", "vigil-js", NO_JS, count, words);
 }
 
 const struct command command_run_js = {

@@ -45,6 +45,7 @@ struct command {
     int most_operands;                 /* */
     const struct option_spec *options; /* may be NULL */
     int (*run)(int count, char **operands);
+    const char *program; /* instead of run: become it, once the words have been read; it reads them again */
     int (*raw)(int count,
                char **words); /* instead of run: the words as they are, because most belong to another program */
 };

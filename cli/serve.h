@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* serve.h - what `vigil serve` was asked for: read twice, by the command and by the program that it becomes. */
 #ifndef CLI_SERVE_H
 #define CLI_SERVE_H
 
-#include <stdio.h>
+#include "command.h"
 
-#include "server.h"
-
-/* Serve until SIGINT or SIGTERM; the address goes to `url_to` as one line. any_port: if the port is taken, take another. Gives
-   the exit status. */
-int serve_look(struct look *look, const struct server_options *options, FILE *url_to, bool any_port);
+struct serve_request {
+    const char *host, *token;
+    long port;
+    bool want_token; /* made anew */
+    bool any_port;   /* if the port is taken */
+};
+extern struct serve_request serve_request;
 
 #endif

@@ -23,7 +23,8 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/build/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 # What has to be built before `cmake --install`.
 add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command> $<TARGET_NAME_IF_EXISTS:vigil-js>
-                                    $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>)
+                                    $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-js-repl>)
 install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/vigil-config.cmake.in

@@ -106,6 +106,9 @@ class Http(ServeTest):
             taken.listen()
             port = taken.getsockname()[1]
             result = vigil("serve", game.pid, "--port", port)
+            server = self.serve(game.pid, "--port", port, "--any-port")
+        self.assertNotIn(f":{port}/", server.url)
+        self.assertEqual(server.get("metrics")[0], 200)
         self.assertEqual(result.returncode, 1)
         self.assertIn(f"port {port} of 127.0.0.1 is taken; choose another with --port", result.stderr)
         self.assertIn("is no address", vigil("serve", game.pid, "--listen", "nonsense").stderr)

@@ -48,6 +48,31 @@ class Help(CommandTest):
                 self.assertLessEqual(len(line), 120, line)
 
 
+class Programs(CommandTest):
+    def test_a_verb_whose_program_is_missing_says_so(self):
+        alone = shutil.copy(support.VIGIL, self.directory)
+        game = self.game()
+        wanted = {"serve": "vigil-serve is missing; it belongs beside vigil or in ../libexec/vigil",
+                  "run": "this build has no JavaScript host", "repl": "this build has no JavaScript host"}
+        if "This build has no" in vigil("help", "serve").stdout:
+            wanted.pop("serve")
+        for verb, words in wanted.items():
+            operands = [] if verb == "repl" else [str(game.pid)]
+            result = subprocess.run([alone, verb, *operands], capture_output=True, text=True, timeout=support.PATIENCE)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), verb)
+            self.assertIn(words, result.stderr)
+
+    def test_the_command_does_not_wait_for_the_libraries_of_a_web_server(self):
+        with open(support.VIGIL, "rb") as program:
+            self.assertNotIn(b"libmicrohttpd.so", program.read())
+
+    def test_words_are_read_before_the_program_is_looked_for(self):
+        alone = shutil.copy(support.VIGIL, self.directory)
+        result = subprocess.run([alone, "serve", "--prot", "1"], capture_output=True, text=True, timeout=support.PATIENCE)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("did you mean --port?", result.stderr)
+
+
 class Explain(CommandTest):
     def test_every_class_of_verdict_has_a_page_with_the_same_parts(self):
         names = re.findall(r"(?m)^  ([a-z-]+) +\S", vigil("explain").stdout)

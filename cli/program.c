@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "js_program.h"
+#include "program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "command.h"
 #include "say.h"
 
-int js_program(const char *verb, const char *name, int count, char **words)
+int program_become(const char *verb, const char *name, const char *missing, int count, char **words)
 {
     static const char *const places[] = {"", "../libexec/vigil/"};
     char self[PATH_MAX], path[PATH_MAX + 64];
@@ -33,7 +33,7 @@ int js_program(const char *verb, const char *name, int count, char **words)
             break;
     }
     if (errno == ENOENT)
-        say_error("vigil %s: this build has no JavaScript host; run scripts/setup js and build again", verb);
+        say_error("vigil %s: %s", verb, missing);
     else
         say_error("vigil %s: %s cannot be started: %m", verb, path);
     free(argv);
