@@ -38,6 +38,9 @@ function site(kind, nth) {
         if (site("fence", 1)) result = substr($0, 1, RSTART - 1) "(void)0;" substr($0, RSTART + RLENGTH)
         if (match(code, /atomic_thread_fence\(memory_order_seq_cst\)/) && site("half", 1))
             result = substr($0, 1, RSTART - 1) "atomic_thread_fence(memory_order_acq_rel)" substr($0, RSTART + RLENGTH)
+    } else if (code ~ /(atomic_thread_fence|vg_fence_light|vg_fence_heavy|vg_fence_membarrier)\([^)]*$/ && code !~ /^[a-z]/) {
+        print FILENAME ":" NR ": a fence over several lines is not found: put it on one" > "/dev/stderr"
+        bad = 1
     } else if (code !~ /atomic_(thread|signal)_fence/) {
         rest = code; at = 0; nth = 0
         while (match(rest, /memory_order_(acquire|release|acq_rel|seq_cst)/)) {
@@ -54,3 +57,5 @@ function site(kind, nth) {
     }
     if (do_kind != "") print result
 }
+
+END { if (do_kind == "") exit bad }

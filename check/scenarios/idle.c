@@ -151,6 +151,58 @@ static void audit_beside_taker(void)
     rest();
 }
 
+/* A worker waits for a group and has lent its place (sleep_blocked in group.c); a task comes, and the only spare is busy elsewhere.
+   Then the waiter is called to do the work itself: whoever takes its credit sees that it is willing (K1, K2). */
+static void *wait_willingly(void *arg)
+{
+    vg_worker *worker = arg;
+    _Atomic uint32_t *willing = &worker->seat.waiter;
+    atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed);
+    vgc_assert(vg_place_lend(pool) == 0, "there is a credit to be given");
+    while (atomic_load_explicit(willing, memory_order_relaxed) == VG_WAITER_WILLING)
+        (void)vg_sleep_until_called(worker, VG_NO_DEADLINE);
+    return NULL;
+}
+
+static void credit_without_spare(void)
+{
+    const shape *s = vgc_arg();
+    bare_pool_init(1, s->fences);
+    pool->max_spares = 1;
+    atomic_init(&pool->spare_high, 1U);
+    pthread_t waiter = vgc_thread_start(wait_willingly, &bare_workers[0]);
+    submit(0);
+    vgc_thread_join(waiter);
+}
+
+/* A spare that was one too many goes dormant, which it does without a search, beside a task; another looks for somebody to wake.
+   Whoever claims the spare by its bit finds it in the table, although it never saw it come (S3). */
+static void *go_dormant(void *arg)
+{
+    vg_worker *spare = arg;
+    const vg_wait wait = {.over = bare_never_over, .arg = NULL, .deadline_ns = VG_NO_DEADLINE};
+    atomic_store_explicit(&pool->seats[VG_MAX_WORKERS], &spare->seat, memory_order_release); /* as in seats.c */
+    atomic_store_explicit(&pool->spare_high, 1, memory_order_relaxed);
+    vg_search_begin(pool);
+    (void)vg_park(spare, 0, &wait); /* as in vg_worker_loop */
+    return NULL;
+}
+
+static void dormant_spare(void)
+{
+    const shape *s = vgc_arg();
+    bare_pool_init(1, s->fences);
+    vg_worker *spare = &bare_workers[0];
+    spare->seat.index = VG_MAX_WORKERS;
+    spare->seat.spare = true;
+    atomic_init(&pool->seats[0], NULL);
+    atomic_init(&pool->high, 0U);
+    submit(0);
+    pthread_t thread = vgc_thread_start(go_dormant, spare);
+    vg_offer_credit(pool);
+    vgc_thread_join(thread);
+}
+
 static void three_tasks(void)
 {
     (void)begin();
@@ -199,6 +251,14 @@ CORE(core_3x3_asleep_sc, three_tasks, 3, 0, F, "3 workers asleep, 3 tasks at onc
 
 CORE(core_1_audit_sc, audit_beside, 1, 0, F, "1 worker asleep, 1 task, 1 audit; sequential consistency",
      .opt.sc_memory = true, .deep = true);
+
+static const shape shape_core_credit = {.fences = F};
+VGC_REGISTER(core_credit, "core_credit", credit_without_spare,
+             "who waits for a group and is willing is called when no spare can be had", .arg = &shape_core_credit,
+             .bound = "1 waiter, 1 task, the only spare is busy", .opt.allow_leaks = true);
+
+VGC_REGISTER(core_dormant, "core_dormant", dormant_spare, "a dormant spare is called for a task, whoever sees its bit",
+             .arg = &shape_core_credit, .bound = "1 spare that goes dormant, 1 task, 1 waker", .opt.allow_leaks = true);
 
 /* The same by chance, at sizes that cannot be explored to the end. */
 #define BY_CHANCE_HERE .opt.mode = VGC_PCT, .opt.runs = 10000

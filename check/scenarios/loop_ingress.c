@@ -20,6 +20,7 @@ typedef struct plan {
         CLOSE,           /* a third thread closes while they push; the owner drains meanwhile */
         CLOSE_IF_DRAINED /* the owner tries to close after each look, and drains */
     } end;
+    int before;      /* pushes by the owner before the producers begin; numbered behind theirs */
     bool free_early; /* all is taken: the owner frees the queue while producers are on their way out */
 } plan;
 
@@ -33,19 +34,23 @@ static int pushes_of(int producer)
     return producer == 0 && the_plan()->first != 0 ? the_plan()->first : the_plan()->pushes;
 }
 
+static void push(int number, int producer)
+{
+    counted_post *post = post_make(number, producer);
+    vg_slot *place = NULL;
+    int error = vg_ingress_push(&queue, post_ran, post_cancelled, post, &place);
+    post_answered(post, error);
+    if (error == 0) {
+        after[number_of(post)] = 1;
+        vg_ingress_leave(place, post_ran);
+    }
+}
+
 static void *produce(void *arg)
 {
     const int number = (int)(intptr_t)arg;
-    for (int i = 0; i < pushes_of(number); i++) {
-        counted_post *post = post_make(number * the_plan()->pushes + i, 1 + number);
-        vg_slot *place = NULL;
-        int error = vg_ingress_push(&queue, post_ran, post_cancelled, post, &place);
-        post_answered(post, error);
-        if (error == 0) {
-            after[number_of(post)] = 1;
-            vg_ingress_leave(place, post_ran);
-        }
-    }
+    for (int i = 0; i < pushes_of(number); i++)
+        push(number * the_plan()->pushes + i, 1 + number);
     return NULL;
 }
 
@@ -84,6 +89,8 @@ static void producers_and_owner(void)
     int started = 0;
     int taken = 0;
     vgc_assert(vg_ingress_init(&queue, 0) == 0, "the queue is made");
+    for (int i = 0; i < p->before; i++)
+        push(p->producers * p->pushes + i, 0);
     for (int i = 0; i < p->producers; i++)
         threads[started++] = vgc_thread_start(produce, (void *)(intptr_t)i);
     if (p->end == CLOSE)
@@ -167,3 +174,5 @@ INGRESS(free_old, "2 producers x 1 and 3, freed as soon as all have left, also t
 static const plan plan_late = {.producers = 2, .pushes = 5, .first = 1, .looks = 1};
 INGRESS(late, "2 producers x 1 and 5: one meets a chunk that came after it had looked", .opt.mode = VGC_PCT,
         .opt.runs = 10000);
+static const plan plan_full = {.producers = 2, .pushes = 2, .first = 1, .before = 2};
+INGRESS(full, "2 producers x 1 and 2 that meet a full chunk: one links its own behind the other's");

@@ -52,6 +52,18 @@ static void two_ends(void)
     destroy();
 }
 
+/* Three ask at once, and nobody runs the loop: one ends it, the second finds it ended and gives the right back, and the third, which
+   takes it from the second, must find it ended too. */
+static void three_ends(void)
+{
+    make(true);
+    pthread_t threads[2] = {vgc_thread_start(close_it, NULL), vgc_thread_start(close_it, NULL)};
+    (void)close_it(NULL);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    destroy();
+}
+
 /* Nothing keeps the loop alive: it ends by itself, in the instant in which the door is closed. */
 static void auto_exit(void)
 {
@@ -150,6 +162,17 @@ static void end_against_run(void)
     vgc_assert(vigil_loop_close(loop) == 0, "the loop ends, whoever ends it");
     vgc_thread_join(other);
     each_post_ended_once(false);
+    destroy();
+}
+
+/* The same with a second one that ends it: who wanted to run it finds it ended, and gives the right back to the third. */
+static void two_ends_against_run(void)
+{
+    make(true);
+    pthread_t threads[2] = {vgc_thread_start(run_if_open, NULL), vgc_thread_start(close_it, NULL)};
+    (void)close_it(NULL);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
     destroy();
 }
 
@@ -350,7 +373,11 @@ LOOP(shutdown_epoll, posts_and_end, ACCEPTED, "epoll, 2 producers x 2 against sh
 LOOP(close, posts_and_end, ACCEPTED, "futex, 2 producers x 2 against close", FUTEX, CLOSE, 2, BY_CHANCE);
 LOOP(close_epoll, posts_and_end, ACCEPTED, "epoll, 2 producers x 1 against close", EPOLL, CLOSE, 1, BY_CHANCE);
 LOOP(two_ends, two_ends, ACCEPTED, "1 producer x 1 against shutdown against close", FUTEX, CLOSE, 1, BY_CHANCE);
+LOOP(three_ends, three_ends, "whoever ends a loop, it ends once", "3 threads close, nobody runs it", FUTEX, CLOSE, 0,
+     BY_CHANCE);
 LOOP(end_run, end_against_run, ACCEPTED, "close against a run of one turn", FUTEX, CLOSE, 1, BY_CHANCE);
+LOOP(end_run_end, two_ends_against_run, "whoever ends a loop, it ends once", "2 threads close against a run of one turn",
+     FUTEX, CLOSE, 0, BY_CHANCE);
 LOOP(exit, auto_exit, EXIT, "2 producers x 1", FUTEX, SHUTDOWN, 1, BY_CHANCE);
 LOOP(exit_two, auto_exit, EXIT, "2 producers x 2", FUTEX, SHUTDOWN, 2, BY_CHANCE);
 LOOP(exit_ref, ref_against_exit, "who got a reference can post; the loop ends after it",

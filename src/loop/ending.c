@@ -280,9 +280,9 @@ static bool end_it_ourselves(vigil_loop *loop)
     /* R2: Terminating is set before we try to become the owner; pairs with R1 in run.c */
     atomic_thread_fence(memory_order_seq_cst);
     uintptr_t nobody = 0;
-    /* acquire: what the last owner left behind; pairs with the release in run.c, give_back.
-       release: who wants to run the loop and finds us there sees Terminating; pairs with the acquire in run.c, claim */
-    if (!atomic_compare_exchange_strong_explicit(&loop->owner, &nobody, vg_self(), memory_order_acq_rel,
+    /* acquire: what the last owner left behind; pairs with the release in run.c, give_back. That who wants to run the loop and finds
+       us there sees Terminating is R2's doing, which releases it; pairs with the acquire in run.c, claim */
+    if (!atomic_compare_exchange_strong_explicit(&loop->owner, &nobody, vg_self(), memory_order_acquire,
                                                  memory_order_relaxed))
         return false;
     if (vg_state(loop) == VIGIL_LOOP_TERMINATED) {                    /* somebody did, and gave the right back */

@@ -90,21 +90,22 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place)
 {
     vg_chunk *mine = NULL;
     int rc = 0;
-    /* acquire: the chunk's contents; pairs with the release of the compare-exchange below */
-    uint64_t word = atomic_load_explicit(&queue->word, memory_order_acquire);
+    /* relaxed, as every mere look at the word here: who goes on to touch a chunk has added to the word or exchanged it, and these
+       acquire */
+    uint64_t word = atomic_load_explicit(&queue->word, memory_order_relaxed);
     for (;;) {
         if ((word & VG_INGRESS_CLOSED) != 0) {
             rc = -ESHUTDOWN;
             break;
         }
         if (vg_ingress_count(word) < VG_CHUNK_SLOTS) {
-            /* acquire: as above */
+            /* acquire: the chunk's zeros; pairs with the release of the compare-exchange below */
             word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
             if (vg_ingress_count(word) < VG_CHUNK_SLOTS && (word & VG_INGRESS_CLOSED) == 0) {
                 *place = (vg_place){vg_ingress_chunk(word), vg_ingress_count(word)};
                 break;
             }
-            word = atomic_load_explicit(&queue->word, memory_order_acquire); /* acquire: as above */
+            word = atomic_load_explicit(&queue->word, memory_order_relaxed);
             continue;
         }
         if (mine == NULL)
@@ -117,13 +118,15 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place)
             rc = -ENOMEM;
             break;
         }
-        /* acq_rel: the new chunk's zeros are seen by who adds to the word; pairs with the acquires in this file.
+        /* release: the new chunk's zeros are seen by who adds to the word. acquire: the zeros of the full one, which is another's if
+           it came after our addition; our link must not be placed before its NULL. Each pairs with the other, and with the
+           additions.
            `full` may have been retired and used up a second time since we read the word: then it is still the newest chunk,
            and still has no successor, which is all that we need. From the success until the link below it cannot be
            retired. */
         vg_chunk *full = vg_ingress_chunk(word);
         if (atomic_compare_exchange_strong_explicit(&queue->word, &word, word_for(mine, 1), memory_order_acq_rel,
-                                                    memory_order_acquire)) {
+                                                    memory_order_relaxed)) {
             *place = (vg_place){mine, 0};
             (void)atomic_fetch_add_explicit(&queue->installed, 1, memory_order_relaxed);
             /* release: the owner that follows the link sees the zeros; pairs with the acquire in vg_ingress_next_chunk */
@@ -193,9 +196,8 @@ bool vg_ingress_ready(const vg_ingress *queue)
         chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
         at = 0;
     }
-    /* acquire: the word that gave this place out, so that vg_ingress_end lies behind it and the turn takes what kept the loop
-       awake; pairs with the release in vg_ingress_put */
-    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_acquire) != 0;
+    /* relaxed: it only decides about one more turn. What is taken then is acquired by vg_ingress_take. */
+    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_relaxed) != 0;
 }
 
 bool vg_ingress_idle(vg_ingress *queue)
@@ -229,8 +231,8 @@ uint64_t vg_ingress_accepted(const vg_ingress *queue)
     uint64_t word;
     int tries = 8;
     do {
-        /* acquire: the word is read between the two; statistics only */
-        installed = atomic_load_explicit(&queue->installed, memory_order_acquire);
+        /* relaxed: a number for statistics, which may lag behind while posts come; whoever knows that there are none reads it exactly */
+        installed = atomic_load_explicit(&queue->installed, memory_order_relaxed);
         word = effective_word(queue);
     } while (installed != atomic_load_explicit(&queue->installed, memory_order_relaxed) && --tries > 0);
     uint64_t accepted = installed * VG_CHUNK_SLOTS + given_out(word);

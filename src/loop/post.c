@@ -44,8 +44,8 @@ VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
 void vg_run_post(void *arg)
 {
     vigil_post *it = arg;
-    /* release: our reading of the post comes before it is claimed again; pairs with the acquire in vg_post_claim */
-    atomic_store_explicit(&it->vg_queued, 0, memory_order_release);
+    /* relaxed: whoever claims it again writes nothing that we read; in the ingress the place holds all there is to write */
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_relaxed);
     it->run(it);
 }
 
@@ -53,7 +53,7 @@ static void cancel_post(void *arg)
 {
     vigil_post *it = arg;
     vigil_post_fn cancel = it->cancel;
-    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as above */
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_relaxed); /* as above */
     if (cancel != NULL)
         cancel(it);
 }
@@ -70,7 +70,7 @@ static int claim(vigil_loop *loop, vigil_post *it)
 
 static void unclaim(vigil_post *it)
 {
-    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in vg_run_post */
+    atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in vg_fifo_run */
 }
 
 VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)

@@ -142,8 +142,8 @@ static bool begin_running(vigil_loop *loop)
     do {
         if ((state & VG_STATE_MASK) >= VIGIL_LOOP_TERMINATING)
             return false;
-    } while (!atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_acquire,
-                                                    memory_order_relaxed)); /* acquire: as in sleep.c, get_up */
+    } while (!atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_relaxed,
+                                                    memory_order_relaxed)); /* relaxed: as in sleep.c, get_up */
     return true;
 }
 

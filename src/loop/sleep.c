@@ -77,9 +77,9 @@ static uint32_t bed(vigil_loop *loop)
 /* Sleeping back to Running, unless somebody did it for us or the loop is to end. */
 static bool get_up(vigil_loop *loop, uint32_t sleeping)
 {
-    /* acquire: what a waker wrote before it took Sleeping away is seen by the turn. (The queues have their own.) */
-    return atomic_compare_exchange_strong_explicit(&loop->state, &sleeping, VIGIL_LOOP_RUNNING, memory_order_acquire,
-                                                   memory_order_acquire);
+    /* relaxed: whatever a turn takes has an order of its own, and what a waker published is seen at the latest by the next S3 */
+    return atomic_compare_exchange_strong_explicit(&loop->state, &sleeping, VIGIL_LOOP_RUNNING, memory_order_relaxed,
+                                                   memory_order_relaxed);
 }
 
 static void poll(vigil_loop *loop, uint64_t deadline)
@@ -179,9 +179,9 @@ static void block(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
         poll(loop, deadline);
         return;
     }
-    /* S4: the kernel compares the word again under its own lock, so a W3 before the wait is not slept through. acquire: as in
+    /* S4: the kernel compares the word again under its own lock, so a W3 before the wait is not slept through. relaxed: as in
        get_up */
-    while (atomic_load_explicit(&loop->state, memory_order_acquire) == sleeping) {
+    while (atomic_load_explicit(&loop->state, memory_order_relaxed) == sleeping) {
         if (vg_futex_wait(&loop->state, sleeping, deadline) != 0)
             break; /* the deadline */
     }

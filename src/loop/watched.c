@@ -58,7 +58,8 @@ static int loop_rewake(void *object, unsigned worker)
     vg_inflight_begin(loop);
     vg_loop_wake(loop);
     /* The state may be Running already and only the call was lost: make it again, whichever bed it lies in. */
-    if (atomic_load_explicit(&loop->poll_wanted, memory_order_acquire)) /* acquire: as in sleep.c, bed */
+    /* relaxed: the fence of vg_loop_wake came after the look that found the loop asleep, and shows the bed that it went to */
+    if (atomic_load_explicit(&loop->poll_wanted, memory_order_relaxed))
         vg_poller_wake(&loop->poller);
     (void)vg_futex_wake(&loop->state, 1);
     vg_inflight_end(loop);

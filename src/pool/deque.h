@@ -83,7 +83,7 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
     vg_deque *deque = &owner->deque;
     int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
     _Atomic(vigil_task *) *slot = &owner->slots[bottom & owner->mask];
-    /* D2 release (also below): a thief that reads bottom from here has the same right to the older slots as from D1 */
+    /* D2 release: a thief that reads bottom from here has the same right to the older slots as from D1 */
     atomic_store_explicit(&deque->bottom, bottom, memory_order_release);
     /* D3 full fence: bottom is lowered before top is read; pairs with the thief's D5. One of the two sees the other. */
     vg_fence_light(fences);
@@ -98,7 +98,8 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
                                                      memory_order_relaxed))
             task = NULL;
     }
-    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release); /* D2 */
+    /* relaxed: top has reached bottom + 1 by now, so a thief that reads this one finds nothing, or fails at top */
+    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_relaxed);
     return task;
 }
 
@@ -121,7 +122,7 @@ static inline bool vg_deque_take_back(vg_deque_owner *owner, const vigil_task *t
     /* The last one, as in vg_deque_pop: whoever moves top has it. Relaxed: as there. */
     bool taken = top == index && atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1,
                                                                          memory_order_relaxed, memory_order_relaxed);
-    atomic_store_explicit(&deque->bottom, index + 1, memory_order_release); /* D2 */
+    atomic_store_explicit(&deque->bottom, index + 1, memory_order_relaxed); /* as in vg_deque_pop */
     return taken;
 }
 

@@ -59,8 +59,9 @@ void vg_announce(vigil_pool *pool, unsigned class_)
     atomic_thread_fence(memory_order_seq_cst);
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     if ((word & vg_ready_bit(class_)) == 0) {
-        /* release: whoever sees the bit sees the push; pairs with the acquire in vg_take */
-        word = atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_release);
+        /* relaxed: the bit is a hint, and what is behind it has an order of its own; before it is taken back the queues are looked at
+           again (C, C') */
+        word = atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_relaxed);
     }
     if (vg_idle_wants_wake(word))
         vg_wake_one(pool);
@@ -235,8 +236,9 @@ void vg_call_again(vg_seat *seat)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - (seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE),
                                         memory_order_relaxed);
     count_wake(pool);
-    /* P1 release, as in vg_unpark. The wake is made whatever the word said: a call may have been lost after it was written. */
-    (void)atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release);
+    /* The wake is made whatever the word said: a call may have been lost after it was written. relaxed: we hand nothing over, and
+       an exchange carries on what that call released (P1). */
+    (void)atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_relaxed);
     (void)vg_futex_wake(&seat->wake, 1);
 }
 

@@ -255,8 +255,8 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
     *looked_at = 0;
     if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
         collect_mail(worker);
-    /* acquire: a class whose bit we see shows its push; pairs with the release in vg_announce */
-    unsigned ready = vg_idle_ready(atomic_load_explicit(&pool->idle.word, memory_order_acquire)) | own_ready(worker);
+    /* relaxed: a bit whose push is not seen yet costs a look in vain; see vg_announce */
+    unsigned ready = vg_idle_ready(atomic_load_explicit(&pool->idle.word, memory_order_relaxed)) | own_ready(worker);
     if (ready != 0 && vg_fault(VG_FAULT_STARVE_CLASS))
         ready &= ~(1U << vg_fault_argument(VG_FAULT_STARVE_CLASS));
     if (ready == 0)

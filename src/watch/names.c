@@ -33,8 +33,8 @@ static void publish(vg_recorder *recorder, unsigned at)
     vg_file_name *entry = &recorder->front->names[at];
     /* Not there while it changes; the release below shows it again. A reader looks at the address before and after. */
     vg_cell_set(&entry->address, 0);
-    atomic_thread_fence(
-        memory_order_release); /* the zero comes before the new name; pairs with the reader's second look */
+    /* The zero comes before the new name; pairs with the reader's second look. */
+    atomic_thread_fence(memory_order_release);
     memcpy(entry->name, kept[at].name, sizeof entry->name);
     /* release: the name is whole for whoever sees the address; pairs with the reader's first look */
     atomic_store_explicit(&entry->address, kept[at].address, memory_order_release);

@@ -91,7 +91,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     /* Ours carry the address of the request; everybody else's are none of our business. */
     if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &ask || info->si_pid != getpid()) {
         pass_on(number, info, context);
-        /* acquire: who is asked; pairs with the release in vg_stack_take */
+        /* acquire: the answer before this one has been read, and our frames may take its place; pairs with the release in
+           vg_stack_take. Who is asked need not be seen in time: then the watchdog waits in vain. */
     } else if (atomic_load_explicit(&ask.thread, memory_order_relaxed) == vg_thread_id() &&
                atomic_compare_exchange_strong_explicit(&ask.state, &asked, WALKING, memory_order_acquire,
                                                        memory_order_relaxed)) {
@@ -174,12 +175,13 @@ void vg_stack_take(int thread, vg_stack *stack)
     if (blocks_signal(thread, ask.signal))
         return;
     stack->why = "the thread that was asked last has not answered yet";
-    if (atomic_load_explicit(&ask.state, memory_order_acquire) == DONE) /* an answer that came too late */
+    /* acquire: an answer that came too late; pairs with the release in on_signal. The next one is written after it. */
+    if (atomic_load_explicit(&ask.state, memory_order_acquire) == DONE)
         atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
     if (atomic_load_explicit(&ask.state, memory_order_relaxed) != IDLE)
         return;
     atomic_store_explicit(&ask.thread, thread, memory_order_relaxed);
-    /* release: the thread's number; pairs with the acquire in on_signal */
+    /* release: our reading of the last answer, and the writing of one that came too late; pairs with the acquire in on_signal */
     atomic_store_explicit(&ask.state, ASKED, memory_order_release);
     stack->why = "the thread has gone";
     siginfo_t info = {.si_signo = ask.signal, .si_code = SI_QUEUE};
@@ -192,8 +194,7 @@ void vg_stack_take(int thread, vg_stack *stack)
     }
     const uint64_t deadline = vg_now_ns() + ANSWER_WITHIN;
     uint32_t state;
-    /* acquire: the frames; pairs with the release in on_signal */
-    while ((state = atomic_load_explicit(&ask.state, memory_order_acquire)) != DONE)
+    while ((state = atomic_load_explicit(&ask.state, memory_order_relaxed)) != DONE) /* the look below acquires */
         if (vg_futex_wait(&ask.state, state, deadline) != 0)
             break;
     uint32_t asked = ASKED;
@@ -201,7 +202,7 @@ void vg_stack_take(int thread, vg_stack *stack)
     if (state != DONE &&
         atomic_compare_exchange_strong_explicit(&ask.state, &asked, IDLE, memory_order_relaxed, memory_order_relaxed))
         return;
-    if (atomic_load_explicit(&ask.state, memory_order_acquire) != DONE) /* as above */
+    if (atomic_load_explicit(&ask.state, memory_order_acquire) != DONE) /* the frames; pairs with the release in on_signal */
         return;
     stack->depth = ask.depth < VG_STACK_FRAMES ? ask.depth : VG_STACK_FRAMES;
     memcpy(stack->frames, ask.frames, sizeof stack->frames);
