@@ -376,8 +376,8 @@ LOOP(two_ends, two_ends, ACCEPTED, "1 producer x 1 against shutdown against clos
 LOOP(three_ends, three_ends, "whoever ends a loop, it ends once", "3 threads close, nobody runs it", FUTEX, CLOSE, 0,
      BY_CHANCE);
 LOOP(end_run, end_against_run, ACCEPTED, "close against a run of one turn", FUTEX, CLOSE, 1, BY_CHANCE);
-LOOP(end_run_end, two_ends_against_run, "whoever ends a loop, it ends once", "2 threads close against a run of one turn",
-     FUTEX, CLOSE, 0, BY_CHANCE);
+LOOP(end_run_end, two_ends_against_run, "whoever ends a loop, it ends once",
+     "2 threads close against a run of one turn", FUTEX, CLOSE, 0, BY_CHANCE);
 LOOP(exit, auto_exit, EXIT, "2 producers x 1", FUTEX, SHUTDOWN, 1, BY_CHANCE);
 LOOP(exit_two, auto_exit, EXIT, "2 producers x 2", FUTEX, SHUTDOWN, 2, BY_CHANCE);
 LOOP(exit_ref, ref_against_exit, "who got a reference can post; the loop ends after it",

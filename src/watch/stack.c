@@ -202,7 +202,8 @@ void vg_stack_take(int thread, vg_stack *stack)
     if (state != DONE &&
         atomic_compare_exchange_strong_explicit(&ask.state, &asked, IDLE, memory_order_relaxed, memory_order_relaxed))
         return;
-    if (atomic_load_explicit(&ask.state, memory_order_acquire) != DONE) /* the frames; pairs with the release in on_signal */
+    /* acquire: the frames; pairs with the release in on_signal */
+    if (atomic_load_explicit(&ask.state, memory_order_acquire) != DONE)
         return;
     stack->depth = ask.depth < VG_STACK_FRAMES ? ask.depth : VG_STACK_FRAMES;
     memcpy(stack->frames, ask.frames, sizeof stack->frames);
