@@ -105,6 +105,9 @@ function runTicks() {
       } else if (now - began > SERVICE_MS || now < began) {
         began = now;
         serveStorm();
+        // The timers that it served may have run the rest of the ticks.
+        state[TICKING] = 1;
+        continue;
       }
     }
     let block = firstBlock;
