@@ -75,7 +75,7 @@ static vg_val outcome(vg_fs_op *op, vg_engine *engine)
     }
 }
 
-/* (kind, path, path2, n1, n2, n3, bytes) from argument `first` on; NULL: no memory. */
+/* (kind, path, path2, n1, n2, n3, bytes or text) from argument `first` on; NULL: no memory. */
 static vg_fs_op *op_of(vg_call *call, size_t first)
 {
     vg_fs_op *op = calloc(1, sizeof *op);
@@ -90,8 +90,16 @@ static vg_fs_op *op_of(vg_call *call, size_t first)
     op->n1 = vg_arg_number(call, first + 3);
     op->n2 = vg_arg_number(call, first + 4);
     op->n3 = vg_arg_number(call, first + 5);
-    if (call->count > first + 6 && vg_to_bytes(call->engine, call->args[first + 6], &op->bytes, &op->length))
+    if (vg_arg_is(call, first + 6, VG_STRING)) {
+        op->bytes = (unsigned char *)vg_arg_text(call, first + 6, &op->length);
+        op->own_bytes = true;
+        if (!op->bytes) {
+            vg_fs_free(op);
+            return NULL;
+        }
+    } else if (call->count > first + 6 && vg_to_bytes(call->engine, call->args[first + 6], &op->bytes, &op->length)) {
         op->held = call->args[first + 6];
+    }
     atomic_init(&op->cancelled, 0U);
     return op;
 }

@@ -250,54 +250,6 @@ double vg_to_number(vg_engine *engine, vg_val value)
     return exception ? (double)NAN : number;
 }
 
-char *jsc_utf8(JSStringRef string, size_t *length)
-{
-    size_t room = JSStringGetMaximumUTF8CStringSize(string);
-    char *text = malloc(room);
-    size_t used;
-    if (!text)
-        return NULL;
-    used = JSStringGetUTF8CString(string, text, room);
-    if (used == 0)
-        text[used++] = 0;
-    if (length)
-        *length = used - 1;
-    /* The engine asks for three bytes per character; most text needs one. */
-    if (used < room / 2 && room > 256) {
-        char *fitted = realloc(text, used);
-        if (fitted)
-            text = fitted;
-    }
-    return text;
-}
-
-char *vg_to_text(vg_engine *engine, vg_val value, size_t *length)
-{
-    JSValueRef exception = NULL;
-    JSStringRef string = JSValueToStringCopy(engine->context, jsc(value), &exception);
-    char *text;
-    if (!string)
-        return NULL;
-    text = jsc_utf8(string, length);
-    JSStringRelease(string);
-    return text;
-}
-
-size_t vg_to_text_into(vg_engine *engine, vg_val value, char *text, size_t room)
-{
-    JSValueRef exception = NULL;
-    JSStringRef string = JSValueToStringCopy(engine->context, jsc(value), &exception);
-    size_t used = SIZE_MAX;
-    if (!string)
-        return SIZE_MAX;
-    if (JSStringGetMaximumUTF8CStringSize(string) <= room) {
-        used = JSStringGetUTF8CString(string, text, room);
-        used = used > 0 ? used - 1 : 0;
-    }
-    JSStringRelease(string);
-    return used;
-}
-
 bool vg_to_bytes(vg_engine *engine, vg_val value, unsigned char **data, size_t *length)
 {
     JSTypedArrayType type = JSValueGetTypedArrayType(engine->context, jsc(value), NULL);

@@ -19,7 +19,7 @@ const isUtf8 = (encoding) => encoding === undefined || encoding === null || enco
 
 Buffer.from = function from(value, encoding, length) {
   if (typeof value === 'string') {
-    if (isUtf8(encoding)) return fromBytes(binding.utf8Encode(value.toWellFormed()));
+    if (isUtf8(encoding)) return fromBytes(binding.utf8Encode(value));
     if (/^base64(url)?$/i.test(encoding)) return fromBytes(binding.base64Decode(value));
     if (typeof encoding !== 'string' || !Buffer.isEncoding(encoding)) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
   } else if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean' ||

@@ -10,7 +10,7 @@ class TextEncoder {
   }
   get encoding() { return 'utf-8'; }
   encode(text = '') {
-    return binding.utf8Encode(`${text}`.toWellFormed());
+    return binding.utf8Encode(`${text}`);
   }
   encodeInto(text, target) {
     if (typeof text !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('src', 'string', text);

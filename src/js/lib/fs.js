@@ -84,9 +84,10 @@ function isUtf8(encoding) {
 function asBuffer(bytes) {
   return load('buffer').fromBytes(bytes);
 }
+// What is to be written: bytes, or a text that C encodes on its way.
 function toBytes(data, encoding) {
   if (typeof data === 'string') {
-    if (encoding === undefined || encoding === null || isUtf8(encoding)) return binding.utf8Encode(data);
+    if (encoding === undefined || encoding === null || isUtf8(encoding)) return data;
     return load('buffer').Buffer.from(data, encoding);
   }
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
