@@ -95,6 +95,17 @@ function makeNamespace() {
   return namespace;
 }
 
+// The names of a namespace, in the order of the letters. As long as more may come, they can be taken back; then it is closed for good.
+function show(record, names, getterOf, closed = true) {
+  const { namespace } = record;
+  for (const name of Object.keys(namespace)) delete namespace[name];
+  for (const name of names.sort()) {
+    const get = getterOf(name);
+    if (get !== undefined) Object.defineProperty(namespace, name, { get, enumerable: true, configurable: !closed });
+  }
+  if (closed) Object.preventExtensions(namespace);
+}
+
 class Record {
   constructor(href) {
     this.url = href;
@@ -113,7 +124,7 @@ function getRecord(href) {
   record = new Record(href);
   records.set(href, record);
   try {
-    if (href.startsWith('node:') || href.startsWith('vigil:')) fromObject(record, () => inner.builtin(href));
+    if (href.startsWith('node:') || href.startsWith('vigil:')) fromValue(record, inner.builtin(href), true);
     else if (href.startsWith('data:')) fromData(record, href);
     else fromFile(record, url().fileURLToPath(href.replace(/[?#].*$/, '')));
   } catch (error) {
@@ -123,30 +134,34 @@ function getRecord(href) {
   return record;
 }
 
-// Builtins, CommonJS and JSON: one value, whose properties are the names. It is made when its turn to be evaluated comes.
+// Builtins, CommonJS and JSON: one value, whose properties are the names. That of CommonJS is made when its turn to be evaluated comes.
 function fromObject(record, make, named = true) {
   record.status = 'linked';
   record.synthetic = true;
   record.run = () => {
+    if (record.evaluated) return;
     const value = make();
-    const define = (name, get) => Object.defineProperty(record.namespace, name, { get, enumerable: true, configurable: true });
-    if (named && value !== null && (typeof value === 'object' || typeof value === 'function')) {
-      for (const name of Object.keys(value)) if (name !== 'default') define(name, () => value[name]);
-    }
-    define('default', () => value);
+    const isObject = named && value !== null && (typeof value === 'object' || typeof value === 'function');
+    const keys = isObject ? Object.keys(value).filter((name) => name !== 'default') : [];
+    show(record, [...keys, 'default'], (name) => (name === 'default' ? () => value : () => value[name]));
+    record.evaluated = true;
   };
+}
+function fromValue(record, value, named) {
+  fromObject(record, () => value, named);
+  record.run();
 }
 function fromData(record, href) {
   const match = /^data:([^,;]*)((?:;[^,;]*)*),(.*)$/s.exec(href);
   if (match === null) throw new codes.ERR_INVALID_URL();
   const text = /;base64/.test(match[2]) ? binding.utf8Decode(binding.base64Decode(decodeURIComponent(match[3]))) : decodeURIComponent(match[3]);
-  if (match[1] === 'application/json') fromObject(record, () => JSON.parse(text), false);
+  if (match[1] === 'application/json') fromValue(record, JSON.parse(text), false);
   else if (match[1] === 'text/javascript') fromSource(record, text, href);
   else throw new TypeError(`Unknown module format of a data: URL: ${match[1]}; there are text/javascript and application/json`);
 }
 function fromFile(record, file) {
   if (file.endsWith('.json')) {
-    fromObject(record, () => JSON.parse(inner.read(file)), false);
+    fromValue(record, JSON.parse(inner.read(file)), false);
   } else if (inner.isModuleFile(file)) {
     fromSource(record, inner.read(file), file);
   } else if (/\.(js|cjs|node)$/.test(file) || path.extname(file) === '') {
@@ -170,8 +185,13 @@ function fromSource(record, text, file) {
 function link(record) {
   if (record.status !== 'new') return;
   record.status = 'linking';
-  record.linked = record.requests.map((specifier) => getRecord(resolve(specifier, record.url)));
-  for (const one of record.linked) link(one);
+  try {
+    record.linked = record.requests.map((specifier) => getRecord(resolve(specifier, record.url)));
+    for (const one of record.linked) link(one);
+  } catch (error) {
+    record.status = 'new'; // whoever asks again shall hear the same
+    throw error;
+  }
   record.status = 'linked';
   const meta = Object.assign(Object.create(null), {
     dirname: path.dirname(record.file), filename: record.file, url: record.url,
@@ -180,9 +200,7 @@ function link(record) {
   const body = compile(record.code, record.file, 1);
   record.iterator = body(
     (getters) => {
-      for (const name of Object.keys(getters)) {
-        Object.defineProperty(record.namespace, name, { get: getters[name], enumerable: true, configurable: true });
-      }
+      record.getters = getters;
     },
     (specifier) => dynamicImport(specifier, record.url),
     meta,
@@ -196,6 +214,34 @@ function link(record) {
     ...record.linked.map((one) => one.namespace));
   record.started = record.iterator.next(); // registers the getters
 }
+
+// Where an export comes from: { record, name }, or why it comes from nowhere. CommonJS that has not run yet may have any name (maybe).
+const AMBIGUOUS = { why: (request, name) => `The requested module '${request}' contains conflicting star exports for name '${name}'` };
+const CIRCULAR = { why: (request, name) => `Detected cycle while resolving name '${name}' in '${request}'` };
+const NOWHERE = { why: (request, name) => `The requested module '${request}' does not provide an export named '${name}'` };
+
+function lookUp(record, name, path = new Map()) {
+  if (record.synthetic) {
+    if (!record.evaluated) return { record, name, maybe: true };
+    return Object.hasOwn(record.namespace, name) ? { record, name } : NOWHERE;
+  }
+  const visited = path.get(record);
+  if (visited?.has(name)) return CIRCULAR;
+  if (visited === undefined) path.set(record, new Set([name]));
+  else visited.add(name);
+  if (Object.hasOwn(record.getters, name)) return { record, name };
+  const again = record.reexports.find(([one]) => one === name);
+  if (again !== undefined) return lookUp(record.linked[again[1]], again[2], path);
+  let found = NOWHERE;
+  for (const at of name === 'default' ? [] : record.stars) {
+    const one = lookUp(record.linked[at], name, path);
+    if (one === AMBIGUOUS) return AMBIGUOUS;
+    if (one.why !== undefined) continue;
+    if (found.why !== undefined || (found.maybe && !one.maybe)) found = one;
+    else if (!one.maybe && (one.record !== found.record || one.name !== found.name)) return AMBIGUOUS;
+  }
+  return found;
+}
 function names(record, seen = new Set()) {
   if (seen.has(record)) return [];
   seen.add(record);
@@ -204,34 +250,50 @@ function names(record, seen = new Set()) {
   for (const at of record.stars) list.push(...names(record.linked[at], seen).filter((name) => name !== 'default'));
   return list;
 }
-// Names that come from elsewhere. A synthetic module tells its names only when it has been evaluated.
+// Whether its names are all known: those of CommonJS are when it has run.
+function isClosed(record, seen = new Set()) {
+  if (seen.has(record)) return true;
+  seen.add(record);
+  return record.synthetic ? !!record.evaluated : record.stars.every((at) => isClosed(record.linked[at], seen));
+}
+// Fills the namespace with what is known, and closes it if that is all.
 function complete(record) {
   if (record.synthetic || record.completed) return;
-  const define = (name, get) => {
-    if (!Object.hasOwn(record.namespace, name)) Object.defineProperty(record.namespace, name, { get, enumerable: true, configurable: true });
-  };
-  for (const [name, at, their] of record.reexports) define(name, () => record.linked[at].namespace[their]);
-  for (const at of record.stars) {
-    for (const name of names(record.linked[at])) {
-      if (name !== 'default' && !record.exports.includes(name)) define(name, () => record.linked[at].namespace[name]);
-    }
-  }
+  record.completed = isClosed(record);
+  show(record, [...new Set(names(record))], (name) => {
+    const from = lookUp(record, name);
+    if (from.why !== undefined) return undefined;
+    return from.record.synthetic ? () => from.record.namespace[from.name] : from.record.getters[from.name];
+  }, record.completed);
 }
 function checkImports(record) {
   for (const [at, name] of record.imports) {
-    const from = record.linked[at];
-    if (from.synthetic && !from.evaluated) continue;
-    if (from.synthetic ? !Object.hasOwn(from.namespace, name) : !names(from).includes(name)) {
-      const error = new SyntaxError(`The requested module '${record.requests[at]}' does not provide an export named '${name}'`);
-      Object.defineProperty(error, 'stack', {
-        value: `${error.name}: ${error.message}\n    at ${record.file}:1:1`, writable: true, configurable: true,
-      });
-      throw error;
-    }
+    const { why } = lookUp(record.linked[at], name);
+    if (why === undefined) continue;
+    const error = new SyntaxError(why(record.requests[at], name));
+    Object.defineProperty(error, 'stack', {
+      value: `${error.name}: ${error.message}\n    at ${record.file}:1:1`, writable: true, configurable: true,
+    });
+    throw error;
   }
 }
 
 // ---- evaluation ---------------------------------------------------------------------------------------------------
+
+// The rest of a body: what it yields is what it awaits.
+async function steps(iterator) {
+  let step = iterator.next();
+  while (!step.done) {
+    let value;
+    try {
+      value = await step.value;
+    } catch (error) {
+      step = iterator.throw(error);
+      continue;
+    }
+    step = iterator.next(value);
+  }
+}
 
 // undefined when it is over, a promise while it awaits. Throws what the module threw, each time.
 function evaluate(record) {
@@ -241,7 +303,6 @@ function evaluate(record) {
   try {
     if (record.synthetic) {
       record.run();
-      record.evaluated = true;
       record.status = 'done';
       return undefined;
     }
@@ -256,21 +317,26 @@ function evaluate(record) {
       record.status = 'done';
       return undefined;
     }
-    record.promise = (async () => {
+    // There before the body runs: a module that imports itself waits for itself.
+    const { promise, resolve: settle, reject } = Promise.withResolvers();
+    record.promise = promise;
+    (async () => {
       try {
         if (waits.length > 0) await Promise.all(waits);
         finish(record);
-        if (record.isAsync) await record.iterator.next();
+        if (record.loops) await record.iterator.next();
+        else if (record.isAsync) await steps(record.iterator);
         else record.iterator.next();
         record.status = 'done';
         record.promise = undefined;
+        settle();
       } catch (error) {
         record.status = 'failed';
         record.error = error;
-        throw error;
+        reject(error);
       }
     })();
-    return record.promise;
+    return promise;
   } catch (error) {
     record.status = 'failed';
     record.error = error;
@@ -287,10 +353,13 @@ function prepare(record) {
   (function walk(one) {
     if (seen.has(one) || one.synthetic) return;
     seen.add(one);
+    link(one); // it may have been part of a graph that could not be linked
     for (const next of one.linked) walk(next);
+  })(record);
+  for (const one of seen) {
     complete(one);
     checkImports(one);
-  })(record);
+  }
 }
 
 async function dynamicImport(specifier, base) {

@@ -263,7 +263,45 @@ class Edits {
 const blank = (text) => text.replace(/[^\n]/g, '');
 const nameOf = (node) => (node.type === 'Literal' ? node.value : node.name);
 
-// { code, requests: [specifier], imports: [[request, name]], exports, reexports: [[name, request, their]], stars: [request], isAsync }
+// What awaits outside of every function: [node, parent], and whether a loop does.
+function topAwaits(body) {
+  const awaits = [];
+  let loops = false;
+  (function look(node, parent) {
+    if (node === null || typeof node !== 'object') return;
+    if (Array.isArray(node)) {
+      for (const one of node) look(one, parent);
+      return;
+    }
+    if (typeof node.type !== 'string' || node.type === 'StaticBlock') return;
+    if (/Function/.test(node.type)) return;
+    if (node.type === 'PropertyDefinition' || node.type === 'MethodDefinition') {
+      if (node.computed) look(node.key, node);
+      return;
+    }
+    if (node.type === 'AwaitExpression') awaits.push([node, parent]);
+    if (node.type === 'ForOfStatement' && node.await) loops = true;
+    for (const key of Object.keys(node)) if (key !== 'type') look(node[key], node);
+  })(body, undefined);
+  return { awaits, loops };
+}
+// As long as a word as `await`, so that columns stay what they are; with parentheses only where a yield needs them.
+function yieldInstead([node, parent], text, edits) {
+  const word = node.start + 5;
+  const whole = parent?.type === 'ExpressionStatement' || (parent?.type === 'VariableDeclarator' && parent.init === node) ||
+    (parent?.type === 'AssignmentExpression' && parent.right === node);
+  if (whole && !/[\n\r\u2028\u2029]/.test(text.slice(word, node.argument.start))) {
+    edits.replace(node.start, word, 'yield');
+    return;
+  }
+  edits.replace(node.start, word, '(yield (');
+  edits.replace(node.end, node.end, '))');
+}
+
+// { code, requests: [specifier], imports: [[request, name]], exports, reexports: [[name, request, their]], stars: [request], isAsync, loops }
+//
+// The body becomes a generator that first says what is exported, and goes on when it is evaluated. An await at the top is a yield, so that
+// evaluation begins at once and goes on where Node would; with `for await` at the top it is an async generator, which begins a little later.
 function transformModule(text, file) {
   const tree = parse(text, file, 'module');
   const edits = new Edits(text);
@@ -274,13 +312,13 @@ function transformModule(text, file) {
     return at;
   };
   const bound = new Map(); // local name -> expression
+  const imported = new Map(); // local name -> [request, their name]
   const imports = [];
   const getters = new Map(); // exported name -> expression
   const reexports = [];
   const stars = [];
   const later = []; // export { local as name }
   let tail = '';
-  let isAsync = false;
 
   for (const node of tree.body) {
     switch (node.type) {
@@ -292,6 +330,7 @@ function transformModule(text, file) {
           } else {
             const name = one.type === 'ImportDefaultSpecifier' ? 'default' : nameOf(one.imported);
             imports.push([at, name]);
+            imported.set(one.local.name, [at, name]);
             bound.set(one.local.name, /^[A-Za-z_$][\w$]*$/.test(name) ? `$m${at}.${name}` : `$m${at}[${JSON.stringify(name)}]`);
           }
         }
@@ -347,7 +386,12 @@ function transformModule(text, file) {
       default:
     }
   }
-  for (const [name, local] of later) getters.set(name, bound.get(local) ?? local);
+  // An import that is exported again comes from where it came from.
+  for (const [name, local] of later) {
+    const from = imported.get(local);
+    if (from === undefined) getters.set(name, bound.get(local) ?? local);
+    else reexports.push([name, ...from]);
+  }
 
   walk(tree.body.filter((node) => node.type !== 'ImportDeclaration' && node.type !== 'ExportAllDeclaration' &&
                                   !(node.type === 'ExportNamedDeclaration' && !node.declaration)),
@@ -373,28 +417,16 @@ function transformModule(text, file) {
       return false;
     });
 
-  // await at the top: outside of every function.
-  (function look(node, inside) {
-    if (isAsync || node === null || typeof node !== 'object') return;
-    if (Array.isArray(node)) {
-      for (const one of node) look(one, inside);
-      return;
-    }
-    if (typeof node.type !== 'string') return;
-    if (/Function/.test(node.type) || node.type === 'PropertyDefinition' || node.type === 'StaticBlock') return;
-    if (node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node.await)) {
-      isAsync = true;
-      return;
-    }
-    for (const key of Object.keys(node)) if (key !== 'type') look(node[key], inside);
-  })(tree.body, false);
+  const { awaits, loops } = topAwaits(tree.body);
+  const isAsync = awaits.length > 0 || loops;
+  if (!loops) for (const one of awaits) yieldInstead(one, text, edits);
 
   const parameters = ['$x', '$i', '$meta', '$constant', '$named', ...requests.map((_, i) => `$m${i}`)].join(', ');
   const table = [...getters].map(([name, expression]) => `${JSON.stringify(name)}: () => ${expression}`).join(', ');
-  const head = `(${isAsync ? 'async ' : ''}function* (${parameters}) { 'use strict'; $x({ ${table} }); yield; ${tail}`;
+  const head = `(${loops ? 'async ' : ''}function* (${parameters}) { 'use strict'; $x({ ${table} }); yield; ${tail}`;
   let body = edits.apply();
   if (body.startsWith('#!')) body = `//${body}`;
-  return { code: `${head}${body}\n})`, head: head.length, requests, imports, exports: [...getters.keys()], reexports, stars, isAsync };
+  return { code: `${head}${body}\n})`, head: head.length, requests, imports, exports: [...getters.keys()], reexports, stars, isAsync, loops };
 }
 
 // A script (CommonJS): only import() has to be led to us.

@@ -382,11 +382,12 @@ self[Symbol.for('vigil.host')] = {
       binding.exiting = true;
       // The main module awaits something that nothing will ever settle.
       const stuck = os.modulesPending?.();
+      const code = Number(exitCode) || 0;
       if (stuck && exitCode === undefined) {
         exitCode = 13;
         os.write(2, `Warning: Detected unsettled top-level await at ${stuck}\n`);
       }
-      self.emit('exit', Number(exitCode) || 0);
+      self.emit('exit', code); // as in Node, the handlers are told what it was before
     }
     return Number(exitCode) || 0;
   },

@@ -1,0 +1,1 @@
+import './no_file.mjs'; export const around = 1;

@@ -1,0 +1,2 @@
+export class K { name = 'a K'; async later() { return await 'later'; } }
+export const value = await Promise.resolve('value');

@@ -1,0 +1,1 @@
+import './throws.mjs'; await 0; console.log('never');

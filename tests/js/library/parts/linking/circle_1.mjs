@@ -1,0 +1,1 @@
+export { z } from './circle_2.mjs';

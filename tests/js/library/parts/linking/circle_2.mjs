@@ -1,0 +1,1 @@
+export { z } from './circle_1.mjs';

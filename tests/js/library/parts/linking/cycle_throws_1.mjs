@@ -1,0 +1,1 @@
+import './cycle_throws_2.mjs'; console.log('never');

@@ -1,0 +1,1 @@
+console.log('fine runs'); export const fine = 1;

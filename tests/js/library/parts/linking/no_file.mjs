@@ -1,0 +1,1 @@
+import './fine.mjs'; import './there_is_none.mjs';

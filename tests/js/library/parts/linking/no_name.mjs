@@ -1,0 +1,1 @@
+import { nothing } from './fine.mjs'; console.log(nothing);

@@ -1,0 +1,1 @@
+console.log('plain, before the other goes on');

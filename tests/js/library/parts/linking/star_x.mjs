@@ -1,0 +1,1 @@
+export * from './star_y.mjs'; export const p = 'p';

@@ -1,0 +1,1 @@
+console.log('once'); throw new RangeError('thrown');

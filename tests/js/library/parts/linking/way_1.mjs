@@ -1,0 +1,1 @@
+import { one } from './star_1.mjs'; export { one as same };

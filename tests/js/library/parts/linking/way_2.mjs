@@ -1,0 +1,1 @@
+export { one as same } from './star_1.mjs';
