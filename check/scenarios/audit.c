@@ -131,6 +131,39 @@ static void *discard_all(void *arg)
     return NULL;
 }
 
+/* A task comes while another has the injector's lists. The worker leaves it to that one and parks: so that one must look when it
+   has let the lists go. */
+static void *submit_and_park(void *arg)
+{
+    const vg_wait wait = {.over = bare_never_over, .arg = NULL, .deadline_ns = VG_NO_DEADLINE};
+    submit(0);
+    (void)arg;
+    vg_worker *worker = &bare_workers[0];
+    vg_current_worker = worker;
+    worker->raise_top = &vg_raise_top;
+    vg_search_begin(pool);
+    while (ran(0) == 0) {
+        unsigned looked_at = 0;
+        vigil_task *task = vg_take(worker, &looked_at);
+        if (task != NULL)
+            vg_run(worker, task);
+        else
+            (void)vg_park(worker, looked_at, &wait);
+    }
+    return NULL;
+}
+
+static void sweep_beside(void)
+{
+    const act *a = vgc_arg();
+    bare_pool_init(1, a->fences);
+    vgc_assert(vg_handles_init(&pool->jobs, vg_job_size(), 4) == 0, "a table of jobs");
+    make_job();
+    pthread_t other = vgc_thread_start(submit_and_park, NULL);
+    (void)vigil_job_cancel(pool, job);
+    vgc_thread_join(other);
+}
+
 #define BESIDE_IN(id, mode, before_, beside_, size, ...)                                                         \
     static const act act_##id = {.fences = (mode), .before = (before_), .beside = (beside_)};                    \
     VGC_REGISTER(id, "audit_" #id, audit_beside, "an audit never reports a loss that is none", .arg = &act_##id, \
@@ -147,6 +180,13 @@ BESIDE(take_mail, mail_it, take_one, "1 mail is taken and run");
 BESIDE(cancel, make_job, cancel_it, "1 job is cancelled");
 BESIDE(delay, NULL, delay_one, "1 delayed task");
 BESIDE(due, delay_it, let_time_pass, "1 delayed task falls due");
+#define FEW_PREEMPTIONS .opt.mode = VGC_PREEMPT, .opt.preemptions = 1
+BESIDE_IN(park, VG_FENCE_SYMMETRIC, NULL, submit_and_park, "1 submit, 1 worker that leaves the task to the audit",
+          FEW_PREEMPTIONS);
+static const act act_sweep = {.fences = VG_FENCE_SYMMETRIC};
+VGC_REGISTER(sweep_park, "sweep_park", sweep_beside, "who sweeps husks out tells of the task that came meanwhile",
+             .arg = &act_sweep, .bound = "1 submit, 1 worker that leaves the task to the sweep, 1 job is cancelled",
+             .opt.allow_leaks = true, .opt.allow_sleepers = true, FEW_PREEMPTIONS);
 BESIDE_IN(discard, VG_FENCE_SYMMETRIC, mail_to_nobody, discard_all, "1 mail is thrown away", .opt.mode = VGC_PCT,
           .opt.runs = 1000);
 BESIDE_IN(discard_all, VG_FENCE_SYMMETRIC, mail_to_nobody, discard_all, "1 mail is thrown away", .deep = true);
