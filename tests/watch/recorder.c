@@ -97,8 +97,17 @@ static void the_reader_tells_the_same_as_the_pool_itself(void **state)
     for (int i = 0; i < 3; i++)
         while (vigil_pool_call(pool, fails, NULL, NULL, VIGIL_HIGH) == -EAGAIN)
             yield(); /* the queue is small */
-    pool_wait_all_parked(pool);
-    must_equal(vigil_pool_call(pool, fails, NULL, NULL, VIGIL_HIGH), 0); /* somebody has to be woken for this one */
+    /* Somebody has to be woken for one of the next. A worker that counts as parked need not sleep yet: then the call finds it awake,
+       and no wake is measured. */
+    uint64_t failures = 3;
+    for (seen = snapshot_of(getpid()); only_pool(seen)->wake.count == 0; seen = snapshot_of(getpid())) {
+        vg_snapshot_free(seen);
+        pool_wait_all_parked(pool);
+        must_equal(vigil_pool_call(pool, fails, NULL, NULL, VIGIL_HIGH), 0);
+        must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+        failures++;
+    }
+    vg_snapshot_free(seen);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     truth = pool_stats(pool);
     seen = snapshot_of(getpid());
@@ -111,7 +120,7 @@ static void the_reader_tells_the_same_as_the_pool_itself(void **state)
         must_equal(view->of[c].running, 0);
         /* Every task that has run is in a histogram. Those that a worker still has together are noted before it parks. */
     }
-    must_equal(view->of[VIGIL_HIGH].failed, 4);
+    must_equal(view->of[VIGIL_HIGH].failed, failures);
     vg_snapshot_free(seen);
     pool_wait_all_parked(pool);
     /* A worker counts as parked a moment before it says what it waits for. */
@@ -347,6 +356,7 @@ static void threads_that_end_give_their_rings_back(void **state)
 {
     (void)state;
     vigil_pool *pool = pool_of(1);
+    pool_wait_all_parked(pool); /* its worker has come, and has its ring: from here on nobody but us takes one */
     uint64_t bytes = 0;
     for (int i = 0; i < 600; i++) { /* more than there are rings */
         pthread_t thread;
@@ -422,9 +432,11 @@ static void many_pools_come_and_go_in_the_same_places(void **state)
 {
     (void)state;
     vigil_pool *keeper = pool_of(1);
+    pool_wait_all_parked(keeper);
     uint64_t bytes = 0;
     for (int i = 0; i < 30; i++) {
         vigil_pool *pool = pool_of(2);
+        pool_wait_all_parked(pool); /* all workers have come: each round needs as many rings as the others */
         must_equal(vigil_pool_call(pool, fails, NULL, NULL, VIGIL_NORMAL), 0);
         must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
         vg_snapshot *seen = snapshot_of(getpid());
