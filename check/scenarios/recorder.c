@@ -3,22 +3,13 @@
  * The recorder's ring against its reader: a thread writes events (vg_event_put of record.h) over and over into a ring of two, and
  * vg_reader_events copies them out meanwhile. Property: what the reader shows is whole. Every event that it shows has the number
  * that it says, and all of its words are of that event; it shows nothing that was not written; and what lay still is shown complete.
- *
- * The reader gets at the file through two functions of reader.c, which call pread. Here they stand for the kernel's copy: word by
- * word, and relaxed, because a system call orders nothing for others.
  */
-#include <vigil_check.h>
-
-#include "watch/reading.h"
-#include "watch/record.h"
+#include "recorder_file.h"
 
 #include <stdlib.h>
 
 enum {
-    RING = 2, /* events */
-    DIRECTORY_AT = 64,
-    RING_AT = 4096,
-    SERIAL = 7
+    RING = FILE_RING
 };
 
 typedef struct plan {
@@ -27,47 +18,7 @@ typedef struct plan {
     uint64_t readings; /* how often it reads */
 } plan;
 
-static _Alignas(64) unsigned char memory[sizeof(vg_file_thread) + RING * sizeof(vg_event)];
-static vg_reader reader;
-
-static vg_file_thread *the_thread(void)
-{
-    return (vg_file_thread *)(void *)memory;
-}
-
-/* ---- reader.c ---- */
-
-int vg_reader_read(const vg_reader *from, uint64_t offset, void *to, size_t bytes)
-{
-    (void)from;
-    vgc_assert(offset >= RING_AT && offset - RING_AT + bytes <= sizeof memory && bytes % 8 == 0, "inside the file");
-    uint64_t *words = to;
-    vg_cell *there = (vg_cell *)(void *)(memory + (offset - RING_AT));
-    for (size_t i = 0; i < bytes / 8; i++)
-        words[i] = atomic_load_explicit(&there[i], memory_order_relaxed);
-    return 0;
-}
-
-void *vg_reader_copy(const vg_reader *from, uint64_t offset, size_t bytes, int *error)
-{
-    /* the directory has one entry, which stays; the reader looks no further than where it finds it */
-    void *copy = malloc(offset != DIRECTORY_AT ? bytes : sizeof(vg_file_block));
-    vgc_assert(copy != NULL, "there is memory");
-    *error = 0;
-    if (offset != DIRECTORY_AT) {
-        (void)vg_reader_read(from, offset, copy, bytes);
-        return copy;
-    }
-    vg_file_block *first = copy;
-    atomic_init(&first->serial, SERIAL);
-    atomic_init(&first->kind, VG_BLOCK_RING);
-    atomic_init(&first->offset, RING_AT);
-    atomic_init(&first->bytes, sizeof memory);
-    atomic_init(&first->entries, RING);
-    return copy;
-}
-
-/* ---- the scenario ---- */
+static vg_own_ring first_ring; /* of the body's thread: the others go on with it */
 
 /* The words of event n are told apart from each other and from those of every other event. */
 static uint64_t word_of(uint64_t n, unsigned which)
@@ -80,20 +31,10 @@ static void put(uint64_t n)
     vg_event_put(word_of(n, 0), word_of(n, 1), word_of(n, 2), word_of(n, 3));
 }
 
-static void attach(uint64_t head)
-{
-    vg_my_ring = (vg_own_ring){.events = the_thread()->events,
-                               .mask = RING - 1,
-                               .head = head,
-                               .thread = the_thread(),
-                               .serial = SERIAL,
-                               .epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)};
-}
-
 static void *write_events(void *arg)
 {
     const plan *p = arg;
-    attach(p->before);
+    vg_my_ring = first_ring;
     for (uint64_t i = 0; i < p->beside; i++)
         put(p->before + i);
     return NULL;
@@ -105,7 +46,8 @@ static uint64_t read_once(const plan *p, uint64_t from, bool at_rest)
     vg_event *events = NULL;
     uint64_t first = 0;
     size_t count = 0;
-    vgc_assert(vg_reader_events(&reader, SERIAL, from, &events, &first, &count) == 0, "the ring can be read");
+    vgc_assert(vg_reader_events(&recording_reader, first_ring.serial, from, &events, &first, &count) == 0,
+               "the ring can be read");
     vgc_assert(first + count <= p->before + p->beside, "nothing is shown that was not written");
     for (size_t i = 0; i < count; i++) {
         const uint64_t n = first + i;
@@ -123,11 +65,16 @@ static uint64_t read_once(const plan *p, uint64_t from, bool at_rest)
 static void ring_against_reader(void)
 {
     const plan *p = vgc_arg();
-    reader.header.ring_events = RING;
-    reader.header.sections[VG_SECTION_DIRECTORY].offset = DIRECTORY_AT;
-    attach(0);
+    recording_begin();
+    vg_ring_attach(VG_ROLE_WORKER, 0, 0);
+    vgc_assert(vg_my_ring.events != NULL, "there is a ring");
     for (uint64_t i = 0; i < p->before; i++)
         put(i);
+    first_ring = vg_my_ring;
+    recording_watch(&first_ring.thread->head, sizeof first_ring.thread->head);
+    recording_watch(first_ring.events, RING * sizeof(vg_event));
+    recording_settle();
+    vgc_assert(vg_reader_header(&recording_reader) == 0, "the file can be read");
     pthread_t writer = vgc_thread_start(write_events, (void *)(uintptr_t)p);
     uint64_t seen = 0;
     for (uint64_t i = 0; i < p->readings; i++) {
@@ -152,4 +99,4 @@ VGC_REGISTER(round, "ring_round", ring_against_reader, WHOLE, .bound = "a ring o
              .arg = &plan_round);
 static const plan plan_twice = {.before = 2, .beside = 2, .readings = 2};
 VGC_REGISTER(twice, "ring_twice", ring_against_reader, WHOLE, .bound = "a ring of 2 that is full, 2 events, 2 readings",
-             .arg = &plan_twice, .deep = true);
+             .arg = &plan_twice);

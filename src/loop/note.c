@@ -63,12 +63,9 @@ void vg_loop_note_state(vigil_loop *loop, vigil_loop_state state, uint64_t now)
     if (loop->level < VIGIL_WATCH_COUNTERS ||
         atomic_load_explicit(&shared->state, memory_order_relaxed) == (uint64_t)state)
         return;
-    const uint64_t changes = atomic_load_explicit(&shared->changes, memory_order_relaxed);
     vg_cell_set(&shared->state_since, now);
     vg_cell_set(&shared->state, (uint64_t)state);
-    vg_cell_set(&shared->history[changes % VG_FILE_HISTORY].since, now);
-    vg_cell_set(&shared->history[changes % VG_FILE_HISTORY].state, (uint64_t)state);
-    vg_cell_set(&shared->changes, changes + 1);
+    vg_history_put(shared->history, &shared->changes, (uint64_t)state, now);
 }
 
 static void introduce(uint64_t owner, vg_thread_role role)

@@ -79,8 +79,11 @@ typedef struct vg_stripe {
 #define VG_STRIPES 16
 #endif
 _Static_assert(VG_STRIPES <= (int)VG_FILE_STRIPES && (int)VG_CLASSES == (int)VG_FILE_CLASSES &&
-                   (int)VIGIL_WORKER_STATES <= (int)VG_FILE_STATES && VIGIL_WORKER_HISTORY == (int)VG_FILE_HISTORY,
+                   (int)VIGIL_WORKER_STATES <= (int)VG_FILE_STATES,
                "the file has room for them");
+#ifndef VIGIL_CHECK
+_Static_assert(VIGIL_WORKER_HISTORY == (int)VG_FILE_HISTORY - 1, "and for one more that is being written");
+#endif
 
 /* ---- workers ---- */
 

@@ -329,20 +329,22 @@ int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_ch
     if (changes == NULL && room != 0)
         return -EINVAL;
     const vg_file_worker *counts = seat->counts;
-    const uint64_t total = get(&counts->changes);
+    const uint64_t total = get(&counts->changes); /* pairs with the release in vg_history_put */
     const uint64_t now = vg_ticks();
     const double length = vg_tick_length(pool->born);
-    size_t kept = total < VIGIL_WORKER_HISTORY ? (size_t)total : VIGIL_WORKER_HISTORY;
+    size_t kept = total < VG_FILE_HISTORY ? (size_t)total : VG_FILE_HISTORY - 1;
     if (kept > room)
         kept = room;
     for (size_t i = 0; i < kept; i++) {
-        const unsigned at = (unsigned)((total - 1 - i) % VIGIL_WORKER_HISTORY);
+        const unsigned at = (unsigned)((total - 1 - i) % VG_FILE_HISTORY);
         uint64_t since = atomic_load_explicit(&counts->history[at].since, memory_order_relaxed);
         changes[i].state = (vigil_worker_state)atomic_load_explicit(&counts->history[at].state, memory_order_relaxed);
         changes[i].age_ns = now > since ? vg_ticks_to_ns(now - since, length) : 0;
     }
-    /* What the worker has overwritten while we copied is not told. release-acquire as above. */
-    const uint64_t overwritten = get(&counts->changes) - total;
-    const size_t safe = overwritten < VIGIL_WORKER_HISTORY ? VIGIL_WORKER_HISTORY - (size_t)overwritten : 0;
+    /* acquire: of what the worker has written over what we copied the count tells us now; pairs with the fence in vg_history_put */
+    atomic_thread_fence(memory_order_acquire);
+    /* What was overwritten is not told, nor what may be being overwritten. */
+    const uint64_t overwritten = atomic_load_explicit(&counts->changes, memory_order_relaxed) - total;
+    const size_t safe = overwritten < VG_FILE_HISTORY ? VG_FILE_HISTORY - 1 - (size_t)overwritten : 0;
     return (int)(kept < safe ? kept : safe);
 }

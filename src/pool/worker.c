@@ -39,10 +39,7 @@ void vg_worker_state(vg_worker *worker, vigil_worker_state state)
     vg_count(&counts->time[before], now > since ? now - since : 0);
     atomic_store_explicit(&counts->state_since, now, memory_order_relaxed);
     atomic_store_explicit(&counts->state, (uint64_t)state, memory_order_relaxed);
-    uint64_t n = atomic_load_explicit(&counts->changes, memory_order_relaxed);
-    atomic_store_explicit(&counts->history[n % VIGIL_WORKER_HISTORY].since, now, memory_order_relaxed);
-    atomic_store_explicit(&counts->history[n % VIGIL_WORKER_HISTORY].state, (uint64_t)state, memory_order_relaxed);
-    vg_count(&counts->changes, 1);
+    vg_history_put(counts->history, &counts->changes, (uint64_t)state, now);
 }
 
 void vg_push_own_slow(vg_worker *worker, vg_lane *lane, vigil_task *task)

@@ -15,7 +15,8 @@
  *
  * Cells. A vg_cell is an aligned 64-bit word that may change at any time. It has one writer unless its comment says
  * otherwise. What has to be seen together is ordered: a block is filled before its serial shows in the directory; an event is
- * written before the ring's head says so; a task is counted as submitted before started before ended, so a reader that
+ * written before the ring's head says so; what is changed again and again (waits, names, verdicts) has a count of its writes, which
+ * is odd meanwhile; a task is counted as submitted before started before ended, so a reader that
  * reads the ends first, then the starts, then the submits never sees a negative queue. Fields that are not cells are written
  * before the block or the header is shown and stay.
  *
@@ -36,22 +37,48 @@
 #include <stdint.h>
 
 #define VG_FILE_MAGIC   UINT64_C(0x4345524c49474956) /* "VIGILREC" on a little-endian machine */
-#define VG_FILE_VERSION 1U
+#define VG_FILE_VERSION 2U
 #define VG_FILE_ORDER   UINT32_C(0x01020304)
 
 enum {
-    VG_FILE_CLASSES = 5,   /* priorities, CRITICAL first */
-    VG_FILE_STATES = 16,   /* room for vigil_worker_state */
-    VG_FILE_PHASES = 16,   /* room for vigil_loop_phase */
-    VG_FILE_HISTORY = 32,  /* changes of state that are kept */
-    VG_FILE_STRIPES = 16,  /* of the counters that threads outside share */
+    VG_FILE_CLASSES = 5,  /* priorities, CRITICAL first */
+    VG_FILE_STATES = 16,  /* room for vigil_worker_state */
+    VG_FILE_PHASES = 16,  /* room for vigil_loop_phase */
+    VG_FILE_STRIPES = 16, /* of the counters that threads outside share */
+    VG_FILE_MOST_RINGS = 256
+};
+
+#ifdef VIGIL_CHECK /* small enough to be explored; no such file is ever written */
+enum {
+    VG_FILE_HISTORY = 3,
+    VG_FILE_BLOCKS = 2,
+    VG_FILE_NAMES = 2,
+    VG_FILE_MODULES = 1,
+    VG_FILE_VERDICTS = 2,
+    VG_FILE_ACTS = 2,
+    VG_FILE_NAME_ROOM = 16,
+    VG_FILE_PATH_ROOM = 8,
+    VG_FILE_REASON_ROOM = 8,
+    VG_FILE_EVIDENCE_ROOM = 8,
+    VG_FILE_ADVICE_ROOM = 8,
+    VG_HIST_TOP_BITS = 5
+};
+#else
+enum {
+    VG_FILE_HISTORY = 33,  /* changes of state that are kept, and one that may be being written */
     VG_FILE_BLOCKS = 1024, /* entries of the directory */
     VG_FILE_NAMES = 1024,  /* functions that were given a name */
     VG_FILE_MODULES = 64,  /* executable and libraries */
     VG_FILE_VERDICTS = 64, /* the last of the watchdog's */
     VG_FILE_ACTS = 128,    /* the last of the recovery's */
-    VG_FILE_MOST_RINGS = 256
+    VG_FILE_NAME_ROOM = 56,
+    VG_FILE_PATH_ROOM = 192,
+    VG_FILE_REASON_ROOM = 160,
+    VG_FILE_EVIDENCE_ROOM = 768,
+    VG_FILE_ADVICE_ROOM = 256,
+    VG_HIST_TOP_BITS = 48 /* see below */
 };
+#endif
 
 typedef _Atomic uint64_t vg_cell;
 
@@ -97,7 +124,8 @@ typedef struct vg_file_header {
     vg_file_section sections[8];  /* by vg_file_section_kind */
 
     /* From here on cells; writers hold the recorder's lock, except where it says otherwise. */
-    vg_cell mark_ticks, mark_ns; /* a later moment on both clocks; ticks is written first */
+    /* A later moment on both clocks, for readers after a boot. If the process died between the two, one is of the mark before. */
+    vg_cell mark_ticks, mark_ns;
     vg_cell file_bytes;
     vg_cell serials;        /* the last serial that was given */
     vg_cell left_out;       /* pools, loops and threads that live outside the file, because it has no room for them */
@@ -120,7 +148,7 @@ typedef enum vg_file_block_kind {
     VG_BLOCK_RING     /* vg_file_thread and its events; owner: the pool or loop, 0 for other threads */
 } vg_file_block_kind;
 
-/* One block. To read one: serial, the others, the block itself, serial again. If that has changed it is another's now. */
+/* One block. To read one: the entry, the block itself, the entry again. If that has changed it is another's now. */
 typedef struct vg_file_block {
     vg_cell serial; /* of this block's content; 0: none. Stored last (release), cleared first */
     vg_cell kind;
@@ -139,7 +167,6 @@ typedef struct vg_file_block {
 enum {
     VG_HIST_SUB_BITS = 4,
     VG_HIST_SUB = 1 << VG_HIST_SUB_BITS,
-    VG_HIST_TOP_BITS = 48,
     VG_HIST_BUCKETS = (VG_HIST_TOP_BITS - VG_HIST_SUB_BITS + 1) * VG_HIST_SUB
 };
 
@@ -197,13 +224,20 @@ typedef enum vg_wait_kind {
     VG_WAIT_KINDS
 } vg_wait_kind;
 
-/* What a thread waits for. kind is stored last and cleared first. */
+/* What a thread waits for. It makes `writes` odd, changes the rest, makes it even; at the end of the wait it only clears kind. */
 typedef struct vg_file_wait {
+    vg_cell writes;
     vg_cell kind;  /* vg_wait_kind */
     vg_cell on;    /* see there */
     vg_cell where; /* the return address of the call that waits, 0 if unknown */
     vg_cell since; /* ticks */
 } vg_file_wait;
+
+/* A change of state. The last is entry (changes - 1) % VG_FILE_HISTORY; entry number `changes` may be being written, so the oldest that
+   can be believed is changes - VG_FILE_HISTORY + 1. */
+typedef struct vg_file_change {
+    vg_cell since, state;
+} vg_file_change;
 
 /* One worker or spare. Its own thread is the writer. */
 typedef struct vg_file_worker {
@@ -212,11 +246,9 @@ typedef struct vg_file_worker {
     vg_cell parks, wakes_sent, wakes_useful, wakes_spurious;
     vg_cell ageing_picks;
     vg_cell time[VG_FILE_STATES]; /* ticks in each vigil_worker_state, without the present stay */
-    vg_cell state, state_since;   /* vigil_worker_state */
-    vg_cell changes; /* how many entries the history has had; the last is (changes - 1) % VG_FILE_HISTORY */
-    struct {
-        vg_cell since, state;
-    } history[VG_FILE_HISTORY];
+    vg_cell state, state_since;   /* vigil_worker_state. Each by itself: together they are the history's last entry */
+    vg_cell changes;              /* how many entries the history has had */
+    vg_file_change history[VG_FILE_HISTORY];
     /* The task that runs, the innermost if tasks are nested; a spawn that its parent runs itself counts as the parent. It stays
        after the task: believe it only in the states RUNNING and BLOCKED, or while depth is not 0. */
     vg_cell task_function; /* 0: none */
@@ -278,9 +310,7 @@ typedef struct vg_file_loop {
     vg_cell state,
         state_since; /* vigil_loop_state as the owner last knew it: a waker's step is seen when it has got up */
     vg_cell changes;
-    struct {
-        vg_cell since, state;
-    } history[VG_FILE_HISTORY];
+    vg_file_change history[VG_FILE_HISTORY];
     vg_cell phase, phase_since; /* vigil_loop_phase; NONE between callbacks of no phase and while it sleeps */
     vg_cell call_function;      /* the callback that runs; 0: none */
     vg_cell call_since;         /* ticks; at the latest when it began: several short ones in a row may share it */
@@ -408,20 +438,22 @@ typedef enum vg_thread_role {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* A function that was given a name by vigil_watch_name. */
+/* A function that was given a name by vigil_watch_name. Written as a verdict is, under the recorder's lock. */
 typedef struct vg_file_name {
-    vg_cell address; /* stored last */
-    char name[56];
+    vg_cell writes;
+    uint64_t address;
+    char name[VG_FILE_NAME_ROOM];
 } vg_file_name;
 
-/* An executable or library as it was mapped, so that addresses can be named after the process has died. */
+/* An executable or library as it was mapped, so that addresses can be named after the process has died. Written as a name is. */
 typedef struct vg_file_module {
-    vg_cell begin; /* stored last */
+    vg_cell writes;
+    uint64_t begin; /* 0: it has no segments, and is not shown */
     uint64_t end;
     uint64_t base; /* what the loader added to the addresses in the file */
     uint32_t build_id_bytes;
     uint8_t build_id[36];
-    char path[192];
+    char path[VG_FILE_PATH_ROOM];
 } vg_file_module;
 
 /* ---- what the watchdog says -------------------------------------------------------------------------------------- */
@@ -438,9 +470,9 @@ typedef struct vg_file_verdict {
     uint64_t over_ticks;              /* 0: it still holds */
     uint64_t repeats;                 /* times confirmed */
     uint64_t function;                /* the callback or task concerned; 0: none */
-    char reason[160];
-    char evidence[768];
-    char advice[256];
+    char reason[VG_FILE_REASON_ROOM];
+    char evidence[VG_FILE_EVIDENCE_ROOM];
+    char advice[VG_FILE_ADVICE_ROOM];
 } vg_file_verdict;
 
 /* One act of recovery; written as a verdict is. */
@@ -452,7 +484,7 @@ typedef struct vg_file_act {
     uint32_t kind;    /* vigil_recovery of watch.h */
     int32_t result;   /* 0 or a negative errno */
     uint64_t object, worker;
-    char text[160];
+    char text[VG_FILE_REASON_ROOM];
 } vg_file_act;
 
 #endif

@@ -30,14 +30,9 @@ static unsigned kept_count;
 
 static void publish(vg_recorder *recorder, unsigned at)
 {
-    vg_file_name *entry = &recorder->front->names[at];
-    /* Not there while it changes; the release below shows it again. A reader looks at the address before and after. */
-    vg_cell_set(&entry->address, 0);
-    /* The zero comes before the new name; pairs with the reader's second look. */
-    atomic_thread_fence(memory_order_release);
-    memcpy(entry->name, kept[at].name, sizeof entry->name);
-    /* release: the name is whole for whoever sees the address; pairs with the reader's first look */
-    atomic_store_explicit(&entry->address, kept[at].address, memory_order_release);
+    vg_file_name entry = {.address = kept[at].address};
+    memcpy(entry.name, kept[at].name, sizeof entry.name);
+    vg_entry_put(&recorder->front->names[at], &entry, sizeof entry);
     vg_cell_set(&recorder->front->header.names, kept_count);
 }
 
@@ -101,35 +96,27 @@ static void take_build_id(vg_file_module *module, const struct dl_phdr_info *inf
     }
 }
 
-static void fill_module(vg_file_module *module, const struct dl_phdr_info *info)
+static void fill_module(vg_file_module *entry, const struct dl_phdr_info *info)
 {
-    uint64_t begin = UINT64_MAX;
-    uint64_t end = 0;
-    vg_cell_set(&module->begin, 0); /* not there while it changes */
-    /* The zero comes before the change; pairs with the reader's second look at begin. */
-    atomic_thread_fence(memory_order_release);
-    module->base = info->dlpi_addr;
-    module->build_id_bytes = 0;
+    vg_file_module module = {.begin = UINT64_MAX, .base = info->dlpi_addr};
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_NOTE)
-            take_build_id(module, info, header);
+            take_build_id(&module, info, header);
         if (header->p_type != PT_LOAD)
             continue;
-        if (info->dlpi_addr + header->p_vaddr < begin)
-            begin = info->dlpi_addr + header->p_vaddr;
-        if (info->dlpi_addr + header->p_vaddr + header->p_memsz > end)
-            end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+        if (info->dlpi_addr + header->p_vaddr < module.begin)
+            module.begin = info->dlpi_addr + header->p_vaddr;
+        if (info->dlpi_addr + header->p_vaddr + header->p_memsz > module.end)
+            module.end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
     }
-    module->end = end;
-    memset(module->path, 0, sizeof module->path);
+    if (module.end <= module.begin)
+        module.begin = 0;
     if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
-        memcpy(module->path, info->dlpi_name, strnlen(info->dlpi_name, sizeof module->path - 1));
-    else if (readlink("/proc/self/exe", module->path, sizeof module->path - 1) < 0)
-        module->path[0] = '\0';
-    /* release: the rest is whole for whoever sees begin; pairs with the reader's first look. A module without segments has no
-       begin, and is not shown. */
-    atomic_store_explicit(&module->begin, end > begin ? begin : 0, memory_order_release);
+        memcpy(module.path, info->dlpi_name, strnlen(info->dlpi_name, sizeof module.path - 1));
+    else if (readlink("/proc/self/exe", module.path, sizeof module.path - 1) < 0)
+        module.path[0] = '\0';
+    vg_entry_put(entry, &module, sizeof module);
 }
 
 typedef struct module_list {

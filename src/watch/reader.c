@@ -98,14 +98,19 @@ static const struct {
 int vg_reader_header(vg_reader *reader)
 {
     vg_file_header *header = &reader->header;
-    int error = vg_reader_read(reader, 0, header, sizeof *header);
+    uint64_t magic = 0;
+    int error = vg_reader_read(reader, offsetof(vg_file_header, magic), &magic, sizeof magic);
     if (error != 0)
         return error;
-    const uint64_t magic = vg_raw_get(&header->magic);
     if (magic == __builtin_bswap64(VG_FILE_MAGIC))
         return -EPROTO; /* of a machine with the other byte order */
     if (magic != VG_FILE_MAGIC)
         return -EBADMSG;
+    /* acquire: a header with the magic is complete; pairs with the release of the magic in record.c */
+    atomic_thread_fence(memory_order_acquire);
+    error = vg_reader_read(reader, 0, header, sizeof *header);
+    if (error != 0)
+        return error;
     if (header->version != VG_FILE_VERSION)
         return -EPROTO;
     if (header->header_bytes != sizeof *header || header->byte_order != VG_FILE_ORDER || header->address_bits != 64)

@@ -45,11 +45,14 @@ static void show_counters(const vg_file_loop *from, vg_loop_view *view)
 void vg_raw_loop(const vg_raw *raw, size_t at, vg_loop_view *view)
 {
     const vg_file_loop *from = raw->blocks[at].memory;
+    const vg_file_loop *before = raw->before[at];
+    const vg_file_loop *after = raw->after[at];
     view->serial = raw->blocks[at].serial;
     vg_copy_text(view->name, sizeof view->name, from->name, sizeof from->name);
     view->age_ns = vg_raw_age(raw, from->born_ticks);
-    view->state = (unsigned)vg_raw_get(&from->state);
-    view->state_age_ns = vg_raw_age(raw, vg_raw_get(&from->state_since));
+    view->changes = vg_raw_history(raw, &before->changes, from->history, &after->changes, view->history);
+    view->state = view->changes != 0 ? view->history[0].state : (unsigned)vg_raw_get(&from->state);
+    view->state_age_ns = view->changes != 0 ? view->history[0].age_ns : vg_raw_age(raw, vg_raw_get(&from->state_since));
     view->phase = (unsigned)vg_raw_get(&from->phase);
     view->phase_age_ns = vg_raw_age(raw, vg_raw_get(&from->phase_since));
     view->call_function = vg_raw_get(&from->call_function);
@@ -63,7 +66,6 @@ void vg_raw_loop(const vg_raw *raw, size_t at, vg_loop_view *view)
         view->phase_ns[i] = vg_raw_ns(raw, vg_raw_get(&from->phase_ticks[i]));
     const uint64_t sampled = vg_raw_get(&from->sampled_at);
     view->sampled_age_ns = sampled == 0 ? UINT64_MAX : vg_raw_age(raw, sampled);
-    view->changes = vg_raw_history(raw, vg_raw_get(&from->changes), &from->history[0].since, view->history);
     vg_raw_hist(raw, &from->callback, &view->callback);
     vg_raw_hist(raw, &from->delay, &view->delay);
     vg_raw_hist(raw, &from->poll, &view->poll);

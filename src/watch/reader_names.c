@@ -26,12 +26,15 @@ void vg_reader_free_names(vg_reader *reader)
 int vg_reader_load_names(vg_reader *reader)
 {
     const vg_file_section *sections = reader->header.sections;
+    size_t name_count = VG_FILE_NAMES;
+    size_t module_count = VG_FILE_MODULES;
     int error = 0;
-    vg_file_name *names =
-        vg_reader_copy(reader, sections[VG_SECTION_NAMES].offset, VG_FILE_NAMES * sizeof *names, &error);
-    vg_file_module *modules = error != 0 ? NULL
-                                         : vg_reader_copy(reader, sections[VG_SECTION_MODULES].offset,
-                                                          VG_FILE_MODULES * sizeof *modules, &error);
+    vg_file_name *names = vg_reader_entries(reader, sections[VG_SECTION_NAMES].offset, sizeof *names,
+                                            vg_raw_get(&reader->header.names), &name_count, &error);
+    vg_file_module *modules = error != 0
+                                  ? NULL
+                                  : vg_reader_entries(reader, sections[VG_SECTION_MODULES].offset, sizeof *modules,
+                                                      vg_raw_get(&reader->header.modules), &module_count, &error);
     if (error != 0) {
         free(names);
         return error;
@@ -40,12 +43,10 @@ int vg_reader_load_names(vg_reader *reader)
     free(reader->modules);
     reader->names = names;
     reader->modules = modules;
-    const uint64_t name_count = vg_raw_get(&reader->header.names);
-    const uint64_t module_count = vg_raw_get(&reader->header.modules);
-    reader->name_count = name_count < VG_FILE_NAMES ? (size_t)name_count : VG_FILE_NAMES;
-    reader->module_count = module_count < VG_FILE_MODULES ? (size_t)module_count : VG_FILE_MODULES;
+    reader->name_count = name_count;
+    reader->module_count = module_count;
     for (size_t i = 0; i < VG_FILE_MODULES; i++) /* a library that was replaced by another takes its symbols along */
-        if (reader->symbols[i] != NULL && reader->symbols_of[i] != vg_raw_get(&modules[i].begin)) {
+        if (reader->symbols[i] != NULL && (i >= module_count || reader->symbols_of[i] != modules[i].begin)) {
             vg_symbols_free(reader->symbols[i]);
             reader->symbols[i] = NULL;
         }
@@ -58,7 +59,7 @@ static const vg_symbols *symbols_of(vg_reader *reader, size_t at, const char *pa
     if (reader->symbols[at] == NULL) {
         const size_t id = module->build_id_bytes;
         reader->symbols[at] = vg_symbols_load(path, module->build_id, id <= sizeof module->build_id ? id : 0);
-        reader->symbols_of[at] = vg_raw_get(&module->begin);
+        reader->symbols_of[at] = module->begin;
     }
     return reader->symbols[at];
 }
@@ -67,8 +68,7 @@ static bool name_from_module(vg_reader *reader, uint64_t address, char *name, si
 {
     for (size_t i = 0; i < reader->module_count; i++) {
         const vg_file_module *module = &reader->modules[i];
-        const uint64_t begin = vg_raw_get(&module->begin);
-        if (begin == 0 || address < begin || address >= module->end)
+        if (vg_raw_get(&module->writes) == 0 || module->begin == 0 || address < module->begin || address >= module->end)
             continue;
         char path[sizeof module->path];
         char text[128];
@@ -98,7 +98,7 @@ void vg_reader_name(vg_reader *reader, uint64_t address, char *name, size_t room
     if (reader->names == NULL)
         (void)vg_reader_load_names(reader);
     for (size_t i = 0; i < reader->name_count; i++)
-        if (address != 0 && vg_raw_get(&reader->names[i].address) == address) {
+        if (address != 0 && vg_raw_get(&reader->names[i].writes) != 0 && reader->names[i].address == address) {
             vg_copy_text(name, room, reader->names[i].name, sizeof reader->names[i].name);
             return;
         }

@@ -71,11 +71,17 @@ static bool was_used(const vg_file_worker *worker)
     return vg_raw_get(&worker->changes) != 0 || vg_raw_get(&worker->tid) != 0;
 }
 
-static void show_doing(const vg_raw *raw, const vg_file_worker *from, vg_worker_view *view)
+static void show_doing(const vg_raw *raw, const vg_file_worker *before, const vg_file_worker *from,
+                       const vg_file_worker *after, vg_worker_view *view)
 {
     const uint64_t state = vg_raw_get(&from->state);
     view->state = state < VG_FILE_STATES ? (unsigned)state : VIGIL_WORKER_UNUSED;
     view->state_age_ns = vg_raw_age(raw, vg_raw_get(&from->state_since));
+    view->changes = vg_raw_history(raw, &before->changes, from->history, &after->changes, view->history);
+    if (view->changes != 0) { /* state and since from the same change */
+        view->state = view->history[0].state;
+        view->state_age_ns = view->history[0].age_ns;
+    }
     view->depth = (unsigned)vg_raw_get(&from->depth);
     view->in_task = vg_raw_get(&from->task_function) != 0 &&
                     (view->state == VIGIL_WORKER_RUNNING || view->state == VIGIL_WORKER_BLOCKED || view->depth != 0);
@@ -85,21 +91,20 @@ static void show_doing(const vg_raw *raw, const vg_file_worker *from, vg_worker_
         view->task_id = vg_raw_get(&from->task_id);
         view->task_job = vg_raw_get(&from->task_job);
     }
-    view->wait = vg_raw_wait(raw, &from->wait);
+    view->wait = vg_raw_wait(raw, &before->wait, &from->wait, &after->wait);
     for (unsigned s = 0; s < VG_FILE_STATES; s++)
         view->time_ns[s] = vg_raw_ns(raw, vg_raw_get(&from->time[s]));
     view->time_ns[view->state] += view->state_age_ns;
-    view->changes = vg_raw_history(raw, vg_raw_get(&from->changes), &from->history[0].since, view->history);
 }
 
 static void show_worker(const vg_raw *raw, const vg_file_worker *before, const vg_file_worker *from,
-                        vg_worker_view *view)
+                        const vg_file_worker *after, vg_worker_view *view)
 {
     view->index = (unsigned)from->index;
     view->spare = from->index >= VIGIL_MAX_WORKERS;
     view->tid = (pid_t)vg_raw_get(&from->tid);
     view->thread = vg_raw_get(&from->thread);
-    show_doing(raw, from, view);
+    show_doing(raw, before, from, after, view);
     for (unsigned c = 0; c < VG_FILE_CLASSES; c++) {
         sums one = {0};
         add_worker(&one, &before->of[c], &from->of[c]);
@@ -166,13 +171,14 @@ static int show_workers(const vg_raw *raw, vg_pool_view *pool, sums by_class[VG_
             continue;
         const vg_file_worker *before = raw->before[i];
         const vg_file_worker *workers = raw->blocks[i].memory;
+        const vg_file_worker *after = raw->after[i];
         for (uint64_t w = 0; w < raw->blocks[i].entries; w++) {
             for (unsigned c = 0; c < VG_FILE_CLASSES; c++)
                 add_worker(&by_class[c], &before[w].of[c], &workers[w].of[c]);
             if (!was_used(&workers[w]))
                 continue;
             vg_worker_view *view = &pool->workers[pool->worker_count++];
-            show_worker(raw, &before[w], &workers[w], view);
+            show_worker(raw, &before[w], &workers[w], &after[w], view);
             add_worker_to_pool(pool, view);
         }
     }

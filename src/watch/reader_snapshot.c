@@ -3,10 +3,14 @@
  * reader_snapshot.c - copying what is in the file, and turning it into something that can be shown.
  *
  * First everything is copied, then it is judged. A block counts only if its entry in the directory is the same before and
- * after: otherwise its owner has gone meanwhile, and the bytes are another's. Pools and workers are copied twice, shortly after
- * each other, before all the rest: ends and starts of tasks are taken from the first copy, submits from the second. Since a
- * task is counted as submitted, then as started, then as ended, and the counters lie in this order, no difference comes
- * out negative, and what seems to be queued is at most what came between the two copies too much.
+ * after: otherwise its owner has gone meanwhile, and the bytes are another's.
+ *
+ * Blocks are copied three times, but for the histograms: in which order the words of one copy are read is the kernel's business, and
+ * what counts the changes of others has to be known before and after them (waits, histories; record.h). Of pools and workers the first
+ * two copies are made shortly after each other: ends and starts of tasks are taken from the first, submits from the second. Since a
+ * task is counted as submitted, then as started, then as ended, what seems to be queued is at most what came between the two
+ * copies too much. Inside the first copy the counters lie in the order in which they are wanted; should they be read in another, a
+ * difference that would be negative is shown as 0.
  *
  * An aligned word is copied whole by the kernels and machines that we know, so a cell is never torn. Nothing depends on that
  * but the numbers that are shown.
@@ -80,11 +84,13 @@ static void set_clock(vg_raw *raw, bool same_clock)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-vg_wait_view vg_raw_wait(const vg_raw *raw, const vg_file_wait *wait)
+vg_wait_view vg_raw_wait(const vg_raw *raw, const vg_file_wait *before, const vg_file_wait *wait,
+                         const vg_file_wait *after)
 {
+    const uint64_t writes = vg_raw_get(&before->writes);
     const uint64_t kind = vg_raw_get(&wait->kind);
     vg_wait_view view = {.kind = VG_WAIT_NONE};
-    if (kind == VG_WAIT_NONE || kind >= VG_WAIT_KINDS)
+    if (writes % 2 != 0 || vg_raw_get(&after->writes) != writes || kind == VG_WAIT_NONE || kind >= VG_WAIT_KINDS)
         return view;
     view.kind = (vg_wait_kind)kind;
     view.on = vg_raw_get(&wait->on);
@@ -93,87 +99,24 @@ vg_wait_view vg_raw_wait(const vg_raw *raw, const vg_file_wait *wait)
     return view;
 }
 
-/* pairs: since and state, VG_FILE_HISTORY times. Newest first, as long as they make sense: what was overwritten while it was
-   copied is younger than what comes before it. */
-unsigned vg_raw_history(const vg_raw *raw, uint64_t changes, const vg_cell *pairs, vg_change_view *history)
+unsigned vg_raw_history(const vg_raw *raw, const vg_cell *before, const vg_file_change *changes, const vg_cell *after,
+                        vg_change_view *history)
 {
+    const uint64_t end = vg_raw_get(before);
+    const uint64_t now = vg_raw_get(after);
+    /* What was written meanwhile lies over the oldest ones, and number `now` is perhaps being written. */
+    const uint64_t first = now >= VG_FILE_HISTORY ? now - VG_FILE_HISTORY + 1 : 0;
     unsigned count = 0;
-    uint64_t newer = UINT64_MAX;
-    while (count < VG_FILE_HISTORY && count < changes) {
-        const size_t at = (size_t)((changes - 1 - count) % VG_FILE_HISTORY) * 2;
-        const uint64_t since = vg_raw_get(&pairs[at]);
-        const uint64_t state = vg_raw_get(&pairs[at + 1]);
-        if (since == 0 || since > newer || state >= VG_FILE_STATES)
+    while (count < VG_FILE_HISTORY - 1 && end > first + count) {
+        const vg_file_change *change = &changes[(end - 1 - count) % VG_FILE_HISTORY];
+        const uint64_t state = vg_raw_get(&change->state);
+        if (state >= VG_FILE_STATES)
             break;
         history[count].state = (unsigned)state;
-        history[count].age_ns = vg_raw_age(raw, since);
-        newer = since;
+        history[count].age_ns = vg_raw_age(raw, vg_raw_get(&change->since));
         count++;
     }
     return count;
-}
-
-void vg_raw_hist(const vg_raw *raw, const vg_file_hist *from, vg_hist_view *into)
-{
-    into->tick_ns = raw->snapshot->tick_ns;
-    into->sum_ns += vg_raw_ns(raw, vg_raw_get(&from->sum));
-    const uint64_t longest = vg_raw_ns(raw, vg_raw_get(&from->longest));
-    if (longest > into->longest_ns)
-        into->longest_ns = longest;
-    for (unsigned i = 0; i < VG_HIST_BUCKETS; i++) {
-        const uint64_t count = vg_raw_get(&from->buckets[i]);
-        into->buckets[i] += count;
-        into->count += count;
-    }
-}
-
-/* ---- histograms -------------------------------------------------------------------------------------------------- */
-
-uint64_t vg_hist_quantile(const vg_hist_view *hist, double q)
-{
-    if (hist->count == 0 || !(q >= 0))
-        return 0;
-    if (q > 1)
-        q = 1;
-    const double exact = q * (double)hist->count;
-    double rank = (double)(uint64_t)exact;
-    if (rank < exact || rank < 1)
-        rank += 1;
-    double seen = 0;
-    for (unsigned i = 0; i < VG_HIST_BUCKETS; i++) {
-        seen += (double)hist->buckets[i];
-        if (seen < rank)
-            continue;
-        const double low = (double)vg_hist_floor(i);
-        const double width = (double)(vg_hist_floor(i + 1) - vg_hist_floor(i));
-        const double ns = (width > 1 ? low + width / 2 : low) * hist->tick_ns;
-        const uint64_t value = ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX;
-        return hist->longest_ns != 0 && value > hist->longest_ns ? hist->longest_ns : value;
-    }
-    return hist->longest_ns;
-}
-
-void vg_hist_add(vg_hist_view *into, const vg_hist_view *more)
-{
-    into->count += more->count;
-    into->sum_ns += more->sum_ns;
-    if (more->longest_ns > into->longest_ns)
-        into->longest_ns = more->longest_ns;
-    if (more->tick_ns != 0)
-        into->tick_ns = more->tick_ns;
-    for (unsigned i = 0; i < VG_HIST_BUCKETS; i++)
-        into->buckets[i] += more->buckets[i];
-}
-
-void vg_hist_since(vg_hist_view *result, const vg_hist_view *now, const vg_hist_view *before)
-{
-    vg_hist_view since = {.tick_ns = now->tick_ns, .longest_ns = now->longest_ns};
-    since.sum_ns = vg_less(now->sum_ns, before->sum_ns);
-    for (unsigned i = 0; i < VG_HIST_BUCKETS; i++) {
-        since.buckets[i] = vg_less(now->buckets[i], before->buckets[i]);
-        since.count += since.buckets[i];
-    }
-    *result = since;
 }
 
 /* ---- copying ----------------------------------------------------------------------------------------------------- */
@@ -218,7 +161,6 @@ static int copy_directory(const vg_reader *reader, vg_file_block **directory)
     return error;
 }
 
-/* Of which two copies are wanted. */
 static bool is_counted(const vg_raw_block *block)
 {
     return block->kind == VG_BLOCK_POOL || block->kind == VG_BLOCK_WORKERS;
@@ -238,8 +180,8 @@ static int make_room(vg_raw *raw)
     for (size_t i = 0; i < raw->count; i++) {
         vg_raw_block *block = &raw->blocks[i];
         const size_t bytes = wanted_bytes(raw->reader, block);
-        const bool twice = is_counted(block);
-        raw->copied += twice ? 2 * bytes : bytes;
+        const bool thrice = block->kind != VG_BLOCK_HISTS;
+        raw->copied += thrice ? 3 * bytes : bytes;
         if (raw->copied > MOST_COPIED)
             return -EBADMSG;
         if (!vg_reader_holds(raw->reader, block->offset, bytes)) {
@@ -247,22 +189,23 @@ static int make_room(vg_raw *raw)
             continue;
         }
         block->memory = room_for(bytes);
-        raw->before[i] = twice ? room_for(bytes) : NULL;
-        if (block->memory == NULL || (twice && raw->before[i] == NULL))
+        raw->before[i] = thrice ? room_for(bytes) : NULL;
+        raw->after[i] = thrice ? room_for(bytes) : NULL;
+        if (block->memory == NULL || (thrice && (raw->before[i] == NULL || raw->after[i] == NULL)))
             return -ENOMEM;
     }
     return 0;
 }
 
-/* Copy those that are counted, or the others. What cannot be read any more is left out. */
-static void copy_blocks(vg_raw *raw, bool counted, bool before)
+/* Copy those that are counted, or the others, to where `to` says (NULL: not wanted). What cannot be read any more is left out. */
+static void copy_blocks(vg_raw *raw, bool counted, void *const *to)
 {
     for (size_t i = 0; i < raw->count; i++) {
         vg_raw_block *block = &raw->blocks[i];
-        if (block->kind == VG_BLOCK_FREE || is_counted(block) != counted)
+        void *memory = to != NULL ? to[i] : block->memory;
+        if (block->kind == VG_BLOCK_FREE || memory == NULL || is_counted(block) != counted)
             continue;
-        void *to = before ? raw->before[i] : block->memory;
-        if (vg_reader_read(raw->reader, block->offset, to, wanted_bytes(raw->reader, block)) != 0)
+        if (vg_reader_read(raw->reader, block->offset, memory, wanted_bytes(raw->reader, block)) != 0)
             block->kind = VG_BLOCK_FREE;
     }
 }
@@ -293,12 +236,16 @@ static void list_blocks(vg_raw *raw, const vg_file_block *directory)
 static void drop_changed(vg_raw *raw, const vg_file_block *directory)
 {
     for (size_t i = 0; i < raw->count; i++) {
+        vg_raw_block *block = &raw->blocks[i];
         bool there = false;
         for (size_t k = 0; k < VG_FILE_BLOCKS && !there; k++)
-            there = vg_raw_get(&directory[k].serial) == raw->blocks[i].serial &&
-                    vg_raw_get(&directory[k].offset) == raw->blocks[i].offset;
+            there = vg_raw_get(&directory[k].serial) == block->serial &&
+                    vg_raw_get(&directory[k].kind) == block->kind && vg_raw_get(&directory[k].owner) == block->owner &&
+                    vg_raw_get(&directory[k].entries) == block->entries &&
+                    vg_raw_get(&directory[k].offset) == block->offset &&
+                    vg_raw_get(&directory[k].bytes) == block->bytes;
         if (!there)
-            raw->blocks[i].kind = VG_BLOCK_FREE;
+            block->kind = VG_BLOCK_FREE;
     }
 }
 
@@ -313,9 +260,21 @@ static int copy_all(vg_raw *raw)
     error = make_room(raw);
     if (error != 0)
         return error;
-    copy_blocks(raw, true, true);
-    copy_blocks(raw, true, false);
-    copy_blocks(raw, false, false);
+    /* acquire: a block whose serial we have seen is filled; pairs with the release in vg_block_show */
+    atomic_thread_fence(memory_order_acquire);
+    copy_blocks(raw, false, raw->before);
+    copy_blocks(raw, true, raw->before);
+    /* acquire: what the counts of changes count is seen; pairs with the releases in vg_change_end and vg_history_put */
+    atomic_thread_fence(memory_order_acquire);
+    copy_blocks(raw, true, NULL);
+    copy_blocks(raw, false, NULL);
+    /* acquire: of what was written over the copied words the counts tell us now; pairs with the fences in vg_change_begin and
+       vg_history_put */
+    atomic_thread_fence(memory_order_acquire);
+    copy_blocks(raw, true, raw->after);
+    copy_blocks(raw, false, raw->after);
+    /* acquire: if any of it was another's, the directory tells us now; pairs with the fence in vg_block_get_locked */
+    atomic_thread_fence(memory_order_acquire);
     directory = NULL;
     error = copy_directory(raw->reader, &directory);
     if (error == 0)
@@ -373,9 +332,12 @@ static void find_last(vg_raw *raw)
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-static void show_thread(const vg_raw *raw, const vg_raw_block *block, vg_thread_view *view)
+static void show_thread(const vg_raw *raw, size_t at, vg_thread_view *view)
 {
+    const vg_raw_block *block = &raw->blocks[at];
+    const vg_file_thread *before = raw->before[at];
     const vg_file_thread *thread = block->memory;
+    const vg_file_thread *after = raw->after[at];
     const uint64_t role = vg_raw_get(&thread->role);
     view->serial = block->serial;
     view->tid = (pid_t)vg_raw_get(&thread->tid);
@@ -387,7 +349,7 @@ static void show_thread(const vg_raw *raw, const vg_raw_block *block, vg_thread_
     view->age_ns = vg_raw_age(raw, vg_raw_get(&thread->begun));
     view->events = vg_raw_get(&thread->head);
     view->dropped = vg_less(view->events, block->entries);
-    view->wait = vg_raw_wait(raw, &thread->wait);
+    view->wait = vg_raw_wait(raw, &before->wait, &thread->wait, &after->wait);
 }
 
 static int show_blocks(vg_raw *raw)
@@ -415,105 +377,10 @@ static int show_blocks(vg_raw *raw)
         } else if (block->kind == VG_BLOCK_LOOP) {
             vg_raw_loop(raw, i, &snapshot->loops[snapshot->loop_count++]);
         } else if (block->kind == VG_BLOCK_RING) {
-            show_thread(raw, block, &snapshot->threads[snapshot->thread_count++]);
+            show_thread(raw, i, &snapshot->threads[snapshot->thread_count++]);
         }
     }
     return 0;
-}
-
-/* ---- verdicts and acts ------------------------------------------------------------------------------------------- */
-
-static void show_verdict(const vg_raw *raw, const vg_file_verdict *from, vg_verdict_view *view)
-{
-    *view = (vg_verdict_view){.number = from->number,
-                              .kind = from->kind,
-                              .severity = from->severity,
-                              .object = from->object,
-                              .worker = from->worker,
-                              .function = from->function,
-                              .first_age_ns = vg_raw_age(raw, from->first_ticks),
-                              .last_age_ns = vg_raw_age(raw, from->last_ticks),
-                              .over = from->over_ticks != 0,
-                              .over_age_ns = vg_raw_age(raw, from->over_ticks),
-                              .repeats = from->repeats};
-    vg_copy_lines(view->reason, sizeof view->reason, from->reason, sizeof from->reason);
-    vg_copy_lines(view->evidence, sizeof view->evidence, from->evidence, sizeof from->evidence);
-    vg_copy_lines(view->advice, sizeof view->advice, from->advice, sizeof from->advice);
-}
-
-static void show_act(const vg_raw *raw, const vg_file_act *from, vg_act_view *view)
-{
-    *view = (vg_act_view){.number = from->number,
-                          .verdict = from->verdict,
-                          .kind = from->kind,
-                          .result = from->result,
-                          .object = from->object,
-                          .worker = from->worker,
-                          .age_ns = vg_raw_age(raw, from->ticks)};
-    vg_copy_text(view->text, sizeof view->text, from->text, sizeof from->text);
-}
-
-/* Was the entry whole when it was copied? It is copied twice, and nobody was writing to it in between. */
-static bool whole(const vg_cell *first, const vg_cell *second)
-{
-    const uint64_t writes = vg_raw_get(first);
-    return writes != 0 && writes % 2 == 0 && vg_raw_get(second) == writes;
-}
-
-static int newer_verdict_first(const void *a, const void *b)
-{
-    const uint64_t x = ((const vg_verdict_view *)a)->number;
-    const uint64_t y = ((const vg_verdict_view *)b)->number;
-    return (x < y) - (x > y);
-}
-
-static int newer_act_first(const void *a, const void *b)
-{
-    const uint64_t x = ((const vg_act_view *)a)->number;
-    const uint64_t y = ((const vg_act_view *)b)->number;
-    return (x < y) - (x > y);
-}
-
-static int show_verdicts(vg_raw *raw)
-{
-    vg_snapshot *snapshot = raw->snapshot;
-    const vg_file_section *section = &raw->reader->header.sections[VG_SECTION_VERDICTS];
-    int error = 0;
-    vg_file_verdict *first = vg_reader_copy(raw->reader, section->offset, VG_FILE_VERDICTS * sizeof *first, &error);
-    vg_file_verdict *second =
-        error != 0 ? NULL : vg_reader_copy(raw->reader, section->offset, VG_FILE_VERDICTS * sizeof *second, &error);
-    snapshot->verdicts = error != 0 ? NULL : calloc(VG_FILE_VERDICTS, sizeof *snapshot->verdicts);
-    if (error == 0 && snapshot->verdicts == NULL)
-        error = -ENOMEM;
-    for (size_t i = 0; error == 0 && i < VG_FILE_VERDICTS; i++)
-        if (whole(&first[i].writes, &second[i].writes))
-            show_verdict(raw, &first[i], &snapshot->verdicts[snapshot->verdict_count++]);
-    free(first);
-    free(second);
-    if (error == 0)
-        qsort(snapshot->verdicts, snapshot->verdict_count, sizeof *snapshot->verdicts, newer_verdict_first);
-    return error;
-}
-
-static int show_acts(vg_raw *raw)
-{
-    vg_snapshot *snapshot = raw->snapshot;
-    const vg_file_section *section = &raw->reader->header.sections[VG_SECTION_ACTS];
-    int error = 0;
-    vg_file_act *first = vg_reader_copy(raw->reader, section->offset, VG_FILE_ACTS * sizeof *first, &error);
-    vg_file_act *second =
-        error != 0 ? NULL : vg_reader_copy(raw->reader, section->offset, VG_FILE_ACTS * sizeof *second, &error);
-    snapshot->acts = error != 0 ? NULL : calloc(VG_FILE_ACTS, sizeof *snapshot->acts);
-    if (error == 0 && snapshot->acts == NULL)
-        error = -ENOMEM;
-    for (size_t i = 0; error == 0 && i < VG_FILE_ACTS; i++)
-        if (whole(&first[i].writes, &second[i].writes))
-            show_act(raw, &first[i], &snapshot->acts[snapshot->act_count++]);
-    free(first);
-    free(second);
-    if (error == 0)
-        qsort(snapshot->acts, snapshot->act_count, sizeof *snapshot->acts, newer_act_first);
-    return error;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -559,12 +426,11 @@ int vg_reader_snapshot(vg_reader *reader, vg_snapshot **result)
         error = show_blocks(raw);
     }
     if (error == 0)
-        error = show_verdicts(raw);
-    if (error == 0)
-        error = show_acts(raw);
+        error = vg_raw_verdicts(raw);
     for (size_t i = 0; raw != NULL && i < raw->count; i++) {
         free(raw->blocks[i].memory);
         free(raw->before[i]);
+        free(raw->after[i]);
     }
     free(raw);
     if (error != 0) {

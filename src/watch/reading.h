@@ -37,7 +37,8 @@ typedef struct vg_raw {
     vg_reader *reader;
     size_t count;
     vg_raw_block blocks[VG_FILE_BLOCKS];
-    void *before[VG_FILE_BLOCKS]; /* of POOL and WORKERS: what was read first, for the starts and ends of tasks */
+    void *before[VG_FILE_BLOCKS]; /* of all but HISTS: what was read before `memory`, */
+    void *after[VG_FILE_BLOCKS];  /* and after it */
     size_t copied;                /* bytes in all */
     uint64_t last;                /* the latest time stamp that was found */
     vg_snapshot *snapshot;
@@ -65,11 +66,24 @@ bool vg_reader_same_boot(const vg_file_header *header);
 void vg_copy_text(char *to, size_t room, const char *from, size_t from_room);  /* ends with a zero, printable */
 void vg_copy_lines(char *to, size_t room, const char *from, size_t from_room); /* the same, and keeps new lines */
 
+/* reader_entries.c: the first `used` entries of a section that change under our eyes, in memory of the caller. Each has `bytes` and begins
+   with its count of writes, which is 0 in the copy if it is empty or was being written. *count: at most how many, then how
+   many. 0 in *error; -EBADMSG; -ENOMEM. */
+void *vg_reader_entries(const vg_reader *reader, uint64_t offset, size_t bytes, uint64_t used, size_t *count,
+                        int *error);
+int vg_raw_verdicts(vg_raw *raw); /* and acts. 0; -EBADMSG; -ENOMEM */
+
 /* reader_snapshot.c */
 uint64_t vg_raw_age(const vg_raw *raw, uint64_t ticks);
 uint64_t vg_raw_ns(const vg_raw *raw, uint64_t ticks);
-vg_wait_view vg_raw_wait(const vg_raw *raw, const vg_file_wait *wait);
-unsigned vg_raw_history(const vg_raw *raw, uint64_t changes, const vg_cell *pairs, vg_change_view *history);
+/* From what was read before, at `wait`, and after. NONE also if it was changed meanwhile. */
+vg_wait_view vg_raw_wait(const vg_raw *raw, const vg_file_wait *before, const vg_file_wait *wait,
+                         const vg_file_wait *after);
+/* before and after: how many changes there were then. Newest first; returns how many are told. */
+unsigned vg_raw_history(const vg_raw *raw, const vg_cell *before, const vg_file_change *changes, const vg_cell *after,
+                        vg_change_view *history);
+
+/* reader_hists.c */
 void vg_raw_hist(const vg_raw *raw, const vg_file_hist *from, vg_hist_view *into); /* adds */
 
 /* reader_pool.c, reader_loop.c. 0; -ENOMEM */

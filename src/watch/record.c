@@ -160,7 +160,7 @@ static void fill_front(vg_recorder *recorder)
     set_section(header, VG_SECTION_ACTS, offsetof(vg_file_front, acts), sizeof front->acts[0], VG_FILE_ACTS);
     vg_names_publish(recorder);
     vg_modules_publish(recorder);
-    /* release: whoever sees the magic sees the rest; pairs with the reader, which looks at that first */
+    /* release: whoever sees the magic sees the rest; pairs with the fence after the reader's look at it */
     atomic_store_explicit(&header->magic, VG_FILE_MAGIC, memory_order_release);
 }
 
@@ -358,9 +358,10 @@ int vg_block_get_locked(vg_record_block *block, vg_file_block_kind kind, size_t 
     }
     vg_place *place = &recorder->places[block->place];
     vg_file_block *entry = &recorder->front->directory[block->place];
-    /* The place may still show the ring of a thread that has ended. The fence: its end comes before the new content; a reader
-       that has seen any of that sees the other serial when it looks again. */
+    /* The place may still show the ring of a thread that has ended. */
     vg_cell_set(&entry->serial, 0);
+    /* release: a reader that has copied any of the new content sees another serial when it looks again; pairs with the fence before that
+       look (reader_snapshot.c, reader_events.c) */
     atomic_thread_fence(memory_order_release);
     place->used = true;
     place->ring = false;
@@ -368,7 +369,7 @@ int vg_block_get_locked(vg_record_block *block, vg_file_block_kind kind, size_t 
     block->memory = place->memory;
     block->bytes = place->bytes;
     if (place->written) /* a new one is zero, and its pages are not there before they are needed */
-        memset(block->memory, 0, block->bytes);
+        vg_words_put(block->memory, NULL, block->bytes);
     place->written = true;
     vg_cell_set(&entry->kind, kind);
     vg_cell_set(&entry->owner, owner);
@@ -388,7 +389,7 @@ void vg_block_show(const vg_record_block *block)
 {
     if (block->place == VG_FILE_BLOCKS)
         return;
-    /* release: whoever sees the serial sees the block as it is now; pairs with the reader's first look at it */
+    /* release: whoever sees the serial sees the block as it is now; pairs with the fence after the reader's first look */
     atomic_store_explicit(&vg_the_recorder.front->directory[block->place].serial, block->serial, memory_order_release);
 }
 
@@ -438,8 +439,7 @@ void vg_record_mark(void)
     if (recorder->users != 0 && recorder->front != NULL) {
         const vg_tick_base now = vg_tick_base_now();
         vg_cell_set(&recorder->front->header.mark_ticks, now.ticks);
-        /* release: the ticks that belong to it are seen; pairs with the reader's order (reader.c) */
-        atomic_store_explicit(&recorder->front->header.mark_ns, now.ns, memory_order_release);
+        vg_cell_set(&recorder->front->header.mark_ns, now.ns);
         vg_modules_publish(recorder);
     }
     vg_mutex_unlock(&recorder->lock);

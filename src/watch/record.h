@@ -95,7 +95,7 @@ static inline void vg_event_put(uint64_t ticks, uint64_t what, uint64_t a, uint6
     atomic_store_explicit(&ring->thread->head, ++ring->head, memory_order_release);
 }
 
-/* ---- cells and histograms ---------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 /* A cell with one writer. relaxed: each says something by itself. */
 static inline void vg_cell_set(vg_cell *cell, uint64_t value)
@@ -107,6 +107,60 @@ static inline void vg_cell_add(vg_cell *cell, uint64_t more)
 {
     atomic_store_explicit(cell, atomic_load_explicit(cell, memory_order_relaxed) + more, memory_order_relaxed);
 }
+
+/* ---- what changes together --------------------------------------------------------------------------------------- */
+
+/*
+ * Words that say something only together, with a count before them that is odd while they change. One writer at a time. The reader
+ * copies the count, the words, and the count again (reader_entries.c, vg_raw_wait): even and the same, they are of one change.
+ */
+static inline void vg_change_begin(vg_cell *writes)
+{
+    vg_cell_add(writes, 1);
+    /* release: a reader that has copied any of the words below sees at least the odd count; pairs with the reader's second fence */
+    atomic_thread_fence(memory_order_release);
+}
+
+static inline void vg_change_end(vg_cell *writes)
+{
+    /* release: a reader that sees the even count sees the words; pairs with the reader's first fence */
+    atomic_store_explicit(writes, atomic_load_explicit(writes, memory_order_relaxed) + 1, memory_order_release);
+}
+
+typedef uint64_t __attribute__((may_alias)) vg_any_word;
+
+/* Put `bytes`, which are whole words, in the place of others; all zero if from is NULL. relaxed: as vg_event_word. */
+static inline void vg_words_put(void *to, const void *from, size_t bytes)
+{
+    vg_any_word *words = to;
+    const vg_any_word *source = from;
+    for (size_t i = 0; i < bytes / sizeof *words; i++)
+        __atomic_store_n(&words[i], source != NULL ? source[i] : 0, __ATOMIC_RELAXED);
+}
+
+/* An entry of a section, which begins with its count, becomes what `from` is but for that. */
+static inline void vg_entry_put(void *entry, const void *from, size_t bytes)
+{
+    vg_change_begin(entry);
+    vg_words_put((char *)entry + sizeof(vg_cell), (const char *)from + sizeof(vg_cell), bytes - sizeof(vg_cell));
+    vg_change_end(entry);
+}
+
+/* The owner's state has changed. */
+static inline void vg_history_put(vg_file_change *history, vg_cell *changes, uint64_t state, uint64_t now)
+{
+    const uint64_t n = atomic_load_explicit(changes, memory_order_relaxed);
+    vg_file_change *change = &history[n % VG_FILE_HISTORY];
+    /* release: a reader that has copied any of the two words below sees at least n, and knows by it that what lay here is gone; pairs
+       with its second fence (reader_snapshot.c, pool/stats.c) */
+    atomic_thread_fence(memory_order_release);
+    vg_cell_set(&change->since, now);
+    vg_cell_set(&change->state, state);
+    /* release: a reader that sees the count sees the change; pairs with its first fence */
+    atomic_store_explicit(changes, n + 1, memory_order_release);
+}
+
+/* ---- histograms -------------------------------------------------------------------------------------------------- */
 
 /* Only the calling thread adds to this histogram. */
 static inline void vg_hist_put(vg_file_hist *hist, uint64_t ticks, uint64_t times)
@@ -120,16 +174,20 @@ static inline void vg_hist_put(vg_file_hist *hist, uint64_t ticks, uint64_t time
 /* Others add to it at the same time. */
 void vg_hist_put_shared(vg_file_hist *hist, uint64_t ticks, uint64_t times);
 
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
 /* The calling thread waits, and has waited. The first four are what it waits with, the worker's or its ring's. */
 static inline void vg_wait_begin(vg_file_wait *wait, vg_wait_kind kind, uint64_t on, uint64_t where, uint64_t now)
 {
+    vg_change_begin(&wait->writes);
     vg_cell_set(&wait->on, on);
     vg_cell_set(&wait->where, where);
     vg_cell_set(&wait->since, now);
-    /* release: whoever sees the kind sees the rest; pairs with the reader's order (reader_pool.c) */
-    atomic_store_explicit(&wait->kind, kind, memory_order_release);
+    vg_cell_set(&wait->kind, kind);
+    vg_change_end(&wait->writes);
 }
 
+/* relaxed, and no change of its own: with this or without, what a reader has copied was true a moment ago */
 static inline void vg_wait_end(vg_file_wait *wait)
 {
     vg_cell_set(&wait->kind, VG_WAIT_NONE);

@@ -58,8 +58,9 @@ static void introduce(vg_file_thread *thread, vg_thread_role role, uint64_t owne
     vg_cell_set(&thread->owner, owner);
     vg_cell_set(&thread->index, index);
     vg_cell_set(&thread->begun, vg_ticks());
-    if (pthread_getname_np(pthread_self(), thread->name, sizeof thread->name) != 0)
-        thread->name[0] = '\0';
+    char name[sizeof thread->name] = "";
+    if (pthread_getname_np(pthread_self(), name, sizeof name) == 0)
+        vg_words_put(thread->name, name, sizeof name);
 }
 
 void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)

@@ -60,20 +60,6 @@ static uint64_t ticks_of(uint64_t ns)
     return ago < now ? now - ago : 1;
 }
 
-/* A writer with one reader or many elsewhere: odd while it writes. */
-static void begin_write(vg_cell *writes)
-{
-    vg_cell_add(writes, 1);
-    /* the odd number comes before what is written below; pairs with the reader's second reading of the number */
-    atomic_thread_fence(memory_order_release);
-}
-
-static void end_write(vg_cell *writes)
-{
-    /* release: what was written comes before the even number; pairs with the reader's acquire */
-    atomic_store_explicit(writes, atomic_load_explicit(writes, memory_order_relaxed) + 1, memory_order_release);
-}
-
 static void copy_text(char *to, size_t room, const char *from)
 {
     size_t length = strlen(from);
@@ -83,20 +69,13 @@ static void copy_text(char *to, size_t room, const char *from)
     to[length] = 0;
 }
 
-static vg_file_verdict *place_of(vg_file_header *header, vg_file_verdict *all, uint64_t number)
+/* Where a verdict is, or where the next one goes. Nobody else writes here, so we may look at it as it is. */
+static vg_file_verdict *place_of(vg_file_verdict *all, uint64_t written, uint64_t number)
 {
-    const uint64_t written = atomic_load_explicit(&header->verdicts, memory_order_relaxed);
     for (size_t i = 0; i < VG_FILE_VERDICTS; i++)
         if (all[i].number == number)
             return &all[i];
-    vg_file_verdict *next = &all[written % VG_FILE_VERDICTS];
-    begin_write(&next->writes);
-    next->number = number;
-    next->repeats = 0;
-    next->over_ticks = 0;
-    end_write(&next->writes);
-    vg_cell_set(&header->verdicts, written + 1);
-    return next;
+    return &all[written % VG_FILE_VERDICTS];
 }
 
 void vg_verdict_file_write(const vigil_verdict *verdict, uint64_t serial)
@@ -107,24 +86,32 @@ void vg_verdict_file_write(const vigil_verdict *verdict, uint64_t serial)
         return;
     char evidence[sizeof verdict->evidence + sizeof verdict->stacks];
     (void)snprintf(evidence, sizeof evidence, "%s%s", verdict->evidence, verdict->stacks);
-    vg_file_verdict *at = place_of(header, all, verdict->number);
-    begin_write(&at->writes);
-    at->kind = (uint32_t)verdict->stall;
-    at->severity = (uint32_t)verdict->severity;
-    at->object = serial;
-    at->worker = verdict->worker < 0 ? UINT64_MAX : (uint64_t)verdict->worker;
-    at->function = (uint64_t)(uintptr_t)verdict->function;
-    at->first_ticks = ticks_of(verdict->since_ns);
+    const uint64_t written = atomic_load_explicit(&header->verdicts, memory_order_relaxed); /* by us */
+    vg_file_verdict *at = place_of(all, written, verdict->number);
+    const bool is_new = at->number != verdict->number;
+    vg_file_verdict next = {.number = verdict->number,
+                            .kind = (uint32_t)verdict->stall,
+                            .severity = (uint32_t)verdict->severity,
+                            .object = serial,
+                            .worker = verdict->worker < 0 ? UINT64_MAX : (uint64_t)verdict->worker,
+                            .first_ticks = ticks_of(verdict->since_ns),
+                            .last_ticks = is_new ? 0 : at->last_ticks,
+                            .over_ticks = is_new ? 0 : at->over_ticks,
+                            .repeats = is_new ? 0 : at->repeats,
+                            .function = (uint64_t)(uintptr_t)verdict->function};
     if (verdict->state == VIGIL_VERDICT_CLEARED) {
-        at->over_ticks = ticks_of(verdict->at_ns);
+        next.over_ticks = ticks_of(verdict->at_ns);
     } else {
-        at->last_ticks = ticks_of(verdict->at_ns);
-        at->repeats++;
+        next.over_ticks = 0; /* it may have been over, and is back */
+        next.last_ticks = ticks_of(verdict->at_ns);
+        next.repeats++;
     }
-    copy_text(at->reason, sizeof at->reason, verdict->reason);
-    copy_text(at->evidence, sizeof at->evidence, evidence);
-    copy_text(at->advice, sizeof at->advice, verdict->advice);
-    end_write(&at->writes);
+    copy_text(next.reason, sizeof next.reason, verdict->reason);
+    copy_text(next.evidence, sizeof next.evidence, evidence);
+    copy_text(next.advice, sizeof next.advice, verdict->advice);
+    vg_entry_put(at, &next, sizeof next);
+    if (is_new)
+        vg_cell_set(&header->verdicts, written + 1);
 }
 
 void vg_verdict_file_act(uint32_t kind, int result, uint64_t number, uint64_t serial, int worker, const char *text)
@@ -133,17 +120,15 @@ void vg_verdict_file_act(uint32_t kind, int result, uint64_t number, uint64_t se
     vg_file_act *all = header != NULL ? vg_record_acts() : NULL;
     if (all == NULL)
         return;
-    const uint64_t written = atomic_load_explicit(&header->acts, memory_order_relaxed);
-    vg_file_act *at = &all[written % VG_FILE_ACTS];
-    begin_write(&at->writes);
-    at->number = written + 1;
-    at->ticks = vg_ticks();
-    at->verdict = number;
-    at->kind = kind;
-    at->result = result;
-    at->object = serial;
-    at->worker = worker < 0 ? UINT64_MAX : (uint64_t)worker;
-    copy_text(at->text, sizeof at->text, text);
-    end_write(&at->writes);
+    const uint64_t written = atomic_load_explicit(&header->acts, memory_order_relaxed); /* by us */
+    vg_file_act next = {.number = written + 1,
+                        .ticks = vg_ticks(),
+                        .verdict = number,
+                        .kind = kind,
+                        .result = result,
+                        .object = serial,
+                        .worker = worker < 0 ? UINT64_MAX : (uint64_t)worker};
+    copy_text(next.text, sizeof next.text, text);
+    vg_entry_put(&all[written % VG_FILE_ACTS], &next, sizeof next);
     vg_cell_set(&header->acts, written + 1);
 }
