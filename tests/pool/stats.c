@@ -306,6 +306,8 @@ static void a_script_leads_a_worker_through_the_states_from_starting_to_stopped(
     must_equal(pool_worker(pool, 0).state, VIGIL_WORKER_BLOCKED);
     must_equal(pool_stats(pool).blocked, 1);
     gate_open(&blocked);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER),
+               0); /* else the stop gives up before it sends the worker home */
 
     must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 0), -ETIMEDOUT);
     gate_wait_entered(&hooks.stop, 1);
