@@ -38,6 +38,12 @@ vg_val vg_throw(vg_call *call, const char *message)
     return NULL;
 }
 
+void vg_set_number(vg_engine *engine, vg_val object, const char *name, double value)
+{
+    vg_val thrown;
+    vg_set(engine, object, name, vg_number(engine, value), &thrown);
+}
+
 static vg_val source(vg_call *call)
 {
     char *name = vg_arg_text(call, 0, NULL);

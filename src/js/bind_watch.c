@@ -15,12 +15,6 @@ typedef struct vg_watch_side {
     vg_val listener;
 } vg_watch_side;
 
-static void put(vg_engine *engine, vg_val object, const char *name, double value)
-{
-    vg_val thrown;
-    vg_set(engine, object, name, vg_number(engine, value), &thrown);
-}
-
 static void put_text(vg_engine *engine, vg_val object, const char *name, const char *text)
 {
     vg_val thrown;
@@ -65,12 +59,12 @@ static vg_val recorder(vg_engine *engine)
     put_text(engine, object, "level", (unsigned)stats.level < 4 ? levels[stats.level] : "?");
     if (vigil_watch_path(path, sizeof path) > 0)
         put_text(engine, object, "path", path);
-    put(engine, object, "bytes", (double)stats.file_bytes);
-    put(engine, object, "leftOut", (double)stats.left_out);
-    put(engine, object, "threads", (double)stats.threads);
-    put(engine, object, "events", (double)stats.events);
-    put(engine, object, "dropped", (double)stats.dropped);
-    put(engine, object, "names", (double)stats.names);
+    vg_set_number(engine, object, "bytes", (double)stats.file_bytes);
+    vg_set_number(engine, object, "leftOut", (double)stats.left_out);
+    vg_set_number(engine, object, "threads", (double)stats.threads);
+    vg_set_number(engine, object, "events", (double)stats.events);
+    vg_set_number(engine, object, "dropped", (double)stats.dropped);
+    vg_set_number(engine, object, "names", (double)stats.names);
     return object;
 }
 
@@ -103,9 +97,9 @@ static vg_val loop_counts(vigil_js *js, vg_engine *engine)
     vg_val object = vg_object(engine);
     vigil_loop_stats_get(js->loop, &stats);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        put(engine, object, counts[i].name, (double)*(uint64_t *)(void *)((char *)&stats + counts[i].offset));
-    put(engine, object, "blocked", (double)stats.poll_ns / 1e6);
-    put(engine, object, "active", (double)stats.work_ns / 1e6);
+        vg_set_number(engine, object, counts[i].name, (double)*(uint64_t *)(void *)((char *)&stats + counts[i].offset));
+    vg_set_number(engine, object, "blocked", (double)stats.poll_ns / 1e6);
+    vg_set_number(engine, object, "active", (double)stats.work_ns / 1e6);
     return object;
 }
 
@@ -116,13 +110,13 @@ static vg_val watchdog(vg_engine *engine)
     vigil_watchdog_stats_get(&stats);
     for (int i = 1; i < VIGIL_STALLS; i++)
         if (stats.raised[i])
-            put(engine, raised, stall_code((vigil_stall)i), (double)stats.raised[i]);
+            vg_set_number(engine, raised, stall_code((vigil_stall)i), (double)stats.raised[i]);
     put_value(engine, object, "running", vg_bool(engine, stats.running));
-    put(engine, object, "looks", (double)stats.looks);
-    put(engine, object, "standing", (double)stats.standing);
-    put(engine, object, "actions", (double)stats.actions);
-    put(engine, object, "suspicions", (double)stats.suspicions);
-    put(engine, object, "cpu", (double)stats.cpu_ns / 1e6);
+    vg_set_number(engine, object, "looks", (double)stats.looks);
+    vg_set_number(engine, object, "standing", (double)stats.standing);
+    vg_set_number(engine, object, "actions", (double)stats.actions);
+    vg_set_number(engine, object, "suspicions", (double)stats.suspicions);
+    vg_set_number(engine, object, "cpu", (double)stats.cpu_ns / 1e6);
     put_value(engine, object, "raised", raised);
     return object;
 }
@@ -148,19 +142,19 @@ static vg_val verdict_of(vigil_js *js, const vigil_verdict *from)
     vg_val object = vg_object(engine);
     char *text;
     int length = vigil_verdict_text(from, NULL, 0);
-    put(engine, object, "number", (double)from->number);
+    vg_set_number(engine, object, "number", (double)from->number);
     put_text(engine, object, "stall", stall_code(from->stall));
     put_text(engine, object, "title", vigil_stall_name(from->stall));
     put_text(engine, object, "severity", vigil_severity_name(from->severity));
     put_text(engine, object, "state", vigil_verdict_state_name(from->state));
     /* On performance.now's clock, like everything else that a program can compare it with. */
-    put(engine, object, "at", ((double)from->at_ns - (double)js->base_ns) / 1e6);
-    put(engine, object, "since", ((double)from->since_ns - (double)js->base_ns) / 1e6);
+    vg_set_number(engine, object, "at", ((double)from->at_ns - (double)js->base_ns) / 1e6);
+    vg_set_number(engine, object, "since", ((double)from->since_ns - (double)js->base_ns) / 1e6);
     put_text(engine, object, "subject", from->name);
     if (from->worker >= 0)
-        put(engine, object, "worker", from->worker);
+        vg_set_number(engine, object, "worker", from->worker);
     if (from->thread > 0)
-        put(engine, object, "thread", from->thread);
+        vg_set_number(engine, object, "thread", from->thread);
     if (from->priority >= 0 && from->priority < VIGIL_PRIORITIES)
         put_text(engine, object, "priority", classes[from->priority]);
     put_text(engine, object, "reason", from->reason);

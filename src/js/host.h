@@ -106,7 +106,7 @@ struct vigil_js {
     bool records;                     /* somebody may look: the recorder is not off */
     bool frame_shown;                 /* of the call that runs: limit.c has shown where it is */
     struct vg_watch_side *watch_side; /* bind_watch.c; NULL: this host has started no watchdog */
-    struct vg_pool_side *pool_side;   /* bind_pool.c; NULL until vigil:pool is loaded or a task is exposed */
+    struct vg_pool_side *pool_side;   /* pool_side.h; NULL until vigil:pool is loaded or a task is exposed */
     struct vg_http *http;             /* http.h; NULL until a program asks for it */
     void (*http_poll)(vigil_js *js);
     void (*http_end)(vigil_js *js);
@@ -178,6 +178,8 @@ double vg_arg_number(vg_call *call, size_t i);
 char *vg_arg_text(vg_call *call, size_t i, size_t *length);
 bool vg_arg_is(vg_call *call, size_t i, vg_type type);
 vg_val vg_throw(vg_call *call, const char *message);
+/* A property of an object of our own, on which no setter can throw. */
+void vg_set_number(vg_engine *engine, vg_val object, const char *name, double value);
 
 /* ---- the library's JavaScript, made by embed.c at build time */
 typedef struct vg_embedded {

@@ -4,9 +4,10 @@
 
 const { native } = load('http_link');
 const { TOKEN, BAD_VALUE, lowerOf, checkValue } = load('http_names');
+const { flatten } = load('http_headers');
 const { codes, validateFunction } = load('errors');
 
-function install(ServerResponse, flatten) {
+function install(ServerResponse) {
   ServerResponse.prototype.addTrailers = function (headers) {
     const list = flatten(headers);
     let text = '';
