@@ -104,6 +104,21 @@ static void wait_in_task(void)
     job_end();
 }
 
+/* The same with a job whose time comes just then: who runs it for its waiter sees what the timer wrote (H5, H6). */
+static void wait_for_delayed(void)
+{
+    pool_make();
+    vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
+    options.delay_ns = 1000;
+    vgc_assert(vigil_job_submit(pool, &job, job_body, NULL, &options) == 0, "the job is accepted");
+    counted_make(0)->body = wait_inside;
+    vgc_quiesce(); /* the worker and the timer sleep */
+    vgc_clock_advance(1000);
+    submit_made(0, VIGIL_NORMAL);
+    rest();
+    job_end();
+}
+
 /* The job runs elsewhere and waits for a task that the waiter must help with. */
 static void waiter_helps(void)
 {
@@ -231,6 +246,9 @@ SCENARIOS(job_one, wait_and_finish, DECIDED, "1 worker, the waiter is no worker"
 SCENARIOS(job_race, wait_cancel_finish, DECIDED, "1 worker, a waiter, a canceller", 1);
 SCENARIOS(job_inside, wait_in_task, DECIDED, "2 workers, a task waits for the job", 2);
 SCENARIOS(job_inside_one, wait_in_task, DECIDED, "1 worker, a task waits for the job", 1);
+SCENARIO(job_delayed, wait_for_delayed, DECIDED, "1 worker, a task waits for a job whose time comes; at rest", 1,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE);
+WATCHED(job_delayed, wait_for_delayed, DECIDED, "1 worker, a task waits for a job whose time comes", 1);
 SCENARIOS(job_helps, waiter_helps, DECIDED, "2 workers, a task waits for a job that waits for another task", 2);
 SCENARIO(job_called, waiter_is_called, DECIDED, "2 workers, a task sleeps till the job is done; at rest", 2,
          VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
