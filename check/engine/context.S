@@ -9,7 +9,12 @@
  * stub pushes the six callee-saved registers and notes where the stack of the caller stands. From there upwards lies all
  * that the code under check knows: two visits with equal bytes are two visits in the same state. That is how a loop without
  * progress is told from one that counts, and what the stateful search hashes. Return address: user_sp + 48.
+ *
+ * The engine then works on a stack of its own, one for each model thread. Otherwise what it leaves behind on the caller's would show
+ * up in slots that the next function there has not written yet, and equal states would look different.
  */
+#include "stacks.h"
+
     .text
 
     .globl vgc_switch
@@ -50,9 +55,13 @@ enter:
     pushq %r14
     pushq %r15
     movq %rsp, vgc_user_sp(%rip)
-    subq $8, %rsp
+    movq %rsp, %r10
+    movq vgc_engine_sp(%rip), %rax
+    testq %rax, %rax
+    cmovneq %rax, %rsp         /* outside of an execution it stays where it is */
+    pushq 56(%r10)             /* the seventh argument, if there is one; and aligns */
     call *%r11
-    addq $8, %rsp
+    movq vgc_user_sp(%rip), %rsp
     popq %r15
     popq %r14
     popq %r13
@@ -61,6 +70,24 @@ enter:
     popq %rbx
     ret
     .size enter, .-enter
+
+/* access_plain(), on the engine's stack. It never waits, so nothing else is noted. The engine itself comes here too, by way of memcpy
+ * and its like, and stays where it is. */
+    .globl vgc_access_plain
+    .type vgc_access_plain, @function
+vgc_access_plain:
+    movq vgc_engine_sp(%rip), %r10
+    movq %r10, %rax
+    subq %rsp, %rax
+    cmpq $ENGINE_STACK_SIZE, %rax
+    jb access_plain
+    movq %rsp, vgc_plain_sp(%rip)
+    movq %r10, %rsp
+    subq $8, %rsp
+    call access_plain
+    movq vgc_plain_sp(%rip), %rsp
+    ret
+    .size vgc_access_plain, .-vgc_access_plain
 
     .macro STUB name, target
     .globl \name
@@ -117,6 +144,7 @@ enter:
     STUB __wrap_poll, vgc_poll
     STUB __wrap_pipe2, vgc_pipe2
     STUB __wrap_socketpair, vgc_socketpair
+    STUB vgc_thread_begins, vgc_do_thread_begins
     STUB vgc_quiesce, vgc_do_quiesce
     STUB vgc_thread_start, vgc_do_thread_start
     STUB vgc_thread_join, vgc_do_thread_join

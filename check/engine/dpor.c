@@ -227,6 +227,10 @@ void event_end_at(struct location *l)
     struct event *now = event_current();
     if (l != NULL)
         private_use(l);
+    if (G.opt.mode == VGC_STATEFUL) { /* every enabled thread is tried anyway */
+        me->last_event = G.event_count;
+        return;
+    }
     clock_vec before = me->dep;
     find_races(now, &before, &me->dep, l);
     me->dep.at[G.current] = now->seq;

@@ -109,7 +109,7 @@ static ssize_t transfer(int fd, void *in, const void *out, size_t size, const ch
         access_plain((uintptr_t)in, size, true, pc);
     else
         access_plain((uintptr_t)out, size, false, pc);
-    file_step(pc);
+    file_step((uint64_t)fd << 32 | (uint32_t)size, pc);
     for (;;) {
         struct file *f = file_at(fd);
         ssize_t n = -1;
@@ -162,7 +162,7 @@ int vgc_close(int fd)
     if (!ours(fd))
         return __real_close(fd);
     const void *pc = USER_PC;
-    file_step(pc);
+    file_step((uint64_t)fd, pc);
     bool good = file_at(fd) != NULL;
     if (good) {
         file_close(fd);
@@ -178,7 +178,7 @@ int vgc_close(int fd)
 
 static int opened(enum file_kind kind, int flags, const char *name, const void *pc)
 {
-    file_step(pc);
+    file_step((uint64_t)kind << 32 | (uint32_t)flags, pc);
     int fd = file_open(kind, flags);
     int saved = errno;
     file_done(pc, name, fd, fd);
@@ -243,7 +243,7 @@ int vgc_timerfd_settime(int fd, int flags, const struct itimerspec *value, struc
 int vgc_timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
 {
     const void *pc = USER_PC;
-    file_step(pc);
+    file_step((uint64_t)fd << 32 | (uint32_t)flags, pc);
     struct file *f = file_at(fd);
     int result = -1;
     if (f == NULL || f->kind != F_TIMER) {
@@ -299,7 +299,7 @@ int vgc_poll(struct pollfd *fds, nfds_t count, int milliseconds)
 {
     const void *pc = USER_PC;
     uint64_t deadline = G.now + (uint64_t)(milliseconds > 0 ? milliseconds : 0) * 1000000u;
-    file_step(pc);
+    file_step(deadline ^ (uint64_t)count << 56, pc);
     for (;;) {
         int ready = 0;
         for (nfds_t i = 0; i < count; i++) {

@@ -57,11 +57,12 @@ struct file *file_at(int fd)
 
 static const uintptr_t files_address = 0x40; /* not a real one: nothing lies there */
 
-void file_step(const void *pc)
+void file_step(uint64_t operands, const void *pc)
 {
     struct op op = {.kind = OP_FILE, .memory = USE_WRITE, .address = files_address, .pc = pc};
     if (files_location == NULL)
         files_location = location_new(files_address, 0);
+    ME->operands = operands;
     sched_point(&op);
 }
 
@@ -233,7 +234,7 @@ static int collect_events(struct file *e, struct epoll_event *out, int most)
 int file_epoll_wait(int fd, struct epoll_event *out, int most, bool timed, uint64_t deadline, const void *pc)
 {
     access_plain((uintptr_t)out, sizeof *out * (size_t)(most > 0 ? most : 0), true, pc);
-    file_step(pc);
+    file_step((uint64_t)fd << 32 | (uint32_t)most, pc);
     for (;;) {
         struct file *e = file_at(fd);
         if (e == NULL || e->kind != F_EPOLL || most <= 0) {
@@ -256,7 +257,7 @@ int file_epoll_wait(int fd, struct epoll_event *out, int most, bool timed, uint6
 int file_epoll_ctl(int fd, int what, int target, struct epoll_event *event, const void *pc)
 {
     int result = 0;
-    file_step(pc);
+    file_step((uint64_t)fd << 32 | (uint64_t)target << 8 | (uint64_t)what, pc);
     struct file *e = file_at(fd), *f = file_at(target);
     struct watched *found = NULL, *room = NULL;
     if (e == NULL || f == NULL || e->kind != F_EPOLL) {
@@ -296,4 +297,10 @@ int file_epoll_ctl(int fd, int what, int target, struct epoll_event *event, cons
 uint64_t files_hash(uint64_t seed)
 {
     return files_open == 0 ? seed : hash_words(files, files + MAX_FILES, seed);
+}
+
+/* What reading from any of them brings with it. */
+const clock_vec *files_clock(void)
+{
+    return &files_hb;
 }

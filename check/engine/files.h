@@ -41,7 +41,7 @@ struct file {
 
 struct file *file_at(int fd);
 uint32_t file_events(struct file *f);
-void file_step(const void *pc);
+void file_step(uint64_t operands, const void *pc); /* operands: what else tells this call from another one there */
 void file_order(bool publish);
 void file_done(const void *pc, const char *what, int fd, long value);
 bool file_wait(bool timed, uint64_t deadline, const void *pc);

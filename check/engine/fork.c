@@ -7,6 +7,7 @@
  * holds.
  */
 #include "internal.h"
+#include "stacks.h"
 #include "state.h"
 #include <string.h>
 
@@ -69,7 +70,7 @@ void fork_take(void)
 {
     if (snapshot.data == NULL) {
         snapshot.data = map_pages((size_t)(G.data_end - G.data_start));
-        snapshot.stack = map_pages(STACK_SIZE + 65536);
+        snapshot.stack = map_pages(STACK_SIZE + ENGINE_STACK_SIZE + 65536);
     }
     snapshot.valid = files_count() == 0 && heap_save(); /* descriptors are set up again each time */
     snapshot.refused = !snapshot.valid;

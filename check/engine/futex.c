@@ -39,6 +39,7 @@ long futex_wait(uintptr_t address, uint32_t expected, uint64_t deadline, bool ti
     struct location *l;
     struct message *m;
     for (;;) {
+        me->operands = (uint64_t)expected << 1 | timed;
         sched_point(&op);
         heap_check(address, 4, false, pc);
         l = location_at(address, 4, pc);
@@ -114,6 +115,7 @@ long futex_wait(uintptr_t address, uint32_t expected, uint64_t deadline, bool ti
 long futex_wake(uintptr_t address, int count, const void *pc)
 {
     struct op op = {.kind = OP_FUTEX_WAKE, .size = 4, .queue = USE_WRITE, .address = address, .pc = pc};
+    ME->operands = (uint64_t)count;
     sched_point(&op);
     struct location *l = location_at(address, 4, pc);
     uint32_t waiting = l->waiters;

@@ -211,7 +211,7 @@ uint64_t heap_hash(uint64_t seed)
         const struct block *b = &H.blocks[i];
         uint64_t one = b->start * 0x9E3779B97F4A7C15ULL + b->size * 2 + b->freed;
         if (!b->freed)
-            one = hash_words((void *)b->start, (void *)(b->start + (b->size & ~(size_t)7)), one);
+            one = hash_memory((void *)b->start, (void *)(b->start + (b->size & ~(size_t)7)), one);
         for (size_t k = b->size & ~(size_t)7; k < b->size && !b->freed; k++)
             one = (one ^ ((const unsigned char *)b->start)[k]) * 0xD1B54A32D192ED03ULL;
         h += one; /* the order of blocks of different threads does not matter */

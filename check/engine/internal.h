@@ -94,6 +94,7 @@ struct location {
     bool has_early; /* some message was placed before newer ones */
     bool locked;    /* as a mutex */
     int8_t user;    /* private.c: the only thread that has used it, + 1; 0: nobody; -1: several */
+    bool written;   /* by one of them */
     int16_t owner;
     uint32_t next_in_cell;
     uint32_t waiters;  /* threads asleep here */
@@ -189,7 +190,8 @@ struct thread {
     void *user_sp; /* where the code under check stands: callee-saved registers,
                     then its frames */
     char *stack_top;
-    char *tls; /* thread pointer */
+    char *engine_top; /* of the stack on which the engine works for it */
+    char *tls;        /* thread pointer */
     enum status status;
     int16_t seq;
     bool detached, joined, timed, timed_out, read_old;
@@ -201,6 +203,7 @@ struct thread {
     uint32_t waker; /* event that woke it */
     int wake_result;
     struct op op;
+    uint64_t operands; /* of that op: what is stored, compared, added; for the stateful search */
     clock_vec hb, dep;
     clock_vec pending_hb;            /* what an acquire fence would take over */
     clock_vec fence_hb;              /* what a relaxed store publishes */
@@ -294,7 +297,8 @@ struct engine {
 };
 
 extern struct engine G;
-extern void *vgc_user_sp; /* set by the entry stubs */
+extern void *vgc_user_sp;   /* set by the entry stubs */
+extern void *vgc_engine_sp; /* where they go to; NULL outside of an execution */
 
 #define ME           (&G.threads[G.current])
 #define BROKEN(rule) __builtin_expect((G.opt.broken_rules & (rule)) != 0, 0)
@@ -343,6 +347,7 @@ bool dpor_next(void); /* moves the search stack to the next execution; false at 
 void private_begin(void);
 bool private_again(void);
 bool private_step(const struct op *op);
+bool private_place(uintptr_t address);
 void private_use(struct location *l);
 
 /* memory.c */
@@ -376,7 +381,12 @@ struct sc_access {
 };
 void sc_setup(void);
 void sc_reset(void);
-struct message *sc_limit(struct location *l, const clock_vec *hb, int thread, bool sc);
+struct reach {
+    clock_vec hb; /* all that these steps have seen */
+    clock_vec sc; /* the seq_cst operations that come before */
+};
+struct reach sc_reach(const clock_vec *hb, int thread, bool sc);
+struct message *sc_oldest(struct location *l, const struct reach *r);
 void sc_load(struct location *l, struct message *m, bool sc);
 void sc_store(struct location *l, struct message *m, bool sc);
 uint32_t sc_fence(int thread, const clock_vec *after);
@@ -397,6 +407,7 @@ struct cell {
 };
 struct cell *cell_at(uintptr_t address); /* NULL: memory that we do not watch */
 void access_plain(uintptr_t address, size_t size, bool write, const void *pc);
+void vgc_access_plain(uintptr_t address, size_t size, bool write, const void *pc); /* for the code under check: context.S */
 void access_atomic(uintptr_t address, size_t size, bool write, const void *pc);
 void access_free(uintptr_t address, size_t size, const void *pc);
 void race_setup(void);
@@ -449,6 +460,9 @@ void outcome_finish(struct vgc_result *result);
 /* state.c */
 bool state_seen(void);
 void state_setup(void);
+void state_begin(void);
+bool state_forgotten(uintptr_t address);
+uint64_t hash_memory(const void *start, const void *end, uint64_t seed);
 uint64_t state_count(void);
 
 /* real functions behind the wrappers */

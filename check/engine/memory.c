@@ -76,11 +76,6 @@ static void see(struct location *l, int slot, int16_t seq, struct message *m)
     l->seen[slot] = s;
 }
 
-static struct message *newer_of(struct message *a, struct message *b)
-{
-    return a->pos >= b->pos ? a : b;
-}
-
 struct message *newest_seen(struct location *l, const clock_vec *clock, struct message *best)
 {
     for (int u = 0; u < G.thread_count; u++) {
@@ -88,7 +83,7 @@ struct message *newest_seen(struct location *l, const clock_vec *clock, struct m
         while (s != NULL && s->seq > clock->at[u])
             s = s->before;
         if (s != NULL)
-            best = newer_of(best, s->message);
+            best = best->pos >= s->message->pos ? best : s->message;
     }
     return best;
 }
@@ -97,7 +92,8 @@ static struct message *oldest_permitted(struct location *l, bool sc)
 {
     if (BROKEN(VGC_RULE_COHERENCE))
         return l->oldest;
-    return newer_of(newest_seen(l, &ME->hb, l->oldest), sc_limit(l, &ME->hb, G.current, sc));
+    const struct reach r = sc_reach(&ME->hb, G.current, sc);
+    return sc_oldest(l, &r);
 }
 
 /* Modes in which the past of a state is unknown (it may have been reached in
@@ -316,6 +312,7 @@ void memory_store(uintptr_t address, int size, int order, uint64_t value, const 
                     .address = address,
                     .pc = pc};
     struct message *offered[MAX_CANDIDATES];
+    ME->operands = value;
     sched_point(&op);
     heap_check(address, (size_t)size, true, pc);
     struct location *l = location_at(address, size, pc);
@@ -363,6 +360,7 @@ uint64_t memory_rmw(uintptr_t address, int size, int order, int operation, uint6
                     .address = address,
                     .pc = pc};
     struct message *offered[MAX_CANDIDATES];
+    ME->operands = operand ^ (uint64_t)operation << 56;
     sched_point(&op);
     heap_check(address, (size_t)size, true, pc);
     struct location *l = location_at(address, size, pc);
@@ -390,6 +388,7 @@ bool memory_cas(uintptr_t address, int size, int order, int failure, uint64_t *e
                     .pc = pc};
     for (;;) {
         struct message *offered[MAX_CANDIDATES];
+        ME->operands = *expected * 0x9E3779B97F4A7C15ULL + desired;
         sched_point(&op);
         heap_check(address, (size_t)size, true, pc);
         struct location *l = location_at(address, size, pc);
@@ -451,11 +450,4 @@ void memory_see_newest(struct location *l)
 struct message *memory_oldest_permitted(struct location *l)
 {
     return oldest_permitted(l, false);
-}
-
-/* How much of this location a clock makes one respect: the position of the
- * oldest message that a load could return. */
-int memory_known(struct location *l, const clock_vec *clock, int thread)
-{
-    return newer_of(newest_seen(l, clock, l->oldest), sc_limit(l, clock, thread, false))->pos;
 }

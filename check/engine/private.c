@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places that one thread alone uses. A membarrier puts a fence into every thread, so its order with respect to each of
+ * Places that one thread alone uses, or that nobody writes. A membarrier puts a fence into every thread, so its order with respect to each of
  * their steps would matter, and executions multiply. But whether the fence comes before or after an atomic access to a
- * place that nobody else ever uses cannot be seen by anybody: such steps need not be ordered with membarriers.
+ * place that nobody else ever uses, or writes, cannot be seen by anybody: such steps need not be ordered with membarriers. The stateful search
+ * makes such steps at once, and of what such a place holds only the newest value belongs to the state.
  *
  * Which places these are is not known before all executions have been seen. So every place is taken to be private
- * until a second thread is seen to use it. Then it is noted, for the rest of the exploration, and if anything was left
- * out because of it the exploration begins again. That misses nothing: take any execution in which a second thread
- * uses the place, up to that use. Up to there the reduction was right, so an equivalent beginning is explored, and in
- * it the same use comes next.
+ * until two threads are seen to use it, one of which writes. Then it is noted, for the rest of the exploration, and if anything was
+ * left out because of it the exploration begins again. That misses nothing: take any execution in which this happens, up to the second
+ * use. Up to there the reduction was right, so an equivalent beginning is explored, and in it the same use comes next.
  *
  * What thread 0 does before it starts the first other thread does not count.
  */
@@ -52,7 +52,15 @@ bool private_step(const struct op *op)
 {
     if (op->kind != OP_LOAD && op->kind != OP_STORE && op->kind != OP_RMW && op->kind != OP_CAS)
         return false;
-    if (G.opt.mode != VGC_DPOR || places.count >= ROOM / 2 || *find(op->address) != 0)
+    return private_place(op->address);
+}
+
+/* Is this place used by one thread alone, or only read? */
+bool private_place(uintptr_t address)
+{
+    if (G.opt.mode == VGC_STATEFUL ? state_forgotten(address) : G.opt.mode != VGC_DPOR)
+        return G.opt.mode == VGC_STATEFUL;
+    if (places.count >= ROOM / 2 || *find(address) != 0)
         return false;
     places.relied = true;
     return true;
@@ -61,13 +69,13 @@ bool private_step(const struct op *op)
 /* The current thread has used this place. */
 void private_use(struct location *l)
 {
-    if (l->user == G.current + 1 || l->user < 0)
-        return;
-    if (l->user == 0) {
+    l->written |= event_current()->op.memory == USE_WRITE;
+    if (l->user == 0)
         l->user = (int8_t)(G.current + 1);
+    else if (l->user != G.current + 1)
+        l->user = -1;
+    if (l->user >= 0 || !l->written)
         return;
-    }
-    l->user = -1;
     uintptr_t *place = find(l->address);
     if (*place != 0 || places.count >= ROOM / 2)
         return;

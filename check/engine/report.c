@@ -23,10 +23,13 @@ struct trace_line *trace_add(uint8_t kind, const void *pc)
     return t;
 }
 
-void vgc_note(const char *format, ...)
+bool vgc_noting(void)
 {
-    if (!G.tracing)
-        return;
+    return G.tracing;
+}
+
+void vgc_note_text(const char *format, ...)
+{
     struct trace_line *t = trace_add(OP_NOTE, __builtin_return_address(0));
     va_list list;
     va_start(list, format);

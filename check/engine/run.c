@@ -15,6 +15,9 @@
 
 ENGINE_STATE struct engine G = {.current = -1};
 ENGINE_STATE void *vgc_user_sp = NULL;
+ENGINE_STATE void *vgc_engine_sp = NULL;
+extern void *vgc_plain_sp;
+ENGINE_STATE void *vgc_plain_sp = NULL;
 ENGINE_STATE static bool ready = false;
 
 extern char __data_start[], _end[];
@@ -293,6 +296,11 @@ static void show_progress(double started, double now)
 {
     const struct vgc_result *r = G.result;
     double part = is_random_mode() ? (double)r->executions / (double)G.opt.runs : explored_part();
+    if (G.opt.mode == VGC_STATEFUL) {
+        fprintf(stderr, "  %s: %llu states, %.0f per second\n", G.scenario->name, (unsigned long long)state_count(),
+                (double)state_count() / (now - started + 1e-9));
+        return;
+    }
     fprintf(stderr, "  %s: %llu executions, %.0f per second, about %.2f %% of the tree", G.scenario->name,
             (unsigned long long)r->executions, (double)r->executions / (now - started + 1e-9), part * 100);
     if (part > 0.001)
@@ -309,6 +317,7 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
     remember_data();
     fork_forget();
     private_begin();
+    state_begin();
     if (G.opt.mode == VGC_STATEFUL)
         state_setup();
     double started = seconds_now(), shown = started;
@@ -333,6 +342,8 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
             result->executions = result->redundant = result->truncated = 0;
             G.node_count = 0;
             outcome_forget();
+            if (G.opt.mode == VGC_STATEFUL)
+                state_setup();
             continue;
         }
         bool more;
@@ -343,7 +354,8 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
             more = dpor_next();
         }
         if (!more) {
-            result->verdict = result->truncated ? VGC_TRUNCATED : VGC_PASS;
+            /* A search in which no execution came to its end has gone round in circles, and has shown nothing. */
+            result->verdict = result->truncated || result->executions == 0 ? VGC_TRUNCATED : VGC_PASS;
             break;
         }
         if (G.opt.max_executions != 0 && result->executions >= G.opt.max_executions) {

@@ -5,6 +5,7 @@
  * execution is repeated up to the point where it shall differ), then from the mode.
  */
 #include "internal.h"
+#include "stacks.h"
 #include "state.h"
 #include <string.h>
 
@@ -170,6 +171,20 @@ static int lowest(uint32_t mask)
     return __builtin_ctz(mask);
 }
 
+/* The stateful search: a thread whose next step nobody else can notice, nor be noticed by it. It may as well be made at once, and
+ * nothing else need be tried before it. */
+static int local_step(uint32_t enabled)
+{
+    for (uint32_t rest = enabled; rest != 0; rest &= rest - 1) {
+        const struct op *op = &G.threads[lowest(rest)].op;
+        const bool empty = op->memory == USE_NONE && op->queue == USE_NONE && op->table == USE_NONE && !op->all;
+        if (((op->kind == OP_START || op->kind == OP_RESUME) && empty) ||
+            (op->order != __ATOMIC_SEQ_CST && private_step(op)))
+            return lowest(rest);
+    }
+    return -1;
+}
+
 static int pick(void)
 {
     if (__builtin_expect(++G.steps > G.opt.max_steps, 0))
@@ -201,6 +216,11 @@ static int pick(void)
         n->backtrack = (uint16_t)(1u << chosen);
         break;
     case VGC_STATEFUL:
+        chosen = local_step(enabled);
+        if (chosen >= 0) {
+            n->backtrack = (uint16_t)(1u << chosen);
+            break;
+        }
         if (state_seen())
             leave_to_main(END_REDUNDANT);
         chosen = self >= 0 ? self : lowest(enabled);
@@ -265,10 +285,19 @@ void update_alone(void)
             left = &G.threads[i];
     for (int i = 0; i < G.thread_count; i++) {
         const struct thread *t = &G.threads[i];
-        if (t != left && t->last_event != 0 && G.events[t->last_event - 1].seq > left->dep.at[i])
+        const clock_vec *past = G.opt.mode == VGC_STATEFUL ? &left->hb : &left->dep;
+        if (t != left && t->last_event != 0 && G.events[t->last_event - 1].seq > past->at[i])
             return;
     }
     G.alone = true;
+}
+
+/* What functions that have returned left below the stack pointer would make equal states look different. */
+static void wipe_dead_stack(char *user_sp)
+{
+    typedef long long eight __attribute__((vector_size(64), aligned(8)));
+    for (char *at = user_sp - DEAD_STACK; at < user_sp; at += sizeof(eight))
+        *(eight *)(void *)at = (eight){0};
 }
 
 void sched_point(const struct op *op)
@@ -280,11 +309,14 @@ void sched_point(const struct op *op)
         alone_step();
         return;
     }
+    if (G.opt.mode == VGC_STATEFUL)
+        wipe_dead_stack(me->user_sp);
     int next = pick();
     if (next != G.current) {
         thread_switch(next);
         vgc_user_sp = me->user_sp; /* others have been here meanwhile */
     }
+    me->operands = 0;
     event_begin();
 }
 

@@ -15,7 +15,7 @@
  *
  * An operation that is executed now gets what precedes it, and precedes nothing yet, with one exception: an access
  * that reads, or is placed, behind newer messages is coherence-ordered before accesses that were executed earlier.
- * Then edges go to existing operations, and on to all that they precede; and that may close a cycle. sc_limit() says
+ * Then edges go to existing operations, and on to all that they precede; and that may close a cycle. sc_oldest() says
  * which messages are too old because of that: if some operation that already precedes one that stands for us also
  * stands for an access of a newer message, then that message is the oldest that we may take. As everything before was
  * consistent, the newest message always is.
@@ -135,28 +135,35 @@ static clock_vec everything(void)
     return c;
 }
 
-/* The oldest message that S permits to an access with this clock. */
-struct message *sc_limit(struct location *l, const clock_vec *hb, int thread, bool sc)
+/* What an access with this clock has to respect at any location: what happens before it, and what the fences know that S puts before it. */
+struct reach sc_reach(const clock_vec *hb, int thread, bool sc)
 {
-    struct message *limit = l->oldest;
+    struct reach r = {.hb = *hb};
     if (S.count == 0)
-        return limit;
+        return r;
     clock_vec ours = fences_in(hb);
-    ours = closed(&ours);
+    r.sc = closed(&ours);
     if (sc) {
         clock_vec strong = in_order_of_execution() ? everything() : strongly_before(hb, thread);
         strong = closed(&strong);
-        clock_join(&ours, &strong);
+        clock_join(&r.sc, &strong);
     }
     for (int u = 0; u < G.thread_count; u++) {
-        uint32_t fence = ours.at[u] > 0 ? last_fence_up_to(u, ours.at[u]) : 0;
+        uint32_t fence = r.sc.at[u] > 0 ? last_fence_up_to(u, r.sc.at[u]) : 0;
         if (fence != 0)
-            limit = newest_seen(l, &S.events[fence].hb, limit);
+            clock_join(&r.hb, &S.events[fence].hb);
     }
+    return r;
+}
+
+/* The oldest message of a location that may be taken with it. */
+struct message *sc_oldest(struct location *l, const struct reach *r)
+{
+    struct message *oldest = newest_seen(l, &r->hb, l->oldest);
     for (const struct sc_access *a = l->sc_accesses; a != NULL; a = a->before)
-        if (a->seq <= ours.at[a->thread] && a->message->pos > limit->pos)
-            limit = a->message;
-    return limit;
+        if (a->seq <= r->sc.at[a->thread] && a->message->pos > oldest->pos)
+            oldest = a->message;
+    return oldest;
 }
 
 static struct sc_event *new_event(int thread, bool fence)
@@ -229,7 +236,7 @@ static void stand_behind(struct location *l, struct message *m, const clock_vec 
 /* A load has returned m. */
 void sc_load(struct location *l, struct message *m, bool sc)
 {
-    if (G.thread_count == 1 || (S.count == 0 && !sc))
+    if (G.thread_count == 1 || ((S.count == 0 || in_order_of_execution()) && !sc))
         return;
     clock_vec ours = fences_in(&ME->hb);
     if (sc) {
@@ -244,7 +251,7 @@ void sc_load(struct location *l, struct message *m, bool sc)
 /* A store or read-modify-write has made m. */
 void sc_store(struct location *l, struct message *m, bool sc)
 {
-    if (G.thread_count == 1 || (S.count == 0 && !sc))
+    if (G.thread_count == 1 || ((S.count == 0 || in_order_of_execution()) && !sc))
         return;
     clock_vec ours = fences_in(&ME->hb);
     clock_vec before = m->older->behind;

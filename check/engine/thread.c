@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "internal.h"
+#include "stacks.h"
 #include "state.h"
 #include <asm/prctl.h>
 #include <link.h>
@@ -85,9 +86,11 @@ void thread_setup(void)
     }
     tls.template = map_pages(tls.below + tls.above);
     memcpy(tls.template, tls.low, tls.below + tls.above);
+    char *engine_stacks = map_pages((size_t)ENGINE_STACK_SIZE * MAX_THREADS);
     for (int i = 0; i < MAX_THREADS; i++) {
         char *slot = G.arena + (size_t)i * SLOT;
         struct thread *t = &G.threads[i];
+        t->engine_top = engine_stacks + (size_t)(i + 1) * ENGINE_STACK_SIZE - 8; /* aligned as after a call */
         mprotect(slot, GUARD, PROT_NONE);
         t->stack_top = slot + GUARD + STACK_SIZE;
         uintptr_t tp = (uintptr_t)t->stack_top + 64 + tls.below;
@@ -130,9 +133,11 @@ int thread_new(void *(*function)(void *), void *argument)
     G.live++;
     G.alone = G.thread_count == 1 && G.opt.broken_rules == 0;
     struct thread *t = &G.threads[id];
-    char *stack_top = t->stack_top, *block = t->tls;
+    char *stack_top = t->stack_top, *engine_top = t->engine_top, *block = t->tls;
     memset(t, 0, offsetof(struct thread, spin));
     t->stack_top = stack_top;
+    t->engine_top = engine_top;
+    memset(stack_top - CLEAN_STACK, 0, CLEAN_STACK);
     t->tls = block;
     memcpy(block - tls.below, tls.template, tls.below + tls.above);
     /* The control block begins with a pointer to itself: it is how the address of
@@ -156,11 +161,18 @@ int thread_new(void *(*function)(void *), void *argument)
     return id;
 }
 
-void vgc_coroutine_main(void);
-void vgc_coroutine_main(void)
+void vgc_thread_begins(void); /* context.S */
+void vgc_do_thread_begins(void);
+void vgc_do_thread_begins(void)
 {
     event_begin(); /* OP_START */
     event_end();
+}
+
+void vgc_coroutine_main(void);
+void vgc_coroutine_main(void)
+{
+    vgc_thread_begins();
     struct thread *t = ME;
     t->value = t->function(t->argument);
     sched_thread_ended();
@@ -171,6 +183,7 @@ void thread_switch(int to)
     struct thread *from = ME;
     G.current = to;
     set_thread_pointer((unsigned long)G.threads[to].tls);
+    vgc_engine_sp = G.threads[to].engine_top;
     vgc_switch(&from->sp, G.threads[to].sp);
 }
 
@@ -178,6 +191,7 @@ void thread_enter_from_main(int to)
 {
     G.current = to;
     set_thread_pointer((unsigned long)G.threads[to].tls);
+    vgc_engine_sp = G.threads[to].engine_top;
     vgc_switch(&G.main_sp, G.threads[to].sp);
 }
 
@@ -186,6 +200,7 @@ void thread_leave_for_fork(void)
 {
     struct thread *me = ME;
     set_thread_pointer(G.main_tp);
+    vgc_engine_sp = NULL;
     vgc_switch(&me->sp, G.main_sp);
 }
 
@@ -194,21 +209,30 @@ _Noreturn void leave_to_main(enum ending ending)
     void *nowhere;
     G.ending = ending;
     set_thread_pointer(G.main_tp);
+    vgc_engine_sp = NULL;
     vgc_switch(&nowhere, G.main_sp);
     __builtin_unreachable();
 }
 
-/* Snapshot of thread 0's stack and thread-local data (fork.c). Returns the bytes used. */
+/* Snapshot of thread 0's stacks and thread-local data (fork.c). Returns the bytes used. */
 size_t thread_save(char *copy, bool restore)
 {
     struct thread *t = &G.threads[0];
-    size_t stack = (size_t)(t->stack_top - (char *)t->sp), block = tls.below + tls.above;
-    if (restore) {
-        memcpy(t->sp, copy, stack);
-        memcpy(t->tls - tls.below, copy + stack, block);
-    } else {
-        memcpy(copy, t->sp, stack);
-        memcpy(copy + stack, t->tls - tls.below, block);
+    const struct {
+        char *at;
+        size_t size;
+    } parts[] = {{t->sp, (size_t)(t->engine_top - (char *)t->sp)},
+                 {t->user_sp, (size_t)(t->stack_top - (char *)t->user_sp)},
+                 {t->tls - tls.below, tls.below + tls.above}};
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (restore)
+            memcpy(parts[i].at, copy + used, parts[i].size);
+        else
+            memcpy(copy + used, parts[i].at, parts[i].size);
+        used += parts[i].size;
     }
-    return stack + block;
+    if (restore)
+        memset((char *)t->user_sp - CLEAN_STACK, 0, CLEAN_STACK);
+    return used;
 }

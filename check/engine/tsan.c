@@ -100,7 +100,7 @@ void __tsan_atomic_signal_fence(int mo)
     void __tsan_##name(void *a)                                 \
     {                                                           \
         if (RUNNING)                                            \
-            access_plain((uintptr_t)a, size, is_write, CALLER); \
+            vgc_access_plain((uintptr_t)a, size, is_write, CALLER); \
     }
 
 #define PLAIN_SIZE(size)                              \
@@ -125,14 +125,14 @@ void __tsan_read_range(void *a, size_t size);
 void __tsan_read_range(void *a, size_t size)
 {
     if (RUNNING)
-        access_plain((uintptr_t)a, size, false, CALLER);
+        vgc_access_plain((uintptr_t)a, size, false, CALLER);
 }
 
 void __tsan_write_range(void *a, size_t size);
 void __tsan_write_range(void *a, size_t size)
 {
     if (RUNNING)
-        access_plain((uintptr_t)a, size, true, CALLER);
+        vgc_access_plain((uintptr_t)a, size, true, CALLER);
 }
 
 void __tsan_init(void);
@@ -170,8 +170,8 @@ void *__wrap_memcpy(void *to, const void *from, size_t size);
 void *__wrap_memcpy(void *to, const void *from, size_t size)
 {
     if (RUNNING && size != 0) {
-        access_plain((uintptr_t)from, size, false, CALLER);
-        access_plain((uintptr_t)to, size, true, CALLER);
+        vgc_access_plain((uintptr_t)from, size, false, CALLER);
+        vgc_access_plain((uintptr_t)to, size, true, CALLER);
     }
     return __real_memcpy(to, from, size);
 }
@@ -180,8 +180,8 @@ void *__wrap_memmove(void *to, const void *from, size_t size);
 void *__wrap_memmove(void *to, const void *from, size_t size)
 {
     if (RUNNING && size != 0) {
-        access_plain((uintptr_t)from, size, false, CALLER);
-        access_plain((uintptr_t)to, size, true, CALLER);
+        vgc_access_plain((uintptr_t)from, size, false, CALLER);
+        vgc_access_plain((uintptr_t)to, size, true, CALLER);
     }
     return __real_memmove(to, from, size);
 }
@@ -190,7 +190,7 @@ void *__wrap_memset(void *to, int value, size_t size);
 void *__wrap_memset(void *to, int value, size_t size)
 {
     if (RUNNING && size != 0)
-        access_plain((uintptr_t)to, size, true, CALLER);
+        vgc_access_plain((uintptr_t)to, size, true, CALLER);
     return __real_memset(to, value, size);
 }
 
@@ -198,8 +198,8 @@ int __wrap_memcmp(const void *a, const void *b, size_t size);
 int __wrap_memcmp(const void *a, const void *b, size_t size)
 {
     if (RUNNING && size != 0) {
-        access_plain((uintptr_t)a, size, false, CALLER);
-        access_plain((uintptr_t)b, size, false, CALLER);
+        vgc_access_plain((uintptr_t)a, size, false, CALLER);
+        vgc_access_plain((uintptr_t)b, size, false, CALLER);
     }
     return __real_memcmp(a, b, size);
 }

@@ -155,8 +155,11 @@ _Noreturn void vgc_assertion_failed(const char *expression, const char *text, co
  * (it happens after all of it). Only one thread at a time may be in it. */
 void vgc_quiesce(void);
 
-/* A line in the counterexample, in this thread's column. Costs nothing while no counterexample is printed. */
-__attribute__((format(printf, 1, 2))) void vgc_note(const char *format, ...);
+/* A line in the counterexample, in this thread's column. Costs nothing while no counterexample is printed: then its arguments are not
+ * evaluated either. */
+#define vgc_note(...) (vgc_noting() ? vgc_note_text(__VA_ARGS__) : (void)0)
+bool vgc_noting(void);
+__attribute__((format(printf, 1, 2))) void vgc_note_text(const char *format, ...);
 
 /* Litmus tests: adds a line to the set of outcomes. It counts when this execution ends well. */
 __attribute__((format(printf, 1, 2))) void vgc_outcome(const char *format, ...);
@@ -175,6 +178,10 @@ int vgc_thread_number(void);
 
 /* The `arg` of the scenario that runs. */
 const void *vgc_arg(void);
+
+/* VGC_STATEFUL: states that differ only in what lies here are taken to be the same, and steps that touch nothing else need no turn of
+ * their own. For counters that nothing depends on. Called by the body before it starts a thread; you answer for it that nothing does. */
+void vgc_forget(const void *address, size_t size);
 
 /* How many heap blocks are allocated now: to check that something was given back. */
 size_t vgc_live_blocks(void);

@@ -29,6 +29,7 @@ enum kind {
     BARRIER,
     FENCE,
     POLL,
+    COPY, /* a value that lies in a register while its thread waits for its turn */
     KINDS,
     PUT = KINDS, /* relaxed, on more places: some of them are used by one thread alone (private.c) */
     GET,
@@ -93,6 +94,10 @@ static int run_op(const struct op *o)
         return (int)atomic_load_explicit(&place[o->value], memory_order_relaxed);
     case BUMP:
         return (int)atomic_fetch_add_explicit(&place[o->value], 1, memory_order_relaxed);
+    case COPY:
+        atomic_store_explicit(w, atomic_fetch_add_explicit(&word[1 - o->word], 1, memory_order_relaxed),
+                              memory_order_release);
+        return 0;
     case FENCE:
         atomic_thread_fence(memory_order_seq_cst);
         return 0;
@@ -222,7 +227,8 @@ int random_programs(int count, uint64_t seed)
         else
             make(&p);
         struct vgc_scenario s = {.name = "random", .property = "", .body = body, .arg = &p};
-        struct vgc_options dpor = {.mode = VGC_DPOR, .spurious = i % 5 == 0}, full = dpor, stateful = dpor;
+        struct vgc_options dpor = {.mode = VGC_DPOR, .spurious = i % 5 == 0, .sc_memory = i % 4 == 1}, full = dpor,
+                           stateful = dpor;
         full.mode = VGC_FULL;
         full.max_executions = 10000;
         stateful.mode = VGC_STATEFUL;
