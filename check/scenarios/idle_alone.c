@@ -173,6 +173,12 @@ static void begin(void)
 {
     const shape *s = vgc_arg();
     bare_pool_init(s->asleep + s->on_their_way, s->fences);
+    /* The protocol reads none of the numbers that it counts; and where a thief begins does not matter when there is at most one to
+       steal from. */
+    vgc_forget(bare_slots, sizeof bare_slots);
+    vgc_forget(&bare_shared, sizeof bare_shared);
+    for (unsigned i = 0; i < MOST_WORKERS; i++)
+        vgc_forget(&bare_workers[i].random, sizeof bare_workers[i].random);
     for (unsigned i = 0; i < s->asleep; i++) {
         start(i);
         vgc_quiesce();

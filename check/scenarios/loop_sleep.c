@@ -88,8 +88,10 @@ static void producers_and_sleeper(void)
     atomic_store_explicit(&loop->last_owner, 1, memory_order_relaxed); /* it has been run, not by us */
     if (s->fences)
         loop->fences = VG_FENCE_SYMMETRIC;
-    if (s->core)
+    if (s->core) {
         atomic_store_explicit(&loop->done, 1, memory_order_relaxed); /* the shutdown does not wait: the body joins */
+        vgc_forget(loop->shared, sizeof *loop->shared);              /* numbers that nothing here reads */
+    }
     pthread_t owner = vgc_thread_start(s->whole ? run_the_loop : bare_owner, NULL);
     if (s->asleep)
         vgc_quiesce();
@@ -201,6 +203,15 @@ static const shape shape_futex_core_2x1 = {.producers = 2, .pushes = 1, .shutdow
 SLEEP_LARGE(futex_core_2x1, "futex, 2 producers x 1, against Terminating and the drain");
 static const shape shape_futex_core_2x2 = {.producers = 2, .pushes = 2, .shutdown = true, .core = true};
 SLEEP_LARGE(futex_core_2x2, "futex, 2 producers x 2, against Terminating and the drain");
+static const shape shape_futex_core_1x1_fences = {
+    .producers = 1, .pushes = 1, .shutdown = true, .core = true, .fences = true};
+SLEEP_LARGE(futex_core_1x1_fences, "futex, 1 producer x 1, against Terminating and the drain, without membarrier");
+static const shape shape_futex_core_2x1_fences = {
+    .producers = 2, .pushes = 1, .shutdown = true, .core = true, .fences = true};
+SLEEP_LARGE(futex_core_2x1_fences, "futex, 2 producers x 1, against Terminating and the drain, without membarrier");
+static const shape shape_futex_core_2x2_fences = {
+    .producers = 2, .pushes = 2, .shutdown = true, .core = true, .fences = true};
+SLEEP_LARGE(futex_core_2x2_fences, "futex, 2 producers x 2, against Terminating and the drain, without membarrier");
 static const shape shape_epoll_core_1x1 = {.producers = 1, .pushes = 1, .shutdown = true, .core = true, .poller = true};
 SLEEP_LARGE(epoll_core_1x1, "epoll, 1 producer x 1, against Terminating and the drain");
 static const shape shape_epoll_core_2x1 = {.producers = 2, .pushes = 1, .shutdown = true, .core = true, .poller = true};

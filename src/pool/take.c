@@ -156,9 +156,10 @@ static vigil_task *take_class(vg_worker *worker, unsigned class_)
 {
     vigil_pool *pool = worker->pool;
     vigil_task *task = NULL;
-    bool injector_first = ++worker->turn % VG_TURN_PERIOD == 0;
-    if (injector_first)
+    if (++worker->turn == VG_TURN_PERIOD) {
+        worker->turn = 0;
         task = take_from_injector(pool, class_);
+    }
     if (task == NULL && (worker->announced & (1U << class_)) != 0 && vg_deque_size(worker->seat.deques[class_]) != 0)
         task = vg_deque_pop(&worker->lanes[class_].own, worker->fences);
     if (task == NULL)
