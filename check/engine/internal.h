@@ -407,7 +407,8 @@ struct cell {
 };
 struct cell *cell_at(uintptr_t address); /* NULL: memory that we do not watch */
 void access_plain(uintptr_t address, size_t size, bool write, const void *pc);
-void vgc_access_plain(uintptr_t address, size_t size, bool write, const void *pc); /* for the code under check: context.S */
+void vgc_access_plain(uintptr_t address, size_t size, bool write,
+                      const void *pc); /* for the code under check: context.S */
 void access_atomic(uintptr_t address, size_t size, bool write, const void *pc);
 void access_free(uintptr_t address, size_t size, const void *pc);
 void race_setup(void);

@@ -95,11 +95,11 @@ void __tsan_atomic_signal_fence(int mo)
     (void)mo; /* orders the compiler, which has done its work */
 }
 
-#define PLAIN(name, size, is_write)                             \
-    void __tsan_##name(void *a);                                \
-    void __tsan_##name(void *a)                                 \
-    {                                                           \
-        if (RUNNING)                                            \
+#define PLAIN(name, size, is_write)                                 \
+    void __tsan_##name(void *a);                                    \
+    void __tsan_##name(void *a)                                     \
+    {                                                               \
+        if (RUNNING)                                                \
             vgc_access_plain((uintptr_t)a, size, is_write, CALLER); \
     }
 
