@@ -196,8 +196,9 @@ bool vg_ingress_ready(const vg_ingress *queue)
         chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
         at = 0;
     }
-    /* relaxed: it only decides about one more turn. What is taken then is acquired by vg_ingress_take. */
-    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_relaxed) != 0;
+    /* acquire: the word that gave this place out, so that vg_ingress_end lies behind it and the turn takes what kept the loop
+       awake; else it could go round for nothing for as long as the word seems old. Pairs with the release in vg_ingress_put */
+    return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_acquire) != 0;
 }
 
 bool vg_ingress_idle(vg_ingress *queue)
