@@ -272,6 +272,8 @@ static void three_tasks(void)
 #define F         VG_FENCE_SYMMETRIC
 #define M         VG_FENCE_MEMBARRIER
 
+#define BY_STATES .opt.mode = VGC_STATEFUL /* their executions are too many */
+
 #define ALONE(id, function, asleep_count, moving_count, mode, size, ...)                                          \
     static const shape shape_##id = {.asleep = (asleep_count), .on_their_way = (moving_count), .fences = (mode)}; \
     VGC_REGISTER(id, #id, function, CONSERVED, .arg = &shape_##id, .bound = (size), .opt.allow_sleepers = true,   \
@@ -292,15 +294,16 @@ ALONE(alone_spawn_asleep_m, spawn, 2, 0, M, "2 workers asleep, a task spawns and
       .deep = true);
 ALONE(alone_2x2_asleep, two_tasks, 2, 0, F, "2 workers asleep, 2 tasks at once", .deep = true);
 ALONE(alone_2x2_asleep_m, two_tasks, 2, 0, M, "2 workers asleep, 2 tasks at once; membarrier", .deep = true);
-ALONE(alone_2x1, one_task, 0, 2, F, "2 workers on their way, 1 task", .deep = true);
-ALONE(alone_2x1_m, one_task, 0, 2, M, "2 workers on their way, 1 task; membarrier", .deep = true);
-ALONE(alone_spawn, spawn, 0, 2, F, "2 workers on their way, a task spawns and waits for the other", .deep = true);
+ALONE(alone_2x1, one_task, 0, 2, F, "2 workers on their way, 1 task", .deep = true, BY_STATES);
+ALONE(alone_2x1_m, one_task, 0, 2, M, "2 workers on their way, 1 task; membarrier", .deep = true, BY_STATES);
+ALONE(alone_spawn, spawn, 0, 2, F, "2 workers on their way, a task spawns and waits for the other", .deep = true,
+      BY_STATES);
 ALONE(alone_spawn_m, spawn, 0, 2, M, "2 workers on their way, a task spawns and waits for the other; membarrier",
-      .deep = true);
-ALONE(alone_2x2, two_tasks, 0, 2, F, "2 workers on their way, 2 tasks at once", .deep = true);
+      .deep = true, BY_STATES);
+ALONE(alone_2x2, two_tasks, 0, 2, F, "2 workers on their way, 2 tasks at once", .deep = true, BY_STATES);
 ALONE(alone_3x3_asleep_sc, three_tasks, 3, 0, F, "3 workers asleep, 3 tasks at once; sequential consistency",
-      .opt.sc_memory = true, .deep = true);
+      .opt.sc_memory = true, .deep = true, BY_STATES);
 ALONE_END(alone_1x1_end, one_task, 0, 1, F, "1 worker on its way, 1 task; against the end");
 ALONE_END(alone_1x1_end_m, one_task, 0, 1, M, "1 worker on its way, 1 task; against the end; membarrier", .deep = true);
 ALONE_END(alone_2x1_end_asleep, one_task, 2, 0, F, "2 workers asleep, 1 task; against the end", .deep = true);
-ALONE_END(alone_2x1_end, one_task, 0, 2, F, "2 workers on their way, 1 task; against the end", .deep = true);
+ALONE_END(alone_2x1_end, one_task, 0, 2, F, "2 workers on their way, 1 task; against the end", .deep = true, BY_STATES);

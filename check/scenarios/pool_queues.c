@@ -22,11 +22,13 @@ static void batch(void)
 /* ---- caps ---- */
 
 static _Atomic int running;
+static int turns; /* plain: a cap of one orders its tasks like a lock */
 
 static int alone(counted *self)
 {
     (void)self;
     vgc_assert(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) == 0, "the cap is kept");
+    turns++;
     (void)atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
     return 0;
 }
@@ -232,6 +234,8 @@ SCENARIOS(batch_2, batch, "one batch wakes as many as it needs, one after the ot
 SCENARIOS(batch_3, batch, "one batch wakes as many as it needs, one after the other", "3 workers, a batch of 3", 3);
 SCENARIOS(cap_kept, capped_class, "no more than the cap run at once, and the next is started when one ends",
           "2 workers, cap 1, 2 tasks", 2);
+SCENARIOS(cap_three, capped_class, "the same with another that searches: a cap of one orders its tasks like a lock",
+          "3 workers, cap 1, 2 tasks", 3);
 SCENARIOS(cap_other, capped_waits_for_other, "a class that is full hides no other", "2 workers, cap 1, 3 tasks", 2);
 SCENARIOS(cap_mail, capped_mail, "mail of a class that is full is run when there is room", "2 workers, cap 1, 1 mail",
           2);
