@@ -59,7 +59,7 @@ typedef int (*vg_job_fn)(void *it);
 vg_pool_side *vg_pool_side_of(vigil_js *js);
 
 /* Does the piece, on whatever thread this is. */
-int vg_piece_run(void *it);
+int vg_piece_run(void *arg);
 /* (id, priority, kind, task number, arguments...): 0, or an errno if it was not begun. */
 vg_val vg_piece_later(vg_call *call);
 /* (id): true if it will never run. */
