@@ -38,8 +38,7 @@ static int add_slots(vigil_pool *pool, unsigned first, unsigned count)
     for (unsigned i = 0; i < count; i++)
         workers[i].index = first + i;
     vg_block_show(&slots->block);
-    /* release: the block is complete; pairs with the acquire in vg_slot_of */
-    atomic_store_explicit(&pool->slot_blocks, at + 1, memory_order_release);
+    atomic_store_explicit(&pool->slot_blocks, at + 1, memory_order_relaxed); /* relaxed: see vg_slot_of */
     return 0;
 }
 
@@ -60,8 +59,9 @@ int vg_slots_cover(vigil_pool *pool, unsigned workers)
 
 vg_file_worker *vg_slot_of(vigil_pool *pool, unsigned index)
 {
-    /* acquire: pairs with the release in add_slots */
-    const unsigned blocks = atomic_load_explicit(&pool->slot_blocks, memory_order_acquire);
+    /* relaxed: who asks for a worker's slot holds admin, as who adds one does; who starts a spare may not, but finds its slot in the
+       first block, which is older than the pool's first thread, and looks at no other */
+    const unsigned blocks = atomic_load_explicit(&pool->slot_blocks, memory_order_relaxed);
     for (unsigned i = 0; i < blocks; i++) {
         const vg_slots *slots = &pool->slots[i];
         if (index >= slots->first && index - slots->first < slots->count)
