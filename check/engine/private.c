@@ -58,8 +58,10 @@ bool private_step(const struct op *op)
 /* Is this place used by one thread alone, or only read? */
 bool private_place(uintptr_t address)
 {
-    if (G.opt.mode == VGC_STATEFUL ? state_forgotten(address) : G.opt.mode != VGC_DPOR)
-        return G.opt.mode == VGC_STATEFUL;
+    if (G.opt.mode != VGC_DPOR && G.opt.mode != VGC_STATEFUL)
+        return false;
+    if (G.opt.mode == VGC_STATEFUL && state_forgotten(address))
+        return true;
     if (places.count >= ROOM / 2 || *find(address) != 0)
         return false;
     places.relied = true;

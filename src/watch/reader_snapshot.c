@@ -184,15 +184,16 @@ static int make_room(vg_raw *raw)
         raw->copied += thrice ? 3 * bytes : bytes;
         if (raw->copied > MOST_COPIED)
             return -EBADMSG;
-        if (!vg_reader_holds(raw->reader, block->offset, bytes)) {
+        if (bytes == 0 || !vg_reader_holds(raw->reader, block->offset, bytes)) {
             block->kind = VG_BLOCK_FREE;
             continue;
         }
-        block->memory = room_for(bytes);
-        raw->before[i] = thrice ? room_for(bytes) : NULL;
-        raw->after[i] = thrice ? room_for(bytes) : NULL;
-        if (block->memory == NULL || (thrice && (raw->before[i] == NULL || raw->after[i] == NULL)))
+        char *memory = room_for(thrice ? 3 * bytes : bytes);
+        if (memory == NULL)
             return -ENOMEM;
+        block->memory = memory;
+        raw->before[i] = thrice ? memory + bytes : NULL;
+        raw->after[i] = thrice ? memory + 2 * bytes : NULL;
     }
     return 0;
 }
@@ -427,11 +428,8 @@ int vg_reader_snapshot(vg_reader *reader, vg_snapshot **result)
     }
     if (error == 0)
         error = vg_raw_verdicts(raw);
-    for (size_t i = 0; raw != NULL && i < raw->count; i++) {
-        free(raw->blocks[i].memory);
-        free(raw->before[i]);
-        free(raw->after[i]);
-    }
+    for (size_t i = 0; raw != NULL && i < raw->count; i++)
+        free(raw->blocks[i].memory); /* with the copies before and after it */
     free(raw);
     if (error != 0) {
         vg_snapshot_free(snapshot);
