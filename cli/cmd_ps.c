@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/directory.h"
 #include "command.h"
 #include "processes.h"
 #include "say.h"

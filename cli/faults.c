@@ -3,7 +3,7 @@
  * Two kinds of harm. Most of it any program can do to itself through the public headers: hog a worker, block them all, wait in a
  * circle, flood the pool, block the loop, be stopped. The rest cannot happen while the library is right: a wake-up
  * that is forgotten, a task that vanishes, a worker that stands still inside the library, a class that nobody takes. For
- * these the command carries a variant of the library that can be broken on purpose (src/core/fault.h).
+ * these the command carries a variant of the library that can be broken on purpose (src/base/fault.h).
  */
 #define _GNU_SOURCE
 #include "faults.h"
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/fault.h"
+#include "base/fault.h"
 
 static _Atomic bool released;
 static int gate = -1; /* readable once the game is over */

@@ -3,7 +3,7 @@
 #ifndef CLI_KINDS_H
 #define CLI_KINDS_H
 
-#include "watch/reader.h"
+#include "reader/reader.h"
 
 const char *class_name(unsigned priority);    /* "CRITICAL", as the headers call them */
 const char *stall_name(unsigned kind);        /* vigil_stall */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "watch/reader.h"
+#include "reader/reader.h"
 
 enum {
     LOOK_KEEP = 16, /* snapshots kept */

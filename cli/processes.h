@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "watch/reader.h"
+#include "reader/reader.h"
 
 /* All but this process itself, the living first; *all is to be freed. How many, or a negative errno. */
 int processes_list(vg_process **all);

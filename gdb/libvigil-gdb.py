@@ -52,7 +52,7 @@ def symbol(address):
 
 
 def subjects():
-    """The library's own list of pools and loops (src/watch/subject.c)."""
+    """The library's own list of pools and loops (src/record/subject.c)."""
     try:
         registry = gdb.parse_and_eval("'subject.c'::registry")
     except gdb.error as error:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the recorder costs at level BENCH_LEVEL. */
 #include "../peer/peer.h"
-#include "watch/record.h"
+#include "record/record.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  */
 #include <vigil_check.h>
 
-#include "core/adopt.h"
+#include "base/adopt.h"
 
 static _Atomic uint32_t owner;
 static int made, number; /* plain: two who set up at a time, and a look before the end, would be races */

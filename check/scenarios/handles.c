@@ -7,7 +7,7 @@
  */
 #include <vigil_check.h>
 
-#include "core/handles.h"
+#include "base/handles.h"
 
 #include <errno.h>
 

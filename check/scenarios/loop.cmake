@@ -4,7 +4,7 @@ file(GLOB loop_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/loop/*.c)
 
 vigil_add_check(check_loop TEST_RUNS 500
   SCENARIOS loop_ingress.c loop_sleep.c loop_whole.c loop_guests.c loop_again.c
-  SOURCES ${core_sources} ${watch_sources} ${loop_sources}
+  SOURCES ${base_sources} ${record_sources} ${loop_sources}
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)
 
 # Promises, on a loop and on a pool. (frame.c has no threads to check, and its header a macro by the name of ours.)
@@ -12,5 +12,5 @@ file(GLOB promise_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/promise/*.c)
 list(FILTER promise_sources EXCLUDE REGEX "/frame\\.c$")
 vigil_add_check(check_promise TEST_RUNS 500
   SCENARIOS promises.c promise_lives.c
-  SOURCES ${core_sources} ${watch_sources} ${pool_sources} ${loop_sources} ${promise_sources}
+  SOURCES ${base_sources} ${record_sources} ${pool_sources} ${loop_sources} ${promise_sources}
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)

@@ -4,7 +4,7 @@
  */
 #include "loop_common.h"
 
-#include "core/futex.h"
+#include "base/futex.h"
 
 typedef enum ending {
     AT_REST,

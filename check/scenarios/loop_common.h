@@ -12,10 +12,10 @@
 #include <vigil/loop.h>
 #include <vigil_check.h>
 
-#include "core/clock.h"
-#include "core/thread.h"
+#include "base/clock.h"
+#include "base/thread.h"
 #include "loop/inner.h"
-#include "watch/checked.h"
+#include "record/checked.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  */
 #include <vigil_check.h>
 
-#include "core/mutex.h"
+#include "base/mutex.h"
 
 static vg_mutex mutex;
 static int counter;

@@ -15,9 +15,9 @@
 #include <vigil/pool.h>
 #include <vigil_check.h>
 
-#include "core/futex.h"
+#include "base/futex.h"
 #include "pool/internal.h"
-#include "watch/checked.h"
+#include "record/checked.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
  */
 #include "recorder_file.h"
 
-#include "watch/verdicts.h"
+#include "watchdog/verdicts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 
 #include <vigil_check.h>
 
-#include "watch/reading.h"
-#include "watch/recorder.h"
+#include "reader/reading.h"
+#include "record/recorder.h"
 
 enum {
     FILE_RING = 2,     /* events */

@@ -7,7 +7,7 @@
  */
 #include <vigil_check.h>
 
-#include "core/slab.h"
+#include "base/slab.h"
 
 enum {
     MOST = 3

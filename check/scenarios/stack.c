@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking threads for their stacks (watch/stack.c). The model has no signals, so the file is part of this one: the system call that
+ * Asking threads for their stacks (record/stack.c). The model has no signals, so the file is part of this one: the system call that
  * sends one does nothing, and threads run the handler whenever they like, which is what a signal may do too that comes late.
  *
  * Property: an answer is whole and is of the one that gave it, also if the one before it came too late; no data race.
@@ -18,7 +18,7 @@ static int walk(void **frames, int room);
 #define fopen(path, mode)       stdin /* /proc is not there, and nobody blocks the signal */
 #define fgets(text, room, file) NULL
 #define fclose(file)            0
-#include "watch/stack.c"
+#include "record/stack.c"
 #undef syscall
 
 enum {

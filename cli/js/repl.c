@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil repl: reads lines for vigil:repl (src/js/lib/repl.js), which does the rest.
+ * vigil repl: reads lines for vigil:repl (js/lib/repl.js), which does the rest.
  *
  * On a terminal the lines come from libedit, a character at a time, when the loop says that there is one: so timers and
  * everything else go on while somebody types. While a piece is evaluated or awaited nothing is read. Where there is no terminal

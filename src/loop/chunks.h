@@ -12,7 +12,7 @@
 #ifndef VG_LOOP_CHUNKS_H
 #define VG_LOOP_CHUNKS_H
 
-#include "core/mutex.h"
+#include "base/mutex.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -17,7 +17,7 @@
  */
 #include "note.h"
 
-#include "core/thread.h"
+#include "base/thread.h"
 
 enum {
     GRACE_NS = 100000000 /* how long a shutdown waits for the end after its time is up, before it goes away */

@@ -4,7 +4,7 @@
  */
 #include "note.h"
 
-#include "core/options.h"
+#include "base/options.h"
 
 int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *calls, void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ingress.h"
 
-#include "core/thread.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <string.h>

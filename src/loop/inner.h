@@ -13,11 +13,11 @@
 #ifndef VG_LOOP_INNER_H
 #define VG_LOOP_INNER_H
 
-#include "core/clock.h"
-#include "core/fault.h"
-#include "core/fence.h"
-#include "core/forkguard.h"
-#include "core/mutex.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fence.h"
+#include "base/forkguard.h"
+#include "base/mutex.h"
 #include "fifo.h"
 #include "ingress.h"
 #include "instant.h"
@@ -25,8 +25,8 @@
 #include "poller.h"
 #include "slots.h"
 #include "timers.h"
-#include "watch/record.h"
-#include "watch/subject.h"
+#include "record/record.h"
+#include "record/subject.h"
 
 #include <vigil/loop.h>
 
@@ -150,7 +150,7 @@ struct vigil_loop {
     char name[32];
     uint64_t made_at;
     vg_tick_base tick_base;
-    vg_file_loop *shared;  /* counters and states, in the recorder (watch/format.h) */
+    vg_file_loop *shared;  /* counters and states, in the recorder (record/format.h) */
     vg_record_block block; /* of these; also by vigil_loop_fork, as the next two */
     uint32_t record_epoch;
     uint8_t level;        /* of the recorder */

@@ -17,7 +17,7 @@
 #ifndef VG_LOOP_INSTANT_H
 #define VG_LOOP_INSTANT_H
 
-#include "core/clock.h"
+#include "base/clock.h"
 
 typedef struct vg_instant_clock {
     vg_tick_base base;    /* when the loop was made */

@@ -7,7 +7,7 @@
 #endif
 #include "note.h"
 
-#include "core/options.h"
+#include "base/options.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

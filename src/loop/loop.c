@@ -4,7 +4,7 @@
  */
 #include "note.h"
 
-#include "core/options.h"
+#include "base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

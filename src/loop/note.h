@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.h - what the loop tells the recorder (watch/record.h), apart from its counters.
+ * note.h - what the loop tells the recorder (record/record.h), apart from its counters.
  *
  * As in the pool (pool/note.h), a look at the clock costs as much as a short callback. The loop reads it anyway when a step
  * of its turn begins and ends; in between, callbacks are noted together as long as they are short, and by themselves when they
@@ -10,7 +10,7 @@
 #define VG_LOOP_NOTE_H
 
 #include "inner.h"
-#include "watch/probes.h"
+#include "record/probes.h"
 
 #include <vigil/watch.h>
 

@@ -10,8 +10,8 @@
  */
 #include "poller.h"
 
-#include "core/clock.h"
-#include "core/futex.h"
+#include "base/clock.h"
+#include "base/futex.h"
 
 #include <vigil/loop.h>
 

@@ -9,8 +9,8 @@
  */
 #include "note.h"
 
-#include "core/raise.h"
-#include "core/thread.h"
+#include "base/raise.h"
+#include "base/thread.h"
 
 _Thread_local char vg_loop_self;
 _Thread_local vg_telling *vg_tells;

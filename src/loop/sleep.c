@@ -4,9 +4,9 @@
  */
 #include "note.h"
 
-#include "core/clock.h"
-#include "core/raise.h"
-#include "core/thread.h"
+#include "base/clock.h"
+#include "base/raise.h"
+#include "base/thread.h"
 
 /* ---- wakers ------------------------------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
  */
 #include "note.h"
 
-#include "core/options.h"
+#include "base/options.h"
 
 static uint32_t slot_of(const vg_timers *timers, vigil_timer timer)
 {

@@ -24,7 +24,7 @@
  */
 #include "timers.h"
 
-#include "core/futex.h"
+#include "base/futex.h"
 
 #include <stdlib.h>
 

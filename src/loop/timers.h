@@ -5,7 +5,7 @@
 #ifndef VG_LOOP_TIMERS_H
 #define VG_LOOP_TIMERS_H
 
-#include "core/heap.h"
+#include "base/heap.h"
 #include "slots.h"
 
 #include <vigil/loop.h>

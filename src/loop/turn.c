@@ -9,7 +9,7 @@
  */
 #include "note.h"
 
-#include "core/clock.h"
+#include "base/clock.h"
 
 void vg_update_now(vigil_loop *loop)
 {

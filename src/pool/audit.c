@@ -16,7 +16,7 @@
  */
 #include "note.h"
 
-#include "../core/options.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  */
 #include "internal.h"
 
-#include "../core/heap.h"
+#include "base/heap.h"
 
 #include <errno.h>
 #include <stdio.h>

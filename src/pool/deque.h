@@ -15,7 +15,7 @@
 #ifndef VG_POOL_DEQUE_H
 #define VG_POOL_DEQUE_H
 
-#include "../core/fence.h"
+#include "base/fence.h"
 
 #include <stdalign.h>
 #include <stdint.h>

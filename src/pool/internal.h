@@ -8,19 +8,19 @@
 #ifndef VG_POOL_INTERNAL_H
 #define VG_POOL_INTERNAL_H
 
-#include "../core/clock.h"
-#include "../core/fault.h"
-#include "../core/fence.h"
-#include "../core/forkguard.h"
-#include "../core/futex.h"
-#include "../core/handles.h"
-#include "../core/mutex.h"
-#include "../core/raise.h"
-#include "../core/slab.h"
-#include "../core/thread.h"
-#include "../watch/record.h"
-#include "../watch/stack.h"
-#include "../watch/subject.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fence.h"
+#include "base/forkguard.h"
+#include "base/futex.h"
+#include "base/handles.h"
+#include "base/mutex.h"
+#include "base/raise.h"
+#include "base/slab.h"
+#include "base/thread.h"
+#include "record/record.h"
+#include "record/stack.h"
+#include "record/subject.h"
 #include "deque.h"
 #include "idle.h"
 #include "injector.h"
@@ -53,7 +53,7 @@ enum {
     VG_FLAG_STAMPED = 2  /* it was submitted, and vg_stamp says when; a spawn is not stamped */
 };
 
-/* ---- counters: one writer each; they lie in the recorder (watch/format.h) ---- */
+/* ---- counters: one writer each; they lie in the recorder (record/format.h) ---- */
 
 /* Add to a counter that only the calling thread writes. Release: whoever sees the new value sees what was counted before
    it (a task is counted as started before it is counted as ended); pairs with the acquire loads in stats.c. */

@@ -11,7 +11,7 @@
  */
 #include "note.h"
 
-#include "../core/options.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  *
  * The same as a group with one spawn, in one call: b is pushed to the worker's own deque, a is called, and then b is popped and
  * called unless it was stolen meanwhile. Everything lies on the caller's stack, so b must have ended before that is left, also
- * if a leaves by vigil_raise: a cleanup (core/raise.h) sees to that.
+ * if a leaves by vigil_raise: a cleanup (base/raise.h) sees to that.
  *
  * What it costs is written into this file. Nothing that is needed after a or b is kept in a register, which somebody would have to
  * save: it is found through the group. All that is rare is in functions of its own, for the same reason. And while b runs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.h - what the pool tells the recorder (watch/record.h), apart from its counters.
+ * note.h - what the pool tells the recorder (record/record.h), apart from its counters.
  *
  * Whoever submits a task writes an event with the stamp that the task gets anyway; the worker writes one when it has run. A look at
  * the clock costs as much as a third of an empty task, so the worker is sparing with it. When it goes straight from one task
@@ -15,7 +15,7 @@
 #ifndef VG_POOL_NOTE_H
 #define VG_POOL_NOTE_H
 
-#include "../watch/probes.h"
+#include "record/probes.h"
 #include "internal.h"
 
 #include <vigil/watch.h>

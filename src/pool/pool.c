@@ -9,7 +9,7 @@
  */
 #include "note.h"
 
-#include "../core/options.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * watched.c - the pool as the watchdog sees it: a photograph of what is queued, who does what, and who waits for whom.
  *
  * Nobody is stopped for it, so the parts of a photograph are not of one moment. The watchdog knows that and believes only what it
- * sees again (src/watch/judge_pool.c, judge_task.c).
+ * sees again (src/watchdog/judge_pool.c, judge_task.c).
  */
 #include "internal.h"
 
@@ -103,7 +103,7 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
                  atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
     fact->queued += fact->mail;
     fact->doing = doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
-    /* A task's name stays for a moment after its end (watch/format.h). */
+    /* A task's name stays for a moment after its end (record/format.h). */
     if (fact->doing == VG_DOING_TASK || fact->doing == VG_DOING_BLOCKED || fact->doing == VG_DOING_HANDLING ||
         atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0)
         fact->function = (const void *)(uintptr_t)atomic_load_explicit(&counts->task_function, memory_order_relaxed);

@@ -12,9 +12,9 @@
  */
 #include "cancel.h"
 
-#include "core/futex.h"
-#include "core/mutex.h"
-#include "core/raise.h"
+#include "base/futex.h"
+#include "base/mutex.h"
+#include "base/raise.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -29,12 +29,12 @@
 #ifndef VG_PROMISE_INNER_H
 #define VG_PROMISE_INNER_H
 
-#include "core/fence.h"
-#include "core/mutex.h"
-#include "core/options.h"
-#include "core/raise.h"
-#include "core/slab.h"
-#include "core/thread.h"
+#include "base/fence.h"
+#include "base/mutex.h"
+#include "base/options.h"
+#include "base/raise.h"
+#include "base/slab.h"
+#include "base/thread.h"
 #include "loop/inner.h"
 
 #include <vigil/promise.h>

@@ -7,7 +7,7 @@
  */
 #include "inner.h"
 
-#include "core/clock.h"
+#include "base/clock.h"
 
 vigil_promise_state vigil_promise_state_get(const vigil_promise *promise)
 {

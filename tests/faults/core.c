@@ -7,13 +7,13 @@
 
 #include "faults.h"
 
-#include "core/fence.h"
-#include "core/forkguard.h"
-#include "core/handles.h"
-#include "core/heap.h"
-#include "core/mutex.h"
-#include "core/slab.h"
-#include "core/thread.h"
+#include "base/fence.h"
+#include "base/forkguard.h"
+#include "base/handles.h"
+#include "base/heap.h"
+#include "base/mutex.h"
+#include "base/slab.h"
+#include "base/thread.h"
 
 static void a_slab_without_memory_says_so_and_goes_on_later(void **state)
 {

@@ -2,7 +2,7 @@
 /* P4: a batch is one decision about waking, and all or nothing. */
 #include "support.h"
 
-#include "core/futex.h"
+#include "base/futex.h"
 
 /* Every futex wake of the library goes through here (the name makes the linker do it). */
 int __real_vg_futex_wake(_Atomic uint32_t *word, int count);

@@ -2,7 +2,7 @@
 /* L11: blocking work on the pool that settles on the loop: results, tokens, times, limits, and every order of ending. */
 #include "promise_test.h"
 
-#include "watch/record.h"
+#include "record/record.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forkguard.h - knowing for the price of one load that this process is the child of a fork.
+ *
+ * The guard is a page that the kernel wipes in the child (MADV_WIPEONFORK). Where the kernel cannot do that the guard
+ * falls back on comparing process ids.
+ */
+#ifndef VG_BASE_FORKGUARD_H
+#define VG_BASE_FORKGUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct vg_forkguard {
+    const uint32_t *page; /* 1 in the process that made it, 0 in its children; written before anybody shares it */
+    pid_t pid;            /* 0 when the page is enough */
+} vg_forkguard;
+
+int vg_forkguard_init(vg_forkguard *guard); /* 0; -ENOMEM */
+void vg_forkguard_destroy(vg_forkguard *guard);
+bool vg_forkguard_pid_differs(const vg_forkguard *guard);
+
+/* The cheap half: enough wherever the kernel wipes the page. */
+static inline bool vg_forked_page(const vg_forkguard *guard)
+{
+    return *guard->page == 0;
+}
+
+static inline bool vg_forked(const vg_forkguard *guard)
+{
+    return *guard->page == 0 || (guard->pid != 0 && vg_forkguard_pid_differs(guard));
+}
+
+#endif

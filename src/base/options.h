@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - structs that grow. Each begins with its size as the caller's compiler knew it. A shorter one lacks fields that came
+ * later: they are zero, which means the default. A longer one is from a newer header: fine as long as what we do not know
+ * is zero, else the caller asks for something that this library cannot do.
+ */
+#ifndef VG_BASE_OPTIONS_H
+#define VG_BASE_OPTIONS_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Copy the caller's struct into ours. least: the size that every caller has. 0, -EINVAL (too short, or a field that we do not know). */
+static inline int vg_options_take(void *ours, size_t our_size, const void *given, size_t given_size, size_t least)
+{
+    if (given_size < least)
+        return -EINVAL;
+    for (size_t i = our_size; i < given_size; i++)
+        if (((const unsigned char *)given)[i] != 0)
+            return -EINVAL;
+    memset(ours, 0, our_size);
+    memcpy(ours, given, given_size < our_size ? given_size : our_size);
+    return 0;
+}
+
+/* Copy our struct to the caller's, as much as it has room for; its size field stays. least: as above. 0, -EINVAL. */
+static inline int vg_options_give(void *theirs, size_t their_size, const void *ours, size_t our_size, size_t least)
+{
+    if (their_size < least)
+        return -EINVAL;
+    size_t copied = their_size < our_size ? their_size : our_size;
+    memcpy((char *)theirs + sizeof(size_t), (const char *)ours + sizeof(size_t), copied - sizeof(size_t));
+    return 0;
+}
+
+#endif

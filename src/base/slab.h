@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slab.h - objects of one size that travel between threads.
+ *
+ * A slab is the memory; a cache is one thread's door to it. An object belongs for ever to the cache that first made it:
+ *
+ *   alloc   from the cache's own list; when that is empty, everything that others have given back (one exchange);
+ *           when that is empty too, a fresh object of the cache's chunk; then a new chunk.
+ *   free    of an own object: on the own list. Of another cache's object: into a batch for that cache, which is handed
+ *           over with one compare-exchange when it is full, when its place is wanted for another cache, or by a flush.
+ *
+ * So a thread that only allocates and one that only frees keep the memory flat: what is out is at most what was out at
+ * once, and what sits in batches (VG_SLAB_TARGETS * (VG_SLAB_BATCH - 1) objects a cache, none after a flush). A cache
+ * never gives its objects to another cache, so a slab is as large as the sum of what each cache had out at its peak.
+ *
+ * A cache is used by one thread at a time: its owner, or whoever holds the caller's lock. It must stay where it is until
+ * vg_slab_destroy, since objects find it by address. Chunks are given back to the system only then, so the address of a
+ * freed object stays readable memory; what is in it is the slab's, and the address sanitizer objects to a look.
+ */
+#ifndef VG_BASE_SLAB_H
+#define VG_BASE_SLAB_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define VG_SLAB_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define VG_SLAB_POISON 1
+#endif
+#endif
+#ifdef VG_SLAB_POISON
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(start, bytes)   ((void)(start), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
+#endif
+
+#ifdef VIGIL_CHECK
+enum {
+    VG_SLAB_BATCH = 2,
+    VG_SLAB_TARGETS = 1,
+    VG_SLAB_CHUNK_BYTES = 64,
+    VG_SLAB_CHUNK_OBJECTS = 2, /* at least so many objects in a chunk, however large they are */
+};
+#else
+enum {
+    VG_SLAB_BATCH = 32,
+    VG_SLAB_TARGETS = 4,
+    VG_SLAB_CHUNK_BYTES = 32768,
+    VG_SLAB_CHUNK_OBJECTS = 8,
+};
+#endif
+
+typedef struct vg_slab_cache vg_slab_cache;
+
+/* A free object: its first word. */
+typedef struct vg_slab_link {
+    struct vg_slab_link *next;
+} vg_slab_link;
+
+/* The head of a chunk. Chunks are aligned to their size, so an object finds it by masking its own address. */
+typedef struct vg_slab_chunk {
+    vg_slab_cache *owner;
+    struct vg_slab_chunk *next; /* in the slab's list of all */
+} vg_slab_chunk;
+
+typedef struct vg_slab {
+    size_t object_size; /* rounded up to a multiple of 16 */
+    size_t chunk_bytes; /* a power of two */
+    size_t first;       /* offset of a chunk's first object */
+    _Atomic(vg_slab_chunk *) chunks;
+    _Atomic size_t chunk_count;
+    _Atomic uint32_t cache_count;
+} vg_slab;
+
+/* Objects of one other cache, on their way home. */
+typedef struct vg_slab_batch {
+    vg_slab_cache *to;
+    vg_slab_link *newest;
+    vg_slab_link *oldest;
+    uint32_t count; /* 0: the rest means nothing */
+} vg_slab_batch;
+
+struct vg_slab_cache {
+    vg_slab_link *local;
+    char *fresh; /* the part of the newest chunk that was never given out; its pages are not touched before they are */
+    char *fresh_end;
+    vg_slab *slab;
+    uint32_t number; /* spreads the caches over the places below */
+    vg_slab_batch
+        pending[VG_SLAB_TARGETS]; /* by number of the target, so that a few producers do not push each other out */
+    alignas(64) _Atomic(vg_slab_link *) remote; /* what others gave back; on its own line, as they all write it */
+};
+
+void vg_slab_init(vg_slab *slab, size_t object_size);
+
+/* Frees every chunk, whether its objects were given back or not. Nobody uses the slab or its caches any more. */
+void vg_slab_destroy(vg_slab *slab);
+
+void vg_slab_cache_init(vg_slab_cache *cache, vg_slab *slab);
+
+/* Hand over what `mine` has collected for others. Before its thread goes idle, so that nothing waits for ever in a batch. */
+void vg_slab_flush(vg_slab_cache *mine);
+
+/* How many chunks the slab has taken from the system. Any thread. */
+size_t vg_slab_chunks(const vg_slab *slab);
+
+/* The slow halves of the two functions below. */
+void *vg_slab_refill(vg_slab_cache *mine);
+void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *object);
+
+/* An object of the slab's size, aligned to 16 (to 64 if its size is a multiple of 64), contents undefined.
+   NULL: no memory. */
+static inline void *vg_slab_alloc(vg_slab_cache *mine)
+{
+    vg_slab_link *object = mine->local;
+    if (object == NULL)
+        return vg_slab_refill(mine);
+    ASAN_UNPOISON_MEMORY_REGION(object, mine->slab->object_size);
+    mine->local = object->next;
+    return object;
+}
+
+/* Give back an object that came from any cache of the same slab. */
+static inline void vg_slab_free(vg_slab_cache *mine, void *object)
+{
+    vg_slab *slab = mine->slab;
+    const vg_slab_chunk *chunk = (const vg_slab_chunk *)((uintptr_t)object & ~(uintptr_t)(slab->chunk_bytes - 1));
+    vg_slab_link *link = object;
+    if (chunk->owner != mine) {
+        vg_slab_send_home(mine, chunk->owner, link);
+        return;
+    }
+    link->next = mine->local;
+    mine->local = link;
+    ASAN_POISON_MEMORY_REGION(object, slab->object_size);
+}
+
+#endif

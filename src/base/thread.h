@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h - starting and joining threads, and being polite while spinning.
+ */
+#ifndef VG_BASE_THREAD_H
+#define VG_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+/* Start a thread with all signals but faults (and profiling) blocked, so that the process's handlers run on the user's threads.
+   stack_size: 0 for the system's default. 0; -EAGAIN; -ENOMEM; -EINVAL (stack size). */
+int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *), void *arg);
+void vg_thread_join(pthread_t thread);
+
+/* Name the calling thread (15 bytes are kept), bind it to a CPU. A CPU that cannot be had is ignored, never waited for. */
+void vg_thread_set_name(const char *name);
+void vg_thread_bind(int cpu);
+
+/* The least stack size that vg_thread_start takes. */
+size_t vg_thread_min_stack(void);
+
+/* The system's number of the calling thread. */
+int vg_thread_id(void);
+
+/* Give the core to somebody else. */
+void vg_thread_yield(void);
+
+/* One turn of a spin loop. */
+static inline void vg_spin_pause(void)
+{
+#if defined(VIGIL_CHECK)
+    vg_thread_yield(); /* the checker has to know that this thread waits for others */
+#elif defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) && defined(__clang__)
+    __builtin_arm_yield();
+#endif
+}
+
+/* A small number for the calling thread, given out at its first use; used to spread threads over stripes. */
+unsigned vg_thread_number(void);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - finding and opening recorder files.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "reading.h"
+
+#include "record/directory.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+int vg_reader_read(const vg_reader *reader, uint64_t offset, void *memory, size_t bytes)
+{
+    char *at = memory;
+    if (offset > INT64_MAX - bytes)
+        return -EBADMSG;
+    while (bytes != 0) {
+        ssize_t got = pread(reader->fd, at, bytes, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            return -EBADMSG; /* the file ends before */
+        at += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+bool vg_reader_holds(const vg_reader *reader, uint64_t offset, uint64_t bytes)
+{
+    struct stat info;
+    return fstat(reader->fd, &info) == 0 && bytes <= (uint64_t)info.st_size && offset <= (uint64_t)info.st_size - bytes;
+}
+
+void *vg_reader_copy(const vg_reader *reader, uint64_t offset, size_t bytes, int *error)
+{
+    /* Before any memory is asked for: whatever the file claims, it cannot hold more than it has. */
+    *error = vg_reader_holds(reader, offset, bytes) ? 0 : -EBADMSG;
+    if (*error != 0)
+        return NULL;
+    void *memory = malloc(bytes != 0 ? bytes : 1);
+    *error = memory == NULL ? -ENOMEM : vg_reader_read(reader, offset, memory, bytes);
+    if (*error != 0) {
+        free(memory);
+        return NULL;
+    }
+    return memory;
+}
+
+static void copy_printable(char *to, size_t room, const char *from, size_t from_room, bool lines)
+{
+    size_t i = 0;
+    for (; i < room - 1 && i < from_room && from[i] != '\0'; i++) {
+        const unsigned char c = (unsigned char)from[i];
+        /* nothing that a terminal would obey */
+        to[i] = (c >= ' ' && c != 0x7f) || (lines && c == '\n') ? from[i] : '?';
+    }
+    to[i] = '\0';
+}
+
+void vg_copy_text(char *to, size_t room, const char *from, size_t from_room)
+{
+    copy_printable(to, room, from, from_room, false);
+}
+
+void vg_copy_lines(char *to, size_t room, const char *from, size_t from_room)
+{
+    copy_printable(to, room, from, from_room, true);
+}
+
+/* ---- the header -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    size_t bytes, entries;
+} known[VG_SECTIONS] = {
+    [VG_SECTION_DIRECTORY] = {sizeof(vg_file_block), VG_FILE_BLOCKS},
+    [VG_SECTION_NAMES] = {sizeof(vg_file_name), VG_FILE_NAMES},
+    [VG_SECTION_MODULES] = {sizeof(vg_file_module), VG_FILE_MODULES},
+    [VG_SECTION_VERDICTS] = {sizeof(vg_file_verdict), VG_FILE_VERDICTS},
+    [VG_SECTION_ACTS] = {sizeof(vg_file_act), VG_FILE_ACTS},
+};
+
+int vg_reader_header(vg_reader *reader)
+{
+    vg_file_header *header = &reader->header;
+    uint64_t magic = 0;
+    int error = vg_reader_read(reader, offsetof(vg_file_header, magic), &magic, sizeof magic);
+    if (error != 0)
+        return error;
+    if (magic == __builtin_bswap64(VG_FILE_MAGIC))
+        return -EPROTO; /* of a machine with the other byte order */
+    if (magic != VG_FILE_MAGIC)
+        return -EBADMSG;
+    /* acquire: a header with the magic is complete; pairs with the release of the magic in record.c */
+    atomic_thread_fence(memory_order_acquire);
+    error = vg_reader_read(reader, 0, header, sizeof *header);
+    if (error != 0)
+        return error;
+    if (header->version != VG_FILE_VERSION)
+        return -EPROTO;
+    if (header->header_bytes != sizeof *header || header->byte_order != VG_FILE_ORDER || header->address_bits != 64)
+        return -EBADMSG;
+    for (unsigned i = VG_SECTION_DIRECTORY; i < VG_SECTIONS; i++) {
+        const vg_file_section *section = &header->sections[i];
+        if (section->entry_bytes != known[i].bytes || section->entries != known[i].entries)
+            return -EBADMSG;
+    }
+    if (header->ring_events == 0 || (header->ring_events & (header->ring_events - 1)) != 0 ||
+        header->ring_events > UINT32_MAX)
+        return -EBADMSG;
+    return 0;
+}
+
+/* ---- the process ------------------------------------------------------------------------------------------------- */
+
+static size_t read_text(const char *path, char *text, size_t room)
+{
+    size_t length = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t got = read(fd, text, room - 1);
+        length = got > 0 ? (size_t)got : 0;
+        (void)close(fd);
+    }
+    text[length] = '\0';
+    return length;
+}
+
+bool vg_reader_same_boot(const vg_file_header *header)
+{
+    char boot[sizeof header->boot_id];
+    (void)read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    boot[strcspn(boot, "\n")] = '\0';
+    return strncmp(boot, header->boot_id, sizeof boot) == 0;
+}
+
+char vg_reader_process_state(const vg_file_header *header)
+{
+    char path[64];
+    char stat[1024];
+    if (header->pid == 0 || header->pid > INT_MAX || !vg_reader_same_boot(header))
+        return 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)header->pid);
+    if (read_text(path, stat, sizeof stat) == 0)
+        return 0;
+    const char *at = strrchr(stat, ')');
+    if (at == NULL || at[1] == '\0')
+        return 0;
+    const char state = at[2];
+    for (int field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL || strtoull(at + 1, NULL, 10) != header->start_time)
+        return 0; /* another has its number */
+    return state;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+int vg_reader_open_path(vg_reader **result, const char *path)
+{
+    vg_reader *reader = calloc(1, sizeof *reader);
+    if (reader == NULL)
+        return -ENOMEM;
+    int error = 0;
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not make us wait */
+    if (reader->fd < 0)
+        error = -errno;
+    struct stat info;
+    if (error == 0 && fstat(reader->fd, &info) != 0)
+        error = -errno;
+    if (error == 0 && !S_ISREG(info.st_mode))
+        error = -EBADMSG;
+    if (error == 0)
+        error = vg_reader_header(reader);
+    if (error != 0) {
+        vg_reader_close(reader);
+        return error;
+    }
+    (void)snprintf(reader->path, sizeof reader->path, "%s", path);
+    *result = reader;
+    return 0;
+}
+
+int vg_reader_open_pid(vg_reader **result, pid_t pid)
+{
+    char directory[VG_READER_PATH];
+    char path[VG_READER_PATH + 16];
+    int error = vg_watch_directory(directory, sizeof directory);
+    if (error != 0)
+        return error;
+    (void)snprintf(path, sizeof path, "%s/%ld", directory, (long)pid);
+    return vg_reader_open_path(result, path);
+}
+
+void vg_reader_close(vg_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    vg_reader_free_names(reader);
+    if (reader->fd >= 0)
+        (void)close(reader->fd);
+    free(reader);
+}
+
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
+
+static bool describe(vg_process *process, const char *directory, const char *name)
+{
+    char *end = NULL;
+    const long pid = strtol(name, &end, 10);
+    vg_reader *reader = NULL;
+    if (pid <= 0 || pid > INT_MAX || *end != '\0' ||
+        (size_t)snprintf(process->path, sizeof process->path, "%s/%s", directory, name) >= sizeof process->path ||
+        vg_reader_open_path(&reader, process->path) != 0)
+        return false;
+    const vg_file_header *header = &reader->header;
+    const char state = vg_reader_process_state(header);
+    struct timespec wall;
+    (void)clock_gettime(CLOCK_REALTIME, &wall);
+    process->pid = (pid_t)pid;
+    process->alive = state != 0 && state != 'Z' && state != 'X' && header->pid == (uint64_t)pid;
+    process->age_ns = vg_less((uint64_t)wall.tv_sec * 1000000000U + (uint64_t)wall.tv_nsec, header->born_wall_ns);
+    vg_copy_text(process->command, sizeof process->command, header->command, sizeof header->command);
+    vg_reader_close(reader);
+    return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const pid_t x = ((const vg_process *)a)->pid;
+    const pid_t y = ((const vg_process *)b)->pid;
+    return (x > y) - (x < y);
+}
+
+int vg_processes(vg_process *processes, size_t room)
+{
+    char directory[VG_READER_PATH];
+    int error = vg_watch_directory(directory, sizeof directory);
+    if (error != 0)
+        return error;
+    DIR *listing = opendir(directory);
+    if (listing == NULL)
+        return errno == ENOENT ? 0 : -errno;
+    vg_process *one = malloc(sizeof *one);
+    size_t count = 0;
+    const struct dirent *entry;
+    while (one != NULL && count < INT_MAX && (entry = readdir(listing)) != NULL) {
+        if (!describe(one, directory, entry->d_name))
+            continue;
+        if (count < room)
+            processes[count] = *one;
+        count++;
+    }
+    error = one == NULL ? -ENOMEM : 0;
+    free(one);
+    (void)closedir(listing);
+    if (error == 0 && room != 0)
+        qsort(processes, count < room ? count : room, sizeof *processes, by_pid);
+    return error != 0 ? error : (int)count;
+}

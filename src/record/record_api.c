@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - the public side of the recorder.
+ */
+#include "recorder.h"
+
+#include "base/options.h"
+#include "base/thread.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DEFAULT_BYTES = 64 << 20,
+    LEAST_BYTES = 1 << 20,
+    DEFAULT_EVENTS = 4096,
+    LEAST_EVENTS = 64,
+    MOST_EVENTS = 1 << 20,
+    MARK_IN_WHAT = 6, /* characters of a mark's name that fit beside its kind */
+    MARK_IN_B = 8
+};
+
+static int take_config(vg_watch_config *config, const vigil_watch_options *given)
+{
+    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    if (given != NULL) {
+        int error = vg_options_take(&options, sizeof options, given, given->size,
+                                    offsetof(vigil_watch_options, level) + sizeof options.level);
+        if (error != 0)
+            return error;
+    }
+    if ((unsigned)options.level > VIGIL_WATCH_EVENTS || options.ring_events > MOST_EVENTS ||
+        (options.max_bytes != 0 && options.max_bytes < LEAST_BYTES))
+        return -EINVAL;
+    *config = (vg_watch_config){.log = options.log, .user = options.user};
+    config->level = options.level == VIGIL_WATCH_DEFAULT ? VIGIL_WATCH_EVENTS : (unsigned)options.level;
+    config->max_bytes = options.max_bytes != 0 ? options.max_bytes : DEFAULT_BYTES;
+    uint64_t events = LEAST_EVENTS;
+    while (events < (options.ring_events != 0 ? options.ring_events : DEFAULT_EVENTS))
+        events *= 2;
+    config->ring_events = events;
+    if (options.directory != NULL) {
+        if (strlen(options.directory) >= sizeof config->directory)
+            return -ENAMETOOLONG;
+        memcpy(config->directory, options.directory, strlen(options.directory) + 1);
+    }
+    return 0;
+}
+
+int vigil_watch_configure(const vigil_watch_options *options)
+{
+    vg_watch_config config;
+    int error = take_config(&config, options);
+    if (error != 0)
+        return error;
+    vg_mutex_lock(&vg_the_recorder.lock);
+    if (vg_the_recorder.users != 0)
+        error = -EBUSY;
+    else
+        vg_the_config = config;
+    vg_mutex_unlock(&vg_the_recorder.lock);
+    return error;
+}
+
+int vigil_watch_path(char *path, size_t room)
+{
+    int length = -ENOENT;
+    vg_mutex_lock(&vg_the_recorder.lock);
+    if (vg_the_recorder.file.bytes != 0)
+        length = snprintf(path, path == NULL ? 0 : room, "%s", vg_the_recorder.file.path);
+    vg_mutex_unlock(&vg_the_recorder.lock);
+    return length;
+}
+
+/* Add up what the threads' heads say. Under the lock. */
+static void count_events(const vg_recorder *recorder, vigil_watch_stats *stats)
+{
+    for (unsigned i = 0; i < recorder->place_count; i++) {
+        const vg_file_block *entry = &recorder->front->directory[i];
+        if (!recorder->places[i].used ||
+            atomic_load_explicit(&entry->kind, memory_order_relaxed) != (uint64_t)VG_BLOCK_RING)
+            continue;
+        const vg_file_thread *thread = recorder->places[i].memory;
+        stats->threads++;
+        stats->events += atomic_load_explicit(&thread->head, memory_order_relaxed);
+    }
+    for (unsigned i = 0; i < VG_FILE_STRIPES; i++)
+        stats->dropped += atomic_load_explicit(&recorder->front->header.drops[i].events, memory_order_relaxed);
+}
+
+int vigil_watch_stats_get(vigil_watch_stats *given)
+{
+    if (given == NULL)
+        return -EINVAL;
+    const vg_recorder *recorder = &vg_the_recorder;
+    vigil_watch_stats stats = {.size = sizeof stats, .level = VIGIL_WATCH_OFF};
+    vg_mutex_lock(&vg_the_recorder.lock);
+    if (recorder->users != 0 && recorder->front != NULL) {
+        stats.level = (vigil_watch_level)recorder->level;
+        stats.file_bytes = recorder->file.bytes;
+        stats.left_out = atomic_load_explicit(&recorder->front->header.left_out, memory_order_relaxed);
+        stats.names = atomic_load_explicit(&recorder->front->header.names, memory_order_relaxed);
+        count_events(recorder, &stats);
+    }
+    vg_mutex_unlock(&vg_the_recorder.lock);
+    return vg_options_give(given, given->size, &stats, sizeof stats,
+                           offsetof(vigil_watch_stats, level) + sizeof stats.level);
+}
+
+/*
+ * A mark is the one event that is not written inside a call on a pool or loop, so nothing else keeps the recorder there
+ * meanwhile: it becomes a user of the recorder for that time, if there is one.
+ */
+int vigil_watch_mark(const char *name, uint64_t value)
+{
+    if (name == NULL)
+        return -EINVAL;
+    vg_recorder *recorder = &vg_the_recorder;
+    vg_mutex_lock(&recorder->lock);
+    const bool on = recorder->users != 0 && recorder->level == VIGIL_WATCH_EVENTS;
+    const uint32_t epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed);
+    recorder->users += on;
+    vg_mutex_unlock(&recorder->lock);
+    if (!on)
+        return -ENOENT;
+    const size_t length = strnlen(name, MARK_IN_WHAT + MARK_IN_B);
+    uint64_t first = 0;
+    uint64_t rest = 0;
+    for (size_t i = 0; i < length; i++) {
+        const uint64_t character = (unsigned char)name[i];
+        if (i < MARK_IN_WHAT)
+            first |= character << (8 * i);
+        else
+            rest |= character << (8 * (i - MARK_IN_WHAT));
+    }
+    vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_MARK, (unsigned)length, first), value, rest);
+    const bool dropped = vg_my_ring.events == NULL;
+    vg_record_release(epoch);
+    return dropped ? -EAGAIN : 0;
+}

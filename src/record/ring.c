@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.c - each thread's ring of events: got with its first event, given back when it ends.
+ *
+ * Workers say when they come and go. Other threads (submitters, loop owners) are noticed when they end through a pthread key,
+ * which exists as long as the recorder does. The ring of a thread that has ended keeps its content and its entry in
+ * the directory until the place is needed: what a thread did last is worth most when it is gone.
+ *
+ * At most VG_FILE_MOST_RINGS threads have one at a time, fewer if the file may not grow so far. The events of the others are
+ * dropped, and counted in the header, spread over a few lines so that they do not meet.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "recorder.h"
+
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+_Thread_local vg_own_ring vg_my_ring;
+
+static pthread_key_t key; /* under the recorder's lock, as key_made */
+static bool key_made;
+
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    vg_ring_detach();
+}
+
+void vg_rings_begin(void)
+{
+    key_made = pthread_key_create(&key, thread_ends) == 0;
+}
+
+void vg_rings_end(void)
+{
+    if (key_made)
+        (void)pthread_key_delete(key); /* threads that still have a ring see by its epoch that it is gone */
+    key_made = false;
+}
+
+void vg_event_drop(void)
+{
+    const vg_recorder *recorder = &vg_the_recorder;
+    (void)atomic_fetch_add_explicit(&recorder->front->header.drops[vg_thread_number() % VG_FILE_STRIPES].events, 1,
+                                    memory_order_relaxed);
+}
+
+static void introduce(vg_file_thread *thread, vg_thread_role role, uint64_t owner, uint64_t index)
+{
+    vg_cell_set(&thread->tid, (uint64_t)gettid());
+    vg_cell_set(&thread->role, role);
+    vg_cell_set(&thread->owner, owner);
+    vg_cell_set(&thread->index, index);
+    vg_cell_set(&thread->begun, vg_ticks());
+    char name[sizeof thread->name] = "";
+    if (pthread_getname_np(pthread_self(), name, sizeof name) == 0)
+        vg_words_put(thread->name, name, sizeof name);
+}
+
+void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    vg_record_block block = {.memory = NULL};
+    vg_mutex_lock(&recorder->lock);
+    vg_my_ring = (vg_own_ring){.epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)};
+    /* A thread whose end nobody would notice gets none: its place would be lost. Workers give theirs back themselves. */
+    const bool can_end = role == VG_ROLE_WORKER || (key_made && pthread_setspecific(key, &vg_my_ring) == 0);
+    const size_t bytes = sizeof(vg_file_thread) + recorder->ring_events * sizeof(vg_event);
+    if (recorder->level == VIGIL_WATCH_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
+        vg_block_get_locked(&block, VG_BLOCK_RING, bytes, owner, recorder->ring_events) == 0) {
+        if (block.place == VG_FILE_BLOCKS) { /* there is no file, or it is full: nobody could read it */
+            vg_block_put_locked(&block);
+        } else {
+            vg_file_thread *thread = block.memory;
+            introduce(thread, role, owner, index);
+            vg_my_ring.events = thread->events;
+            vg_my_ring.mask = recorder->ring_events - 1;
+            vg_my_ring.thread = thread;
+            vg_my_ring.serial = block.serial;
+            vg_my_ring.place = block.place;
+            recorder->rings++;
+            vg_block_show(&block);
+        }
+    }
+    vg_mutex_unlock(&recorder->lock);
+}
+
+void vg_ring_detach(void)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    vg_mutex_lock(&recorder->lock);
+    if (vg_my_ring.events != NULL && vg_my_ring.epoch == atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)) {
+        vg_wait_end(&vg_my_ring.thread->wait);
+        vg_cell_set(&vg_my_ring.thread->ended, vg_ticks());
+        recorder->places[vg_my_ring.place].used = false;
+        recorder->places[vg_my_ring.place].ring = true;
+        recorder->rings--;
+    }
+    vg_my_ring = (vg_own_ring){.epoch = 0};
+    vg_mutex_unlock(&recorder->lock);
+}
+
+void vg_hist_put_shared(vg_file_hist *hist, uint64_t ticks, uint64_t times)
+{
+    (void)atomic_fetch_add_explicit(&hist->buckets[vg_hist_bucket(ticks)], times, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&hist->sum, ticks * times, memory_order_relaxed);
+    uint64_t longest = atomic_load_explicit(&hist->longest, memory_order_relaxed);
+    while (ticks > longest && !atomic_compare_exchange_weak_explicit(&hist->longest, &longest, ticks,
+                                                                     memory_order_relaxed, memory_order_relaxed)) {
+    }
+}

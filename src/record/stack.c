@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c - see stack.h.
+ *
+ * One request at a time: IDLE -> ASKED (watchdog) -> WALKING (the handler, by compare-exchange) -> DONE (the handler) -> IDLE
+ * (watchdog). If no answer comes in time the watchdog takes the request back, ASKED -> IDLE; a handler that comes later finds
+ * nothing to do. One that is caught in WALKING (put aside by the scheduler) keeps the place until it has finished; meanwhile no other
+ * thread is asked.
+ *
+ * The handler's way through backtrace: glibc loads libgcc_s for it on the first call, which is made in vg_stack_begin; after that
+ * the unwinder finds its tables through _dl_find_object without a lock (glibc 2.35 and later; before that it took the loader's
+ * lock, which is recursive for the interrupted thread).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "stack.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__has_include)
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define VG_HAS_BACKTRACE 1
+#endif
+#endif
+
+_Atomic int vg_stack_signal;
+_Thread_local int vg_stack_opened;
+
+void vg_stack_open_slow(void)
+{
+    const int signal = atomic_load_explicit(&vg_stack_signal, memory_order_relaxed);
+    sigset_t set;
+    (void)sigemptyset(&set);
+    if (vg_stack_opened != 0) {
+        (void)sigaddset(&set, vg_stack_opened);
+        (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+        (void)sigemptyset(&set);
+    }
+    if (signal != 0) {
+        (void)sigaddset(&set, signal);
+        (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    }
+    vg_stack_opened = signal;
+}
+
+#ifdef VG_HAS_BACKTRACE
+
+enum {
+    IDLE,
+    ASKED,
+    WALKING,
+    DONE
+};
+
+#define ANSWER_WITHIN UINT64_C(200000000)
+
+static struct {
+    _Atomic uint32_t state;
+    _Atomic int thread;
+    int depth;
+    void *frames[VG_STACK_FRAMES];
+    int signal;
+    struct sigaction before;
+} ask;
+
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    if ((ask.before.sa_flags & SA_SIGINFO) != 0 && ask.before.sa_sigaction != NULL)
+        ask.before.sa_sigaction(number, info, context);
+    else if (ask.before.sa_handler != SIG_DFL && ask.before.sa_handler != SIG_IGN && ask.before.sa_handler != NULL)
+        ask.before.sa_handler(number);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    uint32_t asked = ASKED;
+    /* Ours carry the address of the request; everybody else's are none of our business. */
+    if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &ask || info->si_pid != getpid()) {
+        pass_on(number, info, context);
+        /* acquire: the answer before this one has been read, and our frames may take its place; pairs with the release in
+           vg_stack_take. Who is asked need not be seen in time: then the watchdog waits in vain. */
+    } else if (atomic_load_explicit(&ask.thread, memory_order_relaxed) == vg_thread_id() &&
+               atomic_compare_exchange_strong_explicit(&ask.state, &asked, WALKING, memory_order_acquire,
+                                                       memory_order_relaxed)) {
+        ask.depth = backtrace(ask.frames, VG_STACK_FRAMES);
+        /* release: the frames; pairs with the acquire in vg_stack_take */
+        atomic_store_explicit(&ask.state, DONE, memory_order_release);
+        (void)vg_futex_wake(&ask.state, VG_WAKE_ALL);
+    }
+    errno = saved;
+}
+
+int vg_stack_begin(int signal)
+{
+    void *none[2];
+    if (signal == 0)
+        return 0;
+    struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    (void)sigfillset(&ours.sa_mask); /* it is short, and nothing of the user's shall run on top of it */
+    (void)backtrace(none, 2);
+    struct sigaction before;
+    if (sigaction(signal, NULL, &before) != 0)
+        return -EINVAL;
+    const bool there = (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == on_signal;
+    if (!there) {
+        ask.before = before; /* before the handler can run */
+        if (sigaction(signal, &ours, NULL) != 0)
+            return -EINVAL;
+    }
+    ask.signal = signal;
+    atomic_store_explicit(&vg_stack_signal, signal, memory_order_relaxed);
+    return 0;
+}
+
+void vg_stack_end(void)
+{
+    if (ask.signal == 0)
+        return;
+    atomic_store_explicit(&vg_stack_signal, 0, memory_order_relaxed);
+    struct sigaction now;
+    /* A signal may still be on its way to a thread that is not being run: then the handler stays, because without it some
+       signals end the process. It does nothing. */
+    if (atomic_load_explicit(&ask.state, memory_order_relaxed) == IDLE && sigaction(ask.signal, NULL, &now) == 0 &&
+        (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal &&
+        (ask.signal == SIGURG || ask.before.sa_handler != SIG_DFL))
+        (void)sigaction(ask.signal, &ask.before, NULL);
+    ask.signal = 0;
+}
+
+void vg_stack_after_fork(void)
+{
+    atomic_store_explicit(&vg_stack_signal, 0, memory_order_relaxed);
+    atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
+    ask.signal = 0;
+}
+
+static bool blocks_signal(int thread, int signal)
+{
+    char path[64];
+    char text[2048];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return true;
+    bool blocked = false;
+    while (fgets(text, sizeof text, file) != NULL)
+        if (strncmp(text, "SigBlk:", 7) == 0)
+            blocked = (strtoull(text + 7, NULL, 16) >> (signal - 1) & 1) != 0;
+    (void)fclose(file);
+    return blocked;
+}
+
+void vg_stack_take(int thread, vg_stack *stack)
+{
+    memset(stack, 0, sizeof *stack);
+    stack->thread = thread;
+    stack->why = "stacks are switched off (stack_signal)";
+    if (ask.signal == 0 || thread <= 0)
+        return;
+    stack->why = "the thread has gone, or blocks the signal since before the watchdog was started";
+    if (blocks_signal(thread, ask.signal))
+        return;
+    stack->why = "the thread that was asked last has not answered yet";
+    /* acquire: an answer that came too late; pairs with the release in on_signal. The next one is written after it. */
+    if (atomic_load_explicit(&ask.state, memory_order_acquire) == DONE)
+        atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
+    if (atomic_load_explicit(&ask.state, memory_order_relaxed) != IDLE)
+        return;
+    atomic_store_explicit(&ask.thread, thread, memory_order_relaxed);
+    /* release: our reading of the last answer, and the writing of one that came too late; pairs with the acquire in on_signal */
+    atomic_store_explicit(&ask.state, ASKED, memory_order_release);
+    stack->why = "the thread has gone";
+    siginfo_t info = {.si_signo = ask.signal, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = &ask;
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, ask.signal, &info) != 0) {
+        atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
+        return;
+    }
+    const uint64_t deadline = vg_now_ns() + ANSWER_WITHIN;
+    uint32_t state;
+    while ((state = atomic_load_explicit(&ask.state, memory_order_relaxed)) != DONE) /* the look below acquires */
+        if (vg_futex_wait(&ask.state, state, deadline) != 0)
+            break;
+    uint32_t asked = ASKED;
+    stack->why = "the thread did not answer in time: the system does not run it, or it is inside the kernel";
+    if (state != DONE &&
+        atomic_compare_exchange_strong_explicit(&ask.state, &asked, IDLE, memory_order_relaxed, memory_order_relaxed))
+        return;
+    /* acquire: the frames; pairs with the release in on_signal */
+    if (atomic_load_explicit(&ask.state, memory_order_acquire) != DONE)
+        return;
+    stack->depth = ask.depth < VG_STACK_FRAMES ? ask.depth : VG_STACK_FRAMES;
+    memcpy(stack->frames, ask.frames, sizeof stack->frames);
+    stack->why = stack->depth == 0 ? "the stack could not be walked" : NULL;
+    atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
+}
+
+#else
+
+int vg_stack_begin(int signal)
+{
+    (void)signal;
+    return 0;
+}
+
+void vg_stack_end(void)
+{
+}
+
+void vg_stack_after_fork(void)
+{
+}
+
+void vg_stack_take(int thread, vg_stack *stack)
+{
+    memset(stack, 0, sizeof *stack);
+    stack->thread = thread;
+    stack->why = "this C library has no backtrace()";
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge.h - from photographs to findings.
+ *
+ * A judge sees facts (subject.h) look after look, keeps what it needs of earlier ones, and tells what stands now. It takes no locks and
+ * stops nobody. What it tells is believed when it tells the same again at the next look (watchdog.c).
+ *
+ * Two clocks. Time in which the watchdog itself was not run counts for nobody: `now` moves by at most two intervals for each look.
+ * Where the kernel keeps account of it, time in which it did not run the thread concerned is told apart: nobody is blamed who was
+ * kept from running for most of the time. So a loaded machine makes the watchdog slower to judge, and not wrong.
+ */
+#ifndef VG_WATCHDOG_JUDGE_H
+#define VG_WATCHDOG_JUDGE_H
+
+#include "lost.h"
+#include "record/subject.h"
+#include "threads.h"
+#include "base/say.h"
+
+#include <vigil/watchdog.h>
+
+enum {
+    VG_FINDINGS = 24,       /* in one look */
+    VG_FINDING_THREADS = 6, /* whose stacks are shown */
+    VG_GROWTH_LOOKS = 7,    /* a growing queue has grown in each of these */
+    VG_CPU_LOOKS = 16,      /* how far back CPU time is remembered */
+    VG_MANY = 8             /* lines of evidence about workers of one kind */
+};
+
+/* What is to be said, and what could be done. */
+typedef struct vg_finding {
+    vigil_verdict verdict; /* all but number, state, at_ns, stacks and action */
+    uint64_t serial;       /* of the subject; 0: the process */
+    uint64_t key;          /* tells findings of one class and subject apart */
+    bool at_once;          /* it is over already: there is nothing to look at a second time */
+    int threads[VG_FINDING_THREADS];
+    unsigned thread_count;
+    bool no_stacks; /* too small to be walked */
+    /* recovery */
+    int rewake; /* this worker; -1: none */
+    bool rewake_loop;
+    bool lend; /* a spare would help */
+    uint64_t reject_serial;
+    unsigned reject_worker;
+    uint64_t reject_wait; /* 0: none */
+} vg_finding;
+
+typedef struct vg_findings {
+    size_t count;
+    vg_finding of[VG_FINDINGS];
+} vg_findings;
+
+typedef struct vg_look {
+    uint64_t now;  /* the watchdog's own clock, see above */
+    uint64_t real; /* CLOCK_MONOTONIC */
+    uint64_t interval_ns, hog_ns, loop_ns, stuck_ns, growth_ns;
+    unsigned cpus; /* that this process may use */
+    double share;  /* of these: what the process has had lately, 0 to 1 */
+    vg_findings *found;
+} vg_look;
+
+/* A new finding, with what all have; NULL: there is no room for more. */
+vg_finding *vg_find(const vg_look *look, vigil_stall stall, vigil_severity severity, const vg_subject *subject,
+                    const char *name, uint64_t since);
+void vg_find_thread(vg_finding *finding, int thread);
+bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial);
+
+/* How long a thread has been about one thing, and how much of that it was kept from running. */
+typedef struct vg_stay {
+    uint64_t since; /* look.now */
+    uint64_t since_real;
+    vg_thread_look at; /* when it began, or at the first look at it */
+    bool measured;
+} vg_stay;
+
+void vg_stay_begin(vg_stay *stay, const vg_look *look);
+/* Has it lasted for `least`, and was the thread not kept from running for most of that? *own is the time without what it waited for
+   a CPU. The system is asked only if it has lasted so long; otherwise *own and *latest are zero. */
+bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
+                   uint64_t *own);
+
+/* A queue, look after look, for as long as it grows. */
+typedef struct vg_growth {
+    struct {
+        uint64_t at, queued, in, out; /* look.now; how many wait; how many came and went since the beginning */
+    } look[VG_GROWTH_LOOKS];
+    unsigned count;
+} vg_growth;
+
+/* Note this look. True: it has grown at each of the last VG_GROWTH_LOOKS, and by more than noise; look[0] is the first of them. */
+bool vg_growth_note(vg_growth *growth, const vg_look *look, uint64_t queued, uint64_t in, uint64_t out);
+
+/* ---- pools ---- */
+
+typedef struct vg_worker_track {
+    const void *self;
+    uint64_t progress, changes, activity;
+    vg_stay stay; /* since one of these changed */
+} vg_worker_track;
+
+typedef struct vg_pool_history {
+    uint64_t serial;
+    const void *object;
+    bool seen; /* in this look */
+    bool any;  /* there was a look before */
+    vg_pool_facts facts;
+    vg_worker_track *tracks; /* parallel to facts.worker */
+    size_t track_count, track_room;
+    uint64_t all_started, all_ended, all_submitted; /* at the last look */
+    uint64_t quiet_since;                           /* nothing was started or ended since */
+    uint64_t stand_since;                           /* there was work to take, and nothing was started since; 0: not */
+    uint64_t lost_wake_since;                       /* 0: not */
+    uint64_t starve_since[VG_FACT_CLASSES], starve_started[VG_FACT_CLASSES], starve_others[VG_FACT_CLASSES];
+    uint64_t audit_since;
+    int64_t audit_lost;
+    vg_lost lost; /* who that is */
+    uint64_t lost_at;
+    vg_growth growth;
+    unsigned lent; /* spares that stand in by the watchdog's will */
+    struct vg_drift *drift;
+} vg_pool_history;
+
+/* For how long worker i has done what it does. */
+static inline uint64_t vg_stays(const vg_pool_history *history, size_t i, const vg_look *look)
+{
+    return look->now - history->tracks[i].stay.since;
+}
+
+/* Has there been work to take for long, and nothing was started? */
+static inline bool vg_stands(const vg_pool_history *history, const vg_look *look)
+{
+    return history->stand_since != 0 && look->now - history->stand_since >= look->stuck_ns;
+}
+
+void vg_judge_pool(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
+/* Parts of it. frozen: a worker stands between two tasks, and that was told. */
+void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen);
+void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
+void vg_pool_history_free(vg_pool_history *history);
+
+/* All pools together: circles may go through several. `count` histories whose facts are of this look. */
+void vg_judge_cycles(vg_pool_history *const *pools, size_t count, const vg_look *look);
+
+/* drift.c; once a look. The history's own part is made at the first call. */
+void vg_judge_drift(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
+
+/* ---- loops ---- */
+
+typedef struct vg_loop_history {
+    uint64_t serial;
+    bool seen, any;
+    vg_loop_facts facts;
+    uint64_t progress;
+    vg_stay stay; /* since progress changed */
+    uint64_t lost_wake_since;
+    uint64_t taken;
+    vg_growth growth;
+} vg_loop_history;
+
+void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg_look *look);
+
+/* "worker 3 (thread 4711)" */
+void vg_say_worker(vg_words *to, const vg_worker_fact *worker);
+const char *vg_priority_name(unsigned class_);
+/* How much is queued in all classes, and how long the oldest has waited. */
+uint64_t vg_queued(const vg_pool_facts *facts);
+uint64_t vg_oldest(const vg_pool_facts *facts);
+void vg_say_queue(vg_words *to, const vg_pool_facts *facts); /* a line */
+void vg_say_function(vg_words *to, const void *function);    /* " in parse"; nothing for NULL */
+/* ", asleep in futex_wait_queue", ", on a CPU" */
+void vg_say_thread(vg_words *to, const vg_thread_look *look);
+
+#endif
