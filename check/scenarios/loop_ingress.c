@@ -37,7 +37,7 @@ static int pushes_of(int producer)
 static void push(int number, int producer)
 {
     counted_post *post = post_make(number, producer);
-    vg_slot *place = NULL;
+    vg_ingress_slot *place = NULL;
     int error = vg_ingress_push(&queue, post_ran, post_cancelled, post, &place);
     post_answered(post, error);
     if (error == 0) {
@@ -125,7 +125,7 @@ static void producers_and_owner(void)
     vgc_assert(vg_ingress_close_if_drained(&queue), "all is taken, so it can be closed");
     vgc_assert(vg_ingress_drained(&queue), "and is drained");
     vgc_assert(vg_ingress_accepted(&queue) == (uint64_t)taken, "accepted is what was taken");
-    vg_slot *place;
+    vg_ingress_slot *place;
     vgc_assert(vg_ingress_push(&queue, post_ran, NULL, NULL, &place) == -ESHUTDOWN, "a closed queue refuses");
     vg_ingress_quiesce(&queue);
     vg_ingress_destroy(&queue);

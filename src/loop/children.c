@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct child {
-    vg_slot_head head;
+    vg_registry_head head;
     uint32_t slot;
     pid_t pid;
     int pidfd;
@@ -32,31 +32,31 @@ typedef struct child {
 } child;
 
 struct vg_children {
-    vg_slots slots;
+    vg_registry slots;
 };
 
-static child *at(const vg_children *children, uint32_t slot)
+static child *child_at(const vg_children *children, uint32_t slot)
 {
-    child *it = vg_slots_at(&children->slots, slot);
+    child *it = vg_registry_at(&children->slots, slot);
     return (it->head.generation & 1U) != 0 ? it : NULL;
 }
 
-static void close_fd(int fd)
+static void close_pidfd(int fd)
 {
     int saved = errno;
     (void)close(fd);
     errno = saved;
 }
 
-static void give_back(vigil_loop *loop, child *it)
+static void forget_child(vigil_loop *loop, child *it)
 {
     vg_watch_remove_inner(loop, it->watch);
-    close_fd(it->pidfd);
-    vg_slots_free(&loop->children->slots, it->slot, it);
+    close_pidfd(it->pidfd);
+    vg_registry_free(&loop->children->slots, it->slot, it);
 }
 
 /* wait for this very child; nowait: only look whether it could be waited for. */
-static int wait_for(int pidfd, siginfo_t *info, bool look)
+static int wait_for_child(int pidfd, siginfo_t *info, bool look)
 {
     int saved = errno;
     memset(info, 0, sizeof *info);
@@ -69,25 +69,26 @@ static int wait_for(int pidfd, siginfo_t *info, bool look)
     return rc;
 }
 
-static void ended(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
+static void pidfd_readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
     (void)watch;
     (void)events;
     child *it = arg;
     siginfo_t info;
-    int rc = wait_for(fd, &info, false);
+    int rc = wait_for_child(fd, &info, false);
     if (rc == 0 && info.si_pid == 0)
-        return; /* not yet: a thread of it has ended */
-    vigil_child name = {.id = vg_slots_name(it->slot, it)};
+        return; /* not yet: a thread of it has pidfd_readable */
+    vigil_child name = {.id = vg_registry_name(it->slot, it)};
     vigil_child_fn fn = it->fn;
     void *user = it->arg;
     pid_t pid = it->pid;
-    give_back(loop, it);
+    forget_child(loop, it);
     if (rc == 0)
-        vg_count(&loop->shared->children_reaped, 1);
+        vg_tally(&loop->shared->children_reaped, 1);
     else /* somebody waited for it first, or SIGCHLD is ignored, so the kernel did */
         vg_emit(loop, VIGIL_LOOP_CHILD_LOST, -1, rc, (uint64_t)pid,
-                "a watched child has ended, but somebody else has waited for it (or SIGCHLD is ignored); its status is "
+                "a watched child has pidfd_readable, but somebody else has waited for it (or SIGCHLD is ignored); its "
+                "status is "
                 "lost");
     vg_loop_note_call(loop, (uintptr_t)fn); /* instead of our own, which has been called by the watch */
     fn(loop, name, pid, rc == 0 ? info.si_code : 0, rc == 0 ? info.si_status : rc, user);
@@ -115,20 +116,20 @@ int vigil_child_add(vigil_loop *loop, vigil_child *result, pid_t pid, vigil_chil
         loop->children = calloc(1, sizeof *loop->children);
         if (loop->children == NULL)
             return vg_refuse(loop, -ENOMEM, "no memory for a child watch");
-        vg_slots_init(&loop->children->slots, sizeof(child));
+        vg_registry_init(&loop->children->slots, sizeof(child));
     }
     int pidfd = open_pidfd(pid);
     if (pidfd < 0)
         return pidfd == -ESRCH ? vg_refuse(loop, -ENOENT, "there is no process with that pid") : pidfd;
     siginfo_t info;
-    if (wait_for(pidfd, &info, true) == -ECHILD) {
-        close_fd(pidfd);
+    if (wait_for_child(pidfd, &info, true) == -ECHILD) {
+        close_pidfd(pidfd);
         return vg_refuse(loop, -ENOENT, "that process is not a child of this one, so its end cannot be waited for");
     }
     uint32_t slot;
-    child *made = vg_slots_alloc(&loop->children->slots, &slot);
+    child *made = vg_registry_alloc(&loop->children->slots, &slot);
     if (made == NULL) {
-        close_fd(pidfd);
+        close_pidfd(pidfd);
         return vg_refuse(loop, -ENOMEM, "no memory for a child watch");
     }
     made->slot = slot;
@@ -138,14 +139,14 @@ int vigil_child_add(vigil_loop *loop, vigil_child *result, pid_t pid, vigil_chil
     made->arg = arg;
     made->created = __builtin_return_address(0);
     made->since = vg_now_ns();
-    rc = vg_watch_add_inner(loop, &made->watch, pidfd, VIGIL_FD_READ, ended, made, true);
+    rc = vg_watch_add_inner(loop, &made->watch, pidfd, VIGIL_FD_READ, pidfd_readable, made, true);
     if (rc != 0) {
-        close_fd(pidfd);
-        vg_slots_free(&loop->children->slots, slot, made);
+        close_pidfd(pidfd);
+        vg_registry_free(&loop->children->slots, slot, made);
         return rc;
     }
     if (result != NULL)
-        result->id = vg_slots_name(slot, made);
+        result->id = vg_registry_name(slot, made);
     return 0;
 }
 
@@ -154,30 +155,30 @@ int vigil_child_remove(vigil_loop *loop, vigil_child name)
     int rc = vg_guard_owner(loop);
     if (rc != 0)
         return rc;
-    uint32_t slot = loop->children == NULL ? UINT32_MAX : vg_slots_find(&loop->children->slots, name.id);
+    uint32_t slot = loop->children == NULL ? UINT32_MAX : vg_registry_find(&loop->children->slots, name.id);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    give_back(loop, vg_slots_at(&loop->children->slots, slot));
+    forget_child(loop, vg_registry_at(&loop->children->slots, slot));
     return 0;
 }
 
 void vg_children_drop(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        child *it = at(loop->children, slot);
+        child *it = child_at(loop->children, slot);
         if (it != NULL)
-            give_back(loop, it);
+            forget_child(loop, it);
     }
 }
 
 void vg_children_after_fork(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        child *it = at(loop->children, slot);
+        child *it = child_at(loop->children, slot);
         if (it == NULL)
             continue;
         pid_t pid = it->pid;
-        give_back(loop, it);
+        forget_child(loop, it);
         vg_emit(loop, VIGIL_LOOP_CHILD_LOST, -1, -ECHILD, (uint64_t)pid,
                 "a watched child is the child of the parent of this fork; it is not watched here any more");
     }
@@ -186,16 +187,16 @@ void vg_children_after_fork(vigil_loop *loop)
 void vg_children_close(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        child *it = at(loop->children, slot);
+        child *it = child_at(loop->children, slot);
         if (it != NULL)
-            close_fd(it->pidfd);
+            close_pidfd(it->pidfd);
     }
 }
 
 void vg_children_free(vigil_loop *loop)
 {
     if (loop->children != NULL)
-        vg_slots_destroy(&loop->children->slots);
+        vg_registry_destroy(&loop->children->slots);
     free(loop->children);
     loop->children = NULL;
 }
@@ -204,12 +205,12 @@ uint32_t vg_children_list(const vigil_loop *loop, vigil_keeper *keepers, size_t 
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        const child *it = at(loop->children, slot);
+        const child *it = child_at(loop->children, slot);
         if (it == NULL)
             continue;
         if (count < room)
             keepers[count] = (vigil_keeper){.kind = VIGIL_KEEPER_CHILD,
-                                            .id = vg_slots_name(slot, it),
+                                            .id = vg_registry_name(slot, it),
                                             .number = it->pid,
                                             .since_ns = now - it->since,
                                             .created = it->created};

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 enum {
-    HUGE_PAGE = 2 << 20
+    CHUNK_HUGE_PAGE = 2 << 20
 };
 
 void vg_chunk_pool_init(vg_chunk_pool *pool)
@@ -21,7 +21,7 @@ void vg_chunk_pool_init(vg_chunk_pool *pool)
     atomic_init(&pool->held, 0);
 }
 
-static void link_block(vg_chunk_pool *pool, vg_block *block)
+static void link_block(vg_chunk_pool *pool, vg_chunk_block *block)
 {
     block->previous = NULL;
     block->next = pool->with_free;
@@ -30,7 +30,7 @@ static void link_block(vg_chunk_pool *pool, vg_block *block)
     pool->with_free = block;
 }
 
-static void unlink_block(vg_chunk_pool *pool, vg_block *block)
+static void unlink_block(vg_chunk_pool *pool, vg_chunk_block *block)
 {
     if (block->previous != NULL)
         block->previous->next = block->next;
@@ -46,7 +46,7 @@ static void count_held(vg_chunk_pool *pool, uint64_t more)
     atomic_store_explicit(&pool->held, held + more, memory_order_relaxed);
 }
 
-static void free_block(vg_chunk_pool *pool, vg_block *block)
+static void free_block(vg_chunk_pool *pool, vg_chunk_block *block)
 {
     unlink_block(pool, block);
     pool->waiting -= block->total;
@@ -62,25 +62,25 @@ void vg_chunk_pool_destroy(vg_chunk_pool *pool)
 }
 
 /* As many chunks as there are already, within limits. */
-static vg_block *new_block(vg_chunk_pool *pool)
+static vg_chunk_block *new_block(vg_chunk_pool *pool)
 {
     uint64_t held = atomic_load_explicit(&pool->held, memory_order_relaxed);
-    size_t total = VG_BLOCK_LEAST;
-    while (total < held && total < VG_BLOCK_MOST)
+    size_t total = VG_CHUNK_BLOCK_LEAST;
+    while (total < held && total < VG_CHUNK_BLOCK_MOST)
         total *= 2;
-    vg_block *block = malloc(sizeof *block);
+    vg_chunk_block *block = malloc(sizeof *block);
     size_t bytes = total * VG_CHUNK_BYTES;
-    char *memory = block == NULL ? NULL : aligned_alloc(bytes >= HUGE_PAGE ? bytes : VG_CHUNK_BYTES, bytes);
+    char *memory = block == NULL ? NULL : aligned_alloc(bytes >= CHUNK_HUGE_PAGE ? bytes : VG_CHUNK_BYTES, bytes);
     if (memory == NULL) {
         free(block);
         return NULL;
     }
-    if (bytes >= HUGE_PAGE) {
+    if (bytes >= CHUNK_HUGE_PAGE) {
         int saved = errno;
         (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
         errno = saved;
     }
-    *block = (vg_block){.memory = memory, .total = (uint32_t)total};
+    *block = (vg_chunk_block){.memory = memory, .total = (uint32_t)total};
     pool->waiting += total;
     count_held(pool, total);
     link_block(pool, block);
@@ -91,7 +91,7 @@ vg_chunk_head *vg_chunk_take(vg_chunk_pool *pool)
 {
     vg_chunk_head *fresh = NULL;
     vg_mutex_lock(&pool->lock);
-    vg_block *block = pool->with_free != NULL ? pool->with_free : new_block(pool);
+    vg_chunk_block *block = pool->with_free != NULL ? pool->with_free : new_block(pool);
     vg_chunk_head *chunk = block == NULL ? NULL : block->free;
     if (chunk != NULL) {
         block->free = chunk->next;
@@ -115,7 +115,7 @@ vg_chunk_head *vg_chunk_take(vg_chunk_pool *pool)
 
 void vg_chunk_give(vg_chunk_pool *pool, vg_chunk_head *chunk)
 {
-    vg_block *block = chunk->block;
+    vg_chunk_block *block = chunk->block;
     vg_mutex_lock(&pool->lock);
     chunk->next = block->free;
     block->free = chunk;

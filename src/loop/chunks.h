@@ -23,28 +23,28 @@ enum {
 };
 #ifdef VIGIL_CHECK
 enum {
-    VG_BLOCK_LEAST = 1, /* chunks in a block */
-    VG_BLOCK_MOST = 1,
+    VG_CHUNK_BLOCK_LEAST = 1, /* chunks in a block */
+    VG_CHUNK_BLOCK_MOST = 1,
     VG_CHUNKS_KEPT = 1
 };
 #else
 enum {
-    VG_BLOCK_LEAST = 8,
-    VG_BLOCK_MOST = 512,
+    VG_CHUNK_BLOCK_LEAST = 8,
+    VG_CHUNK_BLOCK_MOST = 512,
     VG_CHUNKS_KEPT = 1024 /* 4 MiB, 160 000 posts: giving back and asking again costs the clearing of pages */
 };
 #endif
 
-typedef struct vg_block vg_block;
+typedef struct vg_chunk_block vg_chunk_block;
 
 /* What each chunk begins with. */
 typedef struct vg_chunk_head {
-    vg_block *block;            /* written when the chunk is cut, never changed */
+    vg_chunk_block *block;      /* written when the chunk is cut, never changed */
     struct vg_chunk_head *next; /* in its block's list of free ones; NULL while it is in use */
 } vg_chunk_head;
 
-struct vg_block {
-    vg_block *next, *previous; /* in the list of those that have a free chunk */
+struct vg_chunk_block {
+    vg_chunk_block *next, *previous; /* in the list of those that have a free chunk */
     char *memory;
     uint32_t total; /* chunks in it */
     uint32_t cut;   /* of them: were handed out at least once; the others are not zeroed yet */
@@ -54,7 +54,7 @@ struct vg_block {
 
 typedef struct vg_chunk_pool {
     vg_mutex lock;
-    vg_block *with_free;
+    vg_chunk_block *with_free;
     size_t waiting;        /* free chunks, cut or not */
     _Atomic uint64_t held; /* chunks that were taken from the system; written under the lock */
 } vg_chunk_pool;

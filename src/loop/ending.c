@@ -55,7 +55,7 @@ bool vg_end_is_overdue(vigil_loop *loop)
     return vg_state(loop) >= VIGIL_LOOP_TERMINATING && abort_wanted(loop);
 }
 
-static void drop(vigil_loop *loop)
+static void drop_sources(vigil_loop *loop)
 {
     loop->step = VG_STEP_BEGIN;
     loop->step_begun = false;
@@ -76,7 +76,7 @@ static void await_producer(vigil_loop *loop)
         vg_thread_yield();
 }
 
-static void drain(vigil_loop *loop)
+static void drain_queues(vigil_loop *loop)
 {
     while (!abort_wanted(loop)) {
         (void)atomic_fetch_and_explicit(&loop->interrupt, ~(uint32_t)VG_STOP, memory_order_relaxed);
@@ -118,7 +118,7 @@ static void cancel_queues(vigil_loop *loop)
             break;
         vg_watch *watch = loop->dead_now;
         loop->dead_now = watch->next;
-        vg_count(&loop->shared->closes_run, 1);
+        vg_tally(&loop->shared->closes_run, 1);
         vg_watch_free_dead(loop, watch);
     }
 }
@@ -132,12 +132,12 @@ static void cancel_all(vigil_loop *loop)
         while (loop->internal != NULL) {
             vigil_post *post = loop->internal;
             loop->internal = post->vg_next;
-            vg_count(&loop->shared->internal_cancelled, 1);
+            vg_tally(&loop->shared->internal_cancelled, 1);
             vg_fifo_cancel(&loop->calls, post);
         }
         vg_taken post;
         while (vg_ingress_take(&loop->ingress, vg_ingress_end(&loop->ingress), &post)) {
-            vg_count(&loop->shared->posts_cancelled, 1);
+            vg_tally(&loop->shared->posts_cancelled, 1);
             vg_call_fn cancel = vg_ingress_cancel(&loop->ingress);
             if (cancel != NULL)
                 cancel(post.arg);
@@ -200,11 +200,11 @@ static void run_hooks(vigil_loop *loop)
 static void end_body(vigil_loop *loop)
 {
     if (loop->end_step == END_DROP) {
-        drop(loop);
+        drop_sources(loop);
         loop->end_step = END_DRAIN;
     }
     if (loop->end_step == END_DRAIN)
-        drain(loop);
+        drain_queues(loop);
     if (loop->end_step == END_CANCEL)
         cancel_all(loop);
     if (loop->end_step == END_HOOKS)
@@ -237,7 +237,7 @@ void vg_loop_end(vigil_loop *loop)
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATED, vg_ticks());
     vg_loop_note_sample(loop);
     vg_loop_note_owner(loop, 0);
-    /* release, twice: everything we did to the loop; pairs with the acquires of who waits for done, and of claim */
+    /* release, twice: everything we did to the loop; pairs with the acquires of who waits for done, and of claim_run */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
     atomic_store_explicit(&loop->done, 1, memory_order_release);
     (void)vg_futex_wake(&loop->done, VG_WAKE_ALL); /* by address alone: the loop may be freed */
@@ -280,8 +280,8 @@ static bool end_it_ourselves(vigil_loop *loop)
     /* R2: Terminating is set before we try to become the owner; pairs with R1 in run.c */
     atomic_thread_fence(memory_order_seq_cst);
     uintptr_t nobody = 0;
-    /* acquire: what the last owner left behind; pairs with the release in run.c, give_back. That who wants to run the loop and finds
-       us there sees Terminating is R2's doing, which releases it; pairs with the acquire in run.c, claim */
+    /* acquire: what the last owner left behind; pairs with the release in run.c, give_back_run. That who wants to run the loop and finds
+       us there sees Terminating is R2's doing, which releases it; pairs with the acquire in run.c, claim_run */
     if (!atomic_compare_exchange_strong_explicit(&loop->owner, &nobody, vg_self(), memory_order_acquire,
                                                  memory_order_relaxed))
         return false;

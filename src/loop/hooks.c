@@ -17,7 +17,7 @@ int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *c
     if (calls == NULL || vg_options_take(&ours, sizeof ours, calls, calls->size, sizeof ours) != 0)
         return vg_refuse(loop, -EINVAL, "hooks need their calls, with the size set");
     uint32_t slot;
-    vg_hook *made = vg_slots_alloc(&loop->hook_slots, &slot);
+    vg_hook *made = vg_registry_alloc(&loop->hook_slots, &slot);
     if (made == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for another hook");
     made->slot = slot;
@@ -31,7 +31,7 @@ int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *c
         link = &(*link)->next;
     *link = made;
     if (hook != NULL)
-        hook->id = vg_slots_name(slot, made);
+        hook->id = vg_registry_name(slot, made);
     return 0;
 }
 
@@ -40,8 +40,8 @@ int vigil_hook_remove(vigil_loop *loop, vigil_hook hook)
     int rc = vg_guard_owner(loop);
     if (rc != 0)
         return rc;
-    uint32_t slot = vg_slots_find(&loop->hook_slots, hook.id);
-    vg_hook *found = slot == UINT32_MAX ? NULL : vg_slots_at(&loop->hook_slots, slot);
+    uint32_t slot = vg_registry_find(&loop->hook_slots, hook.id);
+    vg_hook *found = slot == UINT32_MAX ? NULL : vg_registry_at(&loop->hook_slots, slot);
     if (found == NULL || !found->alive)
         return -ESTALE;
     found->alive = false; /* it may be the one that runs: it is unlinked at the end of the turn */
@@ -59,13 +59,13 @@ void vg_hooks_sweep(vigil_loop *loop)
             continue;
         }
         *link = hook->next;
-        vg_slots_free(&loop->hook_slots, hook->slot, hook);
+        vg_registry_free(&loop->hook_slots, hook->slot, hook);
     }
     loop->hooks_dead = false;
 }
 
 /* The next living hook of this step; hook_at is NULL before the first. One that was added in this step waits for the next turn. */
-static vg_hook *advance(vigil_loop *loop)
+static vg_hook *next_hook(vigil_loop *loop)
 {
     vg_hook *hook = loop->hook_at == NULL ? loop->hooks : loop->hook_at->next;
     while (hook != NULL && !hook->alive)
@@ -78,10 +78,10 @@ static vg_hook *advance(vigil_loop *loop)
 
 void vg_hooks_prepare(vigil_loop *loop)
 {
-    for (vg_hook *hook; !vg_interrupted(loop) && (hook = advance(loop)) != NULL;) {
+    for (vg_hook *hook; !vg_interrupted(loop) && (hook = next_hook(loop)) != NULL;) {
         if (hook->calls.prepare == NULL)
             continue;
-        vg_count(&loop->shared->prepares_run, 1);
+        vg_tally(&loop->shared->prepares_run, 1);
         vg_loop_note_call(loop, (uintptr_t)hook->calls.prepare);
         int64_t most = hook->calls.prepare(loop, hook->arg);
         vg_loop_note_called(loop);
@@ -112,10 +112,10 @@ bool vg_hooks_recheck(vigil_loop *loop)
 
 void vg_hooks_check(vigil_loop *loop)
 {
-    for (vg_hook *hook; !vg_interrupted(loop) && (hook = advance(loop)) != NULL;) {
+    for (vg_hook *hook; !vg_interrupted(loop) && (hook = next_hook(loop)) != NULL;) {
         if (hook->calls.check == NULL)
             continue;
-        vg_count(&loop->shared->checks_run, 1);
+        vg_tally(&loop->shared->checks_run, 1);
         vg_loop_note_call(loop, (uintptr_t)hook->calls.check);
         hook->calls.check(loop, hook->arg);
         vg_loop_note_called(loop);

@@ -32,17 +32,17 @@ static vg_chunk *chunk_new(vg_ingress *queue)
     return chunk;
 }
 
-static bool is_left(const vg_slot *slot)
+static bool slot_is_left(const vg_ingress_slot *slot)
 {
     /* acquire: the producer's last touch comes before our reuse, or the end of the loop; pairs with the release in
        vg_ingress_leave */
-    return (atomic_load_explicit(&slot->run, memory_order_acquire) & VG_SLOT_LEFT) != 0;
+    return (atomic_load_explicit(&slot->run, memory_order_acquire) & VG_INGRESS_LEFT) != 0;
 }
 
 static bool chunk_is_left(const vg_chunk *chunk)
 {
     for (int i = 0; i < VG_CHUNK_SLOTS; i++) {
-        if (!is_left(&chunk->slots[i]))
+        if (!slot_is_left(&chunk->slots[i]))
             return false;
     }
     return true;
@@ -86,7 +86,7 @@ static void chunk_retire(vg_ingress *queue, vg_chunk *chunk)
 /* ---- producers -------------------------------------------------------------------------------------------------- */
 
 /* The newest chunk is used up. Take a place in a new one, ours or another producer's. */
-int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place)
+int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place)
 {
     vg_chunk *mine = NULL;
     int rc = 0;
@@ -102,7 +102,7 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place)
             /* acquire: the chunk's zeros; pairs with the release of the compare-exchange below */
             word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
             if (vg_ingress_count(word) < VG_CHUNK_SLOTS && (word & VG_INGRESS_CLOSED) == 0) {
-                *place = (vg_place){vg_ingress_chunk(word), vg_ingress_count(word)};
+                *place = (vg_ingress_place){vg_ingress_chunk(word), vg_ingress_count(word)};
                 break;
             }
             word = atomic_load_explicit(&queue->word, memory_order_relaxed);
@@ -127,7 +127,7 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place)
         vg_chunk *full = vg_ingress_chunk(word);
         if (atomic_compare_exchange_strong_explicit(&queue->word, &word, word_for(mine, 1), memory_order_acq_rel,
                                                     memory_order_relaxed)) {
-            *place = (vg_place){mine, 0};
+            *place = (vg_ingress_place){mine, 0};
             (void)atomic_fetch_add_explicit(&queue->installed, 1, memory_order_relaxed);
             /* release: the owner that follows the link sees the zeros; pairs with the acquire in vg_ingress_next_chunk */
             atomic_store_explicit(&full->next, mine, memory_order_release);
@@ -153,7 +153,7 @@ static bool count_in(vg_ingress *queue, uint64_t bound)
 }
 
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
-                            vg_slot **place)
+                            vg_ingress_slot **place)
 {
     if (!count_in(queue, bound))
         return -EAGAIN;
@@ -163,7 +163,7 @@ int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, v
     return rc;
 }
 
-int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place)
+int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_ingress_slot **place)
 {
     if (atomic_load_explicit(&queue->door, memory_order_relaxed))
         return -ESHUTDOWN;
@@ -280,7 +280,7 @@ bool vg_ingress_drained(const vg_ingress *queue)
 void vg_ingress_quiesce(vg_ingress *queue)
 {
     for (uint32_t i = 0; i < queue->at; i++) {
-        while (!is_left(&queue->head->slots[i]))
+        while (!slot_is_left(&queue->head->slots[i]))
             vg_thread_yield();
     }
     for (vg_chunk *each = queue->limbo; each != NULL; each = atomic_load_explicit(&each->next, memory_order_relaxed)) {
@@ -313,7 +313,7 @@ void vg_ingress_after_fork(vg_ingress *queue)
                 each->cancels[i] = NULL;
                 run = (uint64_t)(uintptr_t)run_nothing;
             }
-            atomic_store_explicit(&each->slots[i].run, run | VG_SLOT_LEFT, memory_order_relaxed);
+            atomic_store_explicit(&each->slots[i].run, run | VG_INGRESS_LEFT, memory_order_relaxed);
         }
         if (each == newest)
             break;
@@ -328,7 +328,7 @@ void vg_ingress_after_fork(vg_ingress *queue)
     }
     for (vg_chunk *each = queue->limbo; each != NULL; each = atomic_load_explicit(&each->next, memory_order_relaxed)) {
         for (int i = 0; i < VG_CHUNK_SLOTS; i++)
-            atomic_store_explicit(&each->slots[i].run, VG_SLOT_LEFT,
+            atomic_store_explicit(&each->slots[i].run, VG_INGRESS_LEFT,
                                   memory_order_relaxed); /* nothing is taken from it */
     }
 }

@@ -22,7 +22,7 @@
  *       at the first that is not published. Its producer has yet to fence and to look at the loop's state, so it will wake
  *       the loop (SLEEP.md); those behind it need not.
  *   I2  A chunk is not reused before each of its places was given out, taken, and left: the producer's last touch of anything
- *       is the release store of `run` once more, with VG_SLOT_LEFT. So whoever has a place in a chunk may use the chunk, the
+ *       is the release store of `run` once more, with VG_INGRESS_LEFT. So whoever has a place in a chunk may use the chunk, the
  *       queue and the loop without counting itself in and out.
  *   I3  Closing sets C with one compare-exchange. What was given out before is accepted and will be published; nothing is
  *       after. Producers that come too late still add to the count, so whoever closes also writes down the word as it was
@@ -67,19 +67,19 @@ enum {
 };
 #endif
 
-typedef struct vg_slot {
+typedef struct vg_ingress_slot {
     _Atomic uint64_t run; /* 0: not published; else the function, and whether its producer has left */
     void *arg;            /* producer's until `run` is published, then the owner's */
-} vg_slot;
+} vg_ingress_slot;
 
 /* With `run`: the producer touches nothing of the loop any more. No function's address has this bit. */
-#define VG_SLOT_LEFT (UINT64_C(1) << 63)
+#define VG_INGRESS_LEFT (UINT64_C(1) << 63)
 
 typedef struct vg_chunk {
     vg_chunk_head head;
     _Atomic(struct vg_chunk *) next;
     _Atomic uint32_t any_cancel; /* 1: some of `cancels` are set */
-    alignas(64) vg_slot slots[VG_CHUNK_SLOTS];
+    alignas(64) vg_ingress_slot slots[VG_CHUNK_SLOTS];
     vg_call_fn cancels[VG_CHUNK_SLOTS]; /* as `arg`; NULL: none */
 } vg_chunk;
 
@@ -114,10 +114,10 @@ static inline uint64_t vg_ingress_count(uint64_t word)
 }
 
 /* A producer's place. */
-typedef struct vg_place {
+typedef struct vg_ingress_place {
     vg_chunk *chunk;
     uint64_t at;
-} vg_place;
+} vg_ingress_place;
 
 /* A place between two posts. */
 typedef struct vg_ingress_mark {
@@ -137,10 +137,10 @@ int vg_ingress_init(vg_ingress *queue, uint64_t bound);
 void vg_ingress_destroy(vg_ingress *queue);
 
 /* The newest chunk is used up: take a place in a new one, ours or another producer's. */
-int vg_ingress_place_slowly(vg_ingress *queue, vg_place *place);
+int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place);
 /* The queue has a bound. */
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
-                            vg_slot **place);
+                            vg_ingress_slot **place);
 
 /* A producer fetches, for writing, the line that it will need this many places on. */
 enum {
@@ -159,17 +159,18 @@ enum {
 #endif
 
 /* A push without a look at door and bound. */
-static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place)
+static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
+                                 vg_ingress_slot **place)
 {
     /* acquire: the chunk is all zero but for what producers wrote; pairs with the release in vg_ingress_place_slowly */
     uint64_t word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
-    vg_place it = {vg_ingress_chunk(word), vg_ingress_count(word)};
+    vg_ingress_place it = {vg_ingress_chunk(word), vg_ingress_count(word)};
     if (__builtin_expect((word & VG_INGRESS_CLOSED) != 0 || it.at >= VG_CHUNK_SLOTS, 0)) {
         int rc = vg_ingress_place_slowly(queue, &it);
         if (rc != 0)
             return rc;
     }
-    vg_slot *slot = &it.chunk->slots[it.at];
+    vg_ingress_slot *slot = &it.chunk->slots[it.at];
     __builtin_prefetch((const char *)slot + VG_PREFETCH_SLOTS * sizeof *slot,
                        1); /* it may lie behind the slots: a hint */
     slot->arg = arg;
@@ -186,7 +187,8 @@ static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn c
 
 /* Any thread. Publish a post. 0: *place must be handed to vg_ingress_leave when the caller has done its part of waking the
    loop. -ESHUTDOWN; -EAGAIN the bound is reached; -ENOMEM. */
-static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place)
+static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
+                                  vg_ingress_slot **place)
 {
     if (atomic_load_explicit(&queue->door, memory_order_relaxed)) /* a hint; the word decides */
         return -ESHUTDOWN;
@@ -197,14 +199,14 @@ static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn 
 }
 
 /* The same past the bound. */
-int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_slot **place);
+int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_ingress_slot **place);
 
 /* Any thread: the last touch of a push, of the same `run`. */
-static inline void vg_ingress_leave(vg_slot *place, vg_call_fn run)
+static inline void vg_ingress_leave(vg_ingress_slot *place, vg_call_fn run)
 {
     /* release: all that this producer did with the loop comes before its end; and, as at the first time, what lies in the place.
-       Pairs with the acquires in is_left and vg_ingress_take */
-    atomic_store_explicit(&place->run, (uint64_t)(uintptr_t)run | VG_SLOT_LEFT, memory_order_release);
+       Pairs with the acquires in slot_is_left and vg_ingress_take */
+    atomic_store_explicit(&place->run, (uint64_t)(uintptr_t)run | VG_INGRESS_LEFT, memory_order_release);
 }
 
 /* Owner. Whether the next place is published. After a full fence: SLEEP.md. */
@@ -242,14 +244,14 @@ static inline bool vg_ingress_take(vg_ingress *queue, vg_ingress_mark end, vg_ta
         if (stop == 0) /* the step has reached the end */
             return false;
     }
-    vg_slot *slot = &queue->head->slots[queue->at];
+    vg_ingress_slot *slot = &queue->head->slots[queue->at];
     if (queue->at + VG_READ_AHEAD < stop)
         __builtin_prefetch(slot + VG_READ_AHEAD);
     /* acquire: what the producer wrote; pairs with the release in vg_ingress_put (I1) */
     uint64_t run = atomic_load_explicit(&slot->run, memory_order_acquire);
     if (run == 0)
         return false;
-    post->run = (vg_call_fn)(uintptr_t)(run & ~VG_SLOT_LEFT);
+    post->run = (vg_call_fn)(uintptr_t)(run & ~VG_INGRESS_LEFT);
     post->arg = slot->arg;
     queue->at++;
     uint64_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);

@@ -23,7 +23,7 @@
 #include "instant.h"
 #include "lane.h"
 #include "poller.h"
-#include "slots.h"
+#include "registry.h"
 #include "timers.h"
 #include "record/record.h"
 #include "record/subject.h"
@@ -62,7 +62,7 @@ typedef enum vg_step {
 /* One watch. Under the lock of the watches, except where it says owner. Never freed before the close step of a turn in which it
    is dead, so the owner may hold pointers to it through a turn. */
 typedef struct vg_watch {
-    vg_slot_head head;
+    vg_registry_head head;
     uint32_t slot;
     int fd;
     _Atomic uint32_t events; /* wanted */
@@ -95,7 +95,7 @@ typedef struct vg_fd {
 
 typedef struct vg_watches {
     vg_mutex lock;
-    vg_slots slots;
+    vg_registry slots;
     vg_fd *fds;
     size_t fd_room;
     vg_watch *dead; /* to be freed in the close step */
@@ -109,7 +109,7 @@ typedef struct vg_watches {
 } vg_watches;
 
 typedef struct vg_hook {
-    vg_slot_head head;
+    vg_registry_head head;
     uint32_t slot;
     bool alive;
     uint64_t number; /* they are in this order */
@@ -218,7 +218,7 @@ struct vigil_loop {
     vg_fifo closers_now;
     vg_watch *dead_now; /* dead watches whose closed() has not run */
     vg_timers timers;
-    vg_slots hook_slots;
+    vg_registry hook_slots;
     vg_hook *hooks; /* in order; a dead one is unlinked at the end of the turn */
     vg_hook *hook_at;
     uint64_t hooks_added; /* ever: their numbers */
@@ -331,7 +331,7 @@ static inline uint64_t vg_instant(vigil_loop *loop)
     return vg_instant_now(&loop->instant);
 }
 
-static inline void vg_count(_Atomic uint64_t *counter, uint64_t more)
+static inline void vg_tally(_Atomic uint64_t *counter, uint64_t more)
 {
     /* One writer: no read-modify-write is needed. */
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more, memory_order_relaxed);

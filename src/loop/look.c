@@ -24,7 +24,7 @@ typedef struct listing {
     size_t count;
 } listing;
 
-static void list(listing *to, vigil_keeper keeper)
+static void list_keeper(listing *to, vigil_keeper keeper)
 {
     if (to->count < to->room)
         to->keepers[to->count] = keeper;
@@ -34,22 +34,22 @@ static void list(listing *to, vigil_keeper keeper)
 static void list_count(listing *to, vigil_keeper_kind kind, uint64_t number)
 {
     if (number != 0)
-        list(to, (vigil_keeper){.kind = kind, .number = (int64_t)number});
+        list_keeper(to, (vigil_keeper){.kind = kind, .number = (int64_t)number});
 }
 
 static void list_timers(const vigil_loop *loop, listing *to, uint64_t now)
 {
     for (uint32_t slot = 0; slot < loop->timers.slots.used; slot++) {
-        const vg_timer *timer = vg_slots_at(&loop->timers.slots, slot);
+        const vg_timer *timer = vg_registry_at(&loop->timers.slots, slot);
         if ((timer->head.generation & 1U) == 0 || (timer->flags & VG_TIMER_REFD) == 0)
             continue;
         const uint64_t ahead = timer->deadline > now ? timer->deadline - now : 0;
         const uint64_t behind = now > timer->deadline ? now - timer->deadline : 0;
-        list(to, (vigil_keeper){.kind = VIGIL_KEEPER_TIMER,
-                                .id = vg_slots_name(slot, timer),
-                                .number = ahead > INT64_MAX ? INT64_MAX : (int64_t)(ahead - behind),
-                                .since_ns = now - loop->made_at - ((uint64_t)timer->since << VG_SINCE_SHIFT),
-                                .created = timer->created});
+        list_keeper(to, (vigil_keeper){.kind = VIGIL_KEEPER_TIMER,
+                                       .id = vg_registry_name(slot, timer),
+                                       .number = ahead > INT64_MAX ? INT64_MAX : (int64_t)(ahead - behind),
+                                       .since_ns = now - loop->made_at - ((uint64_t)timer->since << VG_SINCE_SHIFT),
+                                       .created = timer->created});
     }
 }
 
@@ -63,12 +63,12 @@ static void list_watches(vigil_loop *loop, listing *to, uint64_t now)
         for (const vg_watch *watch = loop->watches.fds[fd].first; watch != NULL; watch = watch->next) {
             if ((watch->flags & (VIGIL_WATCH_UNREF | VG_WATCH_INNER)) != 0)
                 continue;
-            list(to, (vigil_keeper){.kind = VIGIL_KEEPER_WATCH,
-                                    .id = vg_slots_name(watch->slot, watch),
-                                    .number = (int64_t)fd,
-                                    .since_ns = now - watch->since,
-                                    .created = watch->created,
-                                    .broken = !open});
+            list_keeper(to, (vigil_keeper){.kind = VIGIL_KEEPER_WATCH,
+                                           .id = vg_registry_name(watch->slot, watch),
+                                           .number = (int64_t)fd,
+                                           .since_ns = now - watch->since,
+                                           .created = watch->created,
+                                           .broken = !open});
         }
     }
     vg_mutex_unlock(&loop->watches.lock);
@@ -107,13 +107,13 @@ int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t room)
     return (int)to.count;
 }
 
-typedef struct text {
+typedef struct explanation {
     char *at;
     size_t room;
     size_t length;
-} text;
+} explanation;
 
-VIGIL_PRINTF(2, 3) static void say(text *to, const char *format, ...)
+VIGIL_PRINTF(2, 3) static void explain(explanation *to, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -123,49 +123,49 @@ VIGIL_PRINTF(2, 3) static void say(text *to, const char *format, ...)
     to->length += more > 0 ? (size_t)more : 0;
 }
 
-static void say_where(text *to, const void *created)
+static void explain_origin(explanation *to, const void *created)
 {
     Dl_info info;
     if (dladdr(created, &info) != 0 && info.dli_sname != NULL)
-        say(to, ", created in %s+0x%" PRIxPTR, info.dli_sname, (uintptr_t)created - (uintptr_t)info.dli_saddr);
+        explain(to, ", created in %s+0x%" PRIxPTR, info.dli_sname, (uintptr_t)created - (uintptr_t)info.dli_saddr);
     else if (info.dli_fname != NULL)
-        say(to, ", created at %s+0x%" PRIxPTR, info.dli_fname, (uintptr_t)created - (uintptr_t)info.dli_fbase);
+        explain(to, ", created at %s+0x%" PRIxPTR, info.dli_fname, (uintptr_t)created - (uintptr_t)info.dli_fbase);
     else
-        say(to, ", created at %p", created);
+        explain(to, ", created at %p", created);
 }
 
-static void say_keeper(text *to, const vigil_keeper *keeper)
+static void explain_keeper(explanation *to, const vigil_keeper *keeper)
 {
     double age = (double)keeper->since_ns / 1e9;
     switch (keeper->kind) {
     case VIGIL_KEEPER_REF:
-        say(to, "  %" PRId64 " reference(s) by vigil_loop_ref without their unref\n", keeper->number);
+        explain(to, "  %" PRId64 " reference(s) by vigil_loop_ref without their unref\n", keeper->number);
         return;
     case VIGIL_KEEPER_POSTS:
-        say(to, "  %" PRId64 " post(s) queued\n", keeper->number);
+        explain(to, "  %" PRId64 " post(s) queued\n", keeper->number);
         return;
     case VIGIL_KEEPER_MICROTASKS:
-        say(to, "  %" PRId64 " microtask(s) queued\n", keeper->number);
+        explain(to, "  %" PRId64 " microtask(s) queued\n", keeper->number);
         return;
     case VIGIL_KEEPER_IMMEDIATES:
-        say(to, "  %" PRId64 " immediate(s) queued\n", keeper->number);
+        explain(to, "  %" PRId64 " immediate(s) queued\n", keeper->number);
         return;
     case VIGIL_KEEPER_CLOSING:
-        say(to, "  close callbacks that have not run\n");
+        explain(to, "  close callbacks that have not run\n");
         return;
     case VIGIL_KEEPER_TIMER:
-        say(to, "  a timer that fires in %.3f s, for %.3f s", (double)keeper->number / 1e9, age);
+        explain(to, "  a timer that fires in %.3f s, for %.3f s", (double)keeper->number / 1e9, age);
         break;
     case VIGIL_KEEPER_WATCH:
-        say(to, "  a watch on fd %" PRId64 "%s, for %.3f s", keeper->number,
-            keeper->broken ? " (which is closed: nothing will ever happen on it; remove the watch)" : "", age);
+        explain(to, "  a watch on fd %" PRId64 "%s, for %.3f s", keeper->number,
+                keeper->broken ? " (which is closed: nothing will ever happen on it; remove the watch)" : "", age);
         break;
     case VIGIL_KEEPER_CHILD:
-        say(to, "  a watch on child process %" PRId64 ", for %.3f s", keeper->number, age);
+        explain(to, "  a watch on child process %" PRId64 ", for %.3f s", keeper->number, age);
         break;
     }
-    say_where(to, keeper->created);
-    say(to, "\n");
+    explain_origin(to, keeper->created);
+    explain(to, "\n");
 }
 
 int vigil_loop_explain(vigil_loop *loop, char *buffer, size_t room)
@@ -173,27 +173,27 @@ int vigil_loop_explain(vigil_loop *loop, char *buffer, size_t room)
     int count = vigil_loop_keepers(loop, NULL, 0);
     if (count < 0)
         return count;
-    text to = {.at = buffer, .room = buffer == NULL ? 0 : room};
+    explanation to = {.at = buffer, .room = buffer == NULL ? 0 : room};
     if (to.room != 0)
         buffer[0] = '\0';
     if (count == 0) {
-        say(&to, "nothing keeps %s alive\n", loop->name);
+        explain(&to, "nothing keeps %s alive\n", loop->name);
         return (int)to.length;
     }
     vigil_keeper *keepers = calloc((size_t)count, sizeof *keepers);
     if (keepers == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for the list of what keeps the loop alive");
     int found = vigil_loop_keepers(loop, keepers, (size_t)count);
-    say(&to, "%s is kept alive by\n", loop->name);
+    explain(&to, "%s is kept alive by\n", loop->name);
     for (int i = 0; i < count && i < found; i++)
-        say_keeper(&to, &keepers[i]);
+        explain_keeper(&to, &keepers[i]);
     free(keepers);
     return (int)to.length;
 }
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t read_counter(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -209,54 +209,54 @@ int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
     const vg_file_loop *c = loop->shared;
     vigil_loop_stats s = {.size = sizeof s, .state = vg_state(loop)};
     s.phase = (vigil_loop_phase)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
-    s.turns = get(&c->turns);
+    s.turns = read_counter(&c->turns);
     /* Run before accepted: a post that is run while we read is in both or in the second. */
-    s.posts_cancelled = get(&c->posts_cancelled);
-    s.posts_run = get(&loop->ingress.taken);
+    s.posts_cancelled = read_counter(&c->posts_cancelled);
+    s.posts_run = read_counter(&loop->ingress.taken);
     s.posts_run -= s.posts_run < s.posts_cancelled ? s.posts_run : s.posts_cancelled;
     s.posts_accepted = vg_ingress_accepted(&loop->ingress);
     s.posts_queued = s.posts_accepted - s.posts_run - s.posts_cancelled;
-    s.posts_refused = get(&loop->shared->refused);
-    s.internal_run = get(&c->internal_run);
-    s.internal_cancelled = get(&c->internal_cancelled);
-    s.internal_refused = get(&loop->shared->internal_refused);
-    s.ticks_run = get(&c->ticks_run);
-    s.microtasks_run = get(&c->microtasks_run);
-    s.microtask_breaches = get(&c->microtask_breaches);
-    uint64_t ended = get(&c->timers_ended); /* before what was started: the difference is never negative */
-    s.timers_started = get(&c->timers_started);
-    s.timers_fired = get(&c->timers_fired);
-    s.timers_cancelled = get(&c->timers_cancelled);
+    s.posts_refused = read_counter(&loop->shared->refused);
+    s.internal_run = read_counter(&c->internal_run);
+    s.internal_cancelled = read_counter(&c->internal_cancelled);
+    s.internal_refused = read_counter(&loop->shared->internal_refused);
+    s.ticks_run = read_counter(&c->ticks_run);
+    s.microtasks_run = read_counter(&c->microtasks_run);
+    s.microtask_breaches = read_counter(&c->microtask_breaches);
+    uint64_t ended = read_counter(&c->timers_ended); /* before what was started: the difference is never negative */
+    s.timers_started = read_counter(&c->timers_started);
+    s.timers_fired = read_counter(&c->timers_fired);
+    s.timers_cancelled = read_counter(&c->timers_cancelled);
     s.timers_active = s.timers_started - ended;
-    s.fd_events = get(&c->fd_events);
-    s.watches_active = get(&loop->watches.active);
-    s.stale_events = get(&c->stale_events);
-    s.fds_gone = get(&loop->shared->fds_gone);
-    s.signals_delivered = get(&c->signals_delivered);
-    s.children_reaped = get(&c->children_reaped);
-    s.immediates_run = get(&c->immediates_run);
-    s.closes_run = get(&c->closes_run);
-    s.hooks_run = get(&c->prepares_run) + get(&c->checks_run);
-    s.uncaught = get(&c->uncaught);
-    s.sleeps = get(&c->sleeps);
-    s.sleeps_avoided = get(&c->sleeps_avoided);
-    s.wakes_sent = get(&loop->shared->wakes_sent);
-    s.wakes_useful = get(&c->wakes_useful);
-    s.wakes_spurious = get(&c->wakes_spurious);
-    s.poll_calls = get(&c->poll_calls);
+    s.fd_events = read_counter(&c->fd_events);
+    s.watches_active = read_counter(&loop->watches.active);
+    s.stale_events = read_counter(&c->stale_events);
+    s.fds_gone = read_counter(&loop->shared->fds_gone);
+    s.signals_delivered = read_counter(&c->signals_delivered);
+    s.children_reaped = read_counter(&c->children_reaped);
+    s.immediates_run = read_counter(&c->immediates_run);
+    s.closes_run = read_counter(&c->closes_run);
+    s.hooks_run = read_counter(&c->prepares_run) + read_counter(&c->checks_run);
+    s.uncaught = read_counter(&c->uncaught);
+    s.sleeps = read_counter(&c->sleeps);
+    s.sleeps_avoided = read_counter(&c->sleeps_avoided);
+    s.wakes_sent = read_counter(&loop->shared->wakes_sent);
+    s.wakes_useful = read_counter(&c->wakes_useful);
+    s.wakes_spurious = read_counter(&c->wakes_spurious);
+    s.poll_calls = read_counter(&c->poll_calls);
     s.callbacks[VIGIL_PHASE_INTERNAL] = s.internal_run;
     s.callbacks[VIGIL_PHASE_POSTS] = s.posts_run;
     s.callbacks[VIGIL_PHASE_TIMERS] = s.timers_fired;
-    s.callbacks[VIGIL_PHASE_PREPARE] = get(&c->prepares_run);
+    s.callbacks[VIGIL_PHASE_PREPARE] = read_counter(&c->prepares_run);
     s.callbacks[VIGIL_PHASE_IO] = s.fd_events;
-    s.callbacks[VIGIL_PHASE_CHECK] = get(&c->checks_run);
+    s.callbacks[VIGIL_PHASE_CHECK] = read_counter(&c->checks_run);
     s.callbacks[VIGIL_PHASE_IMMEDIATES] = s.immediates_run;
     s.callbacks[VIGIL_PHASE_CLOSE] = s.closes_run;
     double length = vg_tick_length(loop->tick_base);
-    s.poll_ns = vg_ticks_to_ns(get(&c->poll_ticks), length);
-    s.work_ns = vg_ticks_to_ns(get(&c->work_ticks), length);
+    s.poll_ns = vg_ticks_to_ns(read_counter(&c->poll_ticks), length);
+    s.work_ns = vg_ticks_to_ns(read_counter(&c->work_ticks), length);
     for (int i = 0; i < VIGIL_PHASES; i++)
-        s.phase_ns[i] = vg_ticks_to_ns(get(&c->phase_ticks[i]), length);
-    s.chunks = get(&loop->ingress.pool.held);
+        s.phase_ns[i] = vg_ticks_to_ns(read_counter(&c->phase_ticks[i]), length);
+    s.chunks = read_counter(&loop->ingress.pool.held);
     return vg_options_give(stats, stats->size, &s, sizeof s, sizeof stats->size);
 }

@@ -14,7 +14,7 @@ enum {
     DEFAULT_BUDGET = 1024
 };
 
-static int take_options(vigil_loop_options *ours, const vigil_loop_options *given)
+static int take_loop_options(vigil_loop_options *ours, const vigil_loop_options *given)
 {
     int rc = given == NULL ? 0 : vg_options_take(ours, sizeof *ours, given, given->size, sizeof *given);
     if (rc != 0)
@@ -34,13 +34,13 @@ void vg_loop_free(vigil_loop *loop)
     free(loop);
 }
 
-static void free_all(vigil_loop *loop)
+static void free_parts(vigil_loop *loop)
 {
     vg_ingress_destroy(&loop->ingress);
     vg_call_store_destroy(&loop->calls);
     vg_timers_destroy(&loop->timers);
-    vg_slots_destroy(&loop->hook_slots);
-    vg_slots_destroy(&loop->watches.slots);
+    vg_registry_destroy(&loop->hook_slots);
+    vg_registry_destroy(&loop->watches.slots);
     free(loop->watches.fds);
     vg_children_free(loop);
     /* relaxed: the end of the loop has acquired it (ending.c, end_upstairs), and comes before this */
@@ -52,7 +52,7 @@ static void free_all(vigil_loop *loop)
 int vigil_loop_create(vigil_loop **result, const vigil_loop_options *given)
 {
     vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
-    int rc = result == NULL ? -EINVAL : take_options(&options, given);
+    int rc = result == NULL ? -EINVAL : take_loop_options(&options, given);
     if (rc != 0)
         return rc;
     vigil_loop *loop = aligned_alloc(64, sizeof *loop);
@@ -79,8 +79,8 @@ int vigil_loop_create(vigil_loop **result, const vigil_loop_options *given)
     vg_lane_init(&loop->lane);
     vg_mutex_init(&loop->watches.lock);
     loop->watches.suspect = VG_POLL_TAG_NONE;
-    vg_slots_init(&loop->watches.slots, sizeof(vg_watch));
-    vg_slots_init(&loop->hook_slots, sizeof(vg_hook));
+    vg_registry_init(&loop->watches.slots, sizeof(vg_watch));
+    vg_registry_init(&loop->hook_slots, sizeof(vg_hook));
     vg_poller_init(&loop->poller);
     atomic_init(&loop->state, VIGIL_LOOP_AWAKE);
     atomic_init(&loop->end_deadline, VG_NO_DEADLINE);
@@ -101,7 +101,7 @@ int vigil_loop_create(vigil_loop **result, const vigil_loop_options *given)
         rc = vg_poller_open(&loop->poller);
         if (rc != 0) {
             vg_poller_close_wake(&loop->poller);
-            free_all(loop);
+            free_parts(loop);
             return rc;
         }
         vg_watch_update_wanted(loop);
@@ -121,7 +121,7 @@ int vigil_loop_destroy(vigil_loop *loop)
         vg_children_close(loop);
         vg_poller_close(&loop->poller);
         vg_poller_close_wake(&loop->poller);
-        free_all(loop);
+        free_parts(loop);
         return 0;
     }
     if (vg_inside(loop))
@@ -133,7 +133,7 @@ int vigil_loop_destroy(vigil_loop *loop)
     if (rc != 0)
         return rc;
     vg_subject_remove(&loop->subject);
-    free_all(loop);
+    free_parts(loop);
     return 0;
 }
 

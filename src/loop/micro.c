@@ -31,23 +31,23 @@ static bool exhausted(vigil_loop *loop)
         return true;
     }
     loop->microtasks_breached = true;
-    vg_count(&loop->shared->microtask_breaches, 1);
+    vg_tally(&loop->shared->microtask_breaches, 1);
     vg_emit(loop, VIGIL_LOOP_MICROTASK_BREACH, -1, 0, loop->ticks.count + loop->microtasks.count,
             "a checkpoint ran its whole budget of microtasks and more are queued; they wait for the next turn. Does a "
             "microtask queue itself again?");
     return false;
 }
 
-static bool aborted(const vigil_loop *loop)
+static bool end_is_aborted(const vigil_loop *loop)
 {
     return (atomic_load_explicit(&loop->interrupt, memory_order_relaxed) & VG_ABORT) != 0;
 }
 
 /* Run the queue until it is empty; false: the checkpoint is over. */
-static inline bool run_all(vigil_loop *loop, vg_fifo *queue, uint64_t one_tick)
+static inline bool run_queue(vigil_loop *loop, vg_fifo *queue, uint64_t one_tick)
 {
     while (queue->first != NULL) {
-        if (aborted(loop) || (loop->microtask_left == 0 && !exhausted(loop)))
+        if (end_is_aborted(loop) || (loop->microtask_left == 0 && !exhausted(loop)))
             return false;
         loop->microtask_left--;
         loop->microtask_ticks += one_tick;
@@ -72,10 +72,10 @@ void vg_checkpoint_slow(vigil_loop *loop)
         loop->microtask_ticks = 0;
     }
     for (;;) {
-        if (!loop->in_microtasks && !run_all(loop, &loop->ticks, 1))
+        if (!loop->in_microtasks && !run_queue(loop, &loop->ticks, 1))
             break;
         loop->in_microtasks = true;
-        if (!run_all(loop, &loop->microtasks, 0))
+        if (!run_queue(loop, &loop->microtasks, 0))
             break;
         loop->in_microtasks = false;
         if (loop->ticks.first != NULL)
@@ -88,14 +88,14 @@ void vg_checkpoint_slow(vigil_loop *loop)
         upstairs->checkpoint(upstairs, loop);
     }
     loop->in_checkpoint = false;
-    vg_count(&loop->shared->ticks_run, loop->microtask_ticks);
-    vg_count(&loop->shared->microtasks_run, loop->microtask_given - loop->microtask_left - loop->microtask_ticks);
+    vg_tally(&loop->shared->ticks_run, loop->microtask_ticks);
+    vg_tally(&loop->shared->microtasks_run, loop->microtask_given - loop->microtask_left - loop->microtask_ticks);
 }
 
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
 
 /* May the owner queue something? Also while the loop drains. */
-static inline int guard(vigil_loop *loop)
+static inline int guard_queue(vigil_loop *loop)
 {
     int rc = vg_guard_owner(loop);
     if (rc != 0)
@@ -111,7 +111,7 @@ static inline vg_fifo *queue_at(vigil_loop *loop, size_t place)
 
 static inline int queue_call(vigil_loop *loop, size_t place, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
-    int rc = guard(loop);
+    int rc = guard_queue(loop);
     if (rc != 0)
         return rc;
     if (fn == NULL)
@@ -129,7 +129,7 @@ static inline int queue_call(vigil_loop *loop, size_t place, vigil_call_fn fn, v
 
 static inline int queue_post(vigil_loop *loop, size_t place, vigil_post *post)
 {
-    int rc = guard(loop);
+    int rc = guard_queue(loop);
     if (rc != 0)
         return rc;
     if (post == NULL || post->run == NULL)

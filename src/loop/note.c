@@ -68,7 +68,7 @@ void vg_loop_note_state(vigil_loop *loop, vigil_loop_state state, uint64_t now)
     vg_history_put(shared->history, &shared->changes, (uint64_t)state, now);
 }
 
-static void introduce(uint64_t owner, vg_thread_role role)
+static void introduce_owner(uint64_t owner, vg_thread_role role)
 {
     if (vg_my_ring.thread == NULL ||
         atomic_load_explicit(&vg_my_ring.thread->role, memory_order_relaxed) == VG_ROLE_WORKER)
@@ -89,9 +89,9 @@ void vg_loop_note_owner(vigil_loop *loop, int thread)
     if (vg_my_ring.epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed))
         vg_ring_attach(VG_ROLE_LOOP, loop->block.serial, 0);
     if (thread != 0)
-        introduce(loop->block.serial, VG_ROLE_LOOP);
+        introduce_owner(loop->block.serial, VG_ROLE_LOOP);
     else
-        introduce(0, VG_ROLE_OTHER);
+        introduce_owner(0, VG_ROLE_OTHER);
     vg_cell_set(&shared->thread, thread != 0 ? vg_my_ring.serial : 0);
 }
 

@@ -136,7 +136,7 @@ int vg_poller_after_fork(vg_poller *poller, bool embedded)
     return rc;
 }
 
-static void close_fd(int fd)
+static void close_if_open(int fd)
 {
     int saved = errno;
     if (fd >= 0)
@@ -146,8 +146,8 @@ static void close_fd(int fd)
 
 void vg_poller_close(vg_poller *poller)
 {
-    close_fd(poller->poll_fd);
-    close_fd(poller->timer_fd);
+    close_if_open(poller->poll_fd);
+    close_if_open(poller->timer_fd);
     poller->poll_fd = -1;
     poller->timer_fd = -1;
     poller->timer_at = 0;
@@ -155,7 +155,7 @@ void vg_poller_close(vg_poller *poller)
 
 void vg_poller_close_wake(vg_poller *poller)
 {
-    close_fd(wake_fd_of(poller));
+    close_if_open(wake_fd_of(poller));
     atomic_store_explicit(&poller->wake_fd, -1, memory_order_relaxed);
 }
 
@@ -170,13 +170,13 @@ int vg_poller_set(vg_poller *poller, vg_poll_op op, int fd, uint32_t events, boo
 }
 
 /* Milliseconds for the old call: rounded up, so that a timer is never early. */
-static int in_ms(uint64_t left)
+static int milliseconds_left(uint64_t left)
 {
     uint64_t ms = left / 1000000U + (left % 1000000U != 0);
     return ms > INT32_MAX ? INT32_MAX : (int)ms;
 }
 
-static int wait_ns(vg_poller *poller, uint64_t deadline, struct epoll_event *got)
+static int poll_until(vg_poller *poller, uint64_t deadline, struct epoll_event *got)
 {
     if (deadline == 0 || deadline == VG_NO_DEADLINE)
         return epoll_wait(poller->poll_fd, got, VG_POLLER_BATCH, deadline == 0 ? 0 : -1);
@@ -189,14 +189,14 @@ static int wait_ns(vg_poller *poller, uint64_t deadline, struct epoll_event *got
             return (int)rc;
         atomic_store_explicit(&poller->no_ns, true, memory_order_relaxed);
     }
-    return epoll_wait(poller->poll_fd, got, VG_POLLER_BATCH, in_ms(left));
+    return epoll_wait(poller->poll_fd, got, VG_POLLER_BATCH, milliseconds_left(left));
 }
 
 int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *events)
 {
     struct epoll_event got[VG_POLLER_BATCH];
     int saved = errno;
-    int count = wait_ns(poller, deadline_ns, got);
+    int count = poll_until(poller, deadline_ns, got);
     int error = count < 0 ? errno : 0;
     errno = saved;
     if (error != 0)
@@ -231,7 +231,7 @@ int vg_poller_arm(vg_poller *poller, uint64_t deadline_ns)
         if (rc == 0)
             poller->timer_fd = fd;
         else
-            close_fd(fd);
+            close_if_open(fd);
     }
     uint64_t at = deadline_ns == VG_NO_DEADLINE ? 0 : deadline_ns + (deadline_ns == 0);
     if (rc == 0 && at != poller->timer_at) {

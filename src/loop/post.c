@@ -4,7 +4,7 @@
  */
 #include "note.h"
 
-static int refused(vigil_loop *loop, int error)
+static int refuse_post(vigil_loop *loop, int error)
 {
     (void)atomic_fetch_add_explicit(&loop->shared->refused, 1, memory_order_relaxed);
     if (error == -ESHUTDOWN)
@@ -18,12 +18,12 @@ static int refused(vigil_loop *loop, int error)
     return vg_refuse(loop, error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
 }
 
-VG_PUSHES static inline int post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
+VG_PUSHES static inline int push_post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
 {
-    vg_slot *place;
+    vg_ingress_slot *place;
     int rc = vg_ingress_push(&loop->ingress, run, cancel, arg, &place);
     if (__builtin_expect(rc != 0, 0))
-        return refused(loop, rc);
+        return refuse_post(loop, rc);
     vg_loop_wake_posted(loop);
     vg_ingress_leave(place, run); /* the last touch: the loop may be gone after it */
     return 0;
@@ -36,7 +36,7 @@ VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
         return rc;
     if (fn == NULL)
         return vg_refuse(loop, -EINVAL, "there is no function to call");
-    return post(loop, fn, cancel, arg);
+    return push_post(loop, fn, cancel, arg);
 }
 
 /* ---- posts that lie in the caller's memory ----------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ static void cancel_post(void *arg)
         cancel(it);
 }
 
-static int claim(vigil_loop *loop, vigil_post *it)
+static int claim_post(vigil_loop *loop, vigil_post *it)
 {
     int rc = vg_guard_any(loop);
     if (rc != 0)
@@ -68,32 +68,32 @@ static int claim(vigil_loop *loop, vigil_post *it)
     return vg_post_claim(it) ? 0 : -EBUSY;
 }
 
-static void unclaim(vigil_post *it)
+static void unclaim_post(vigil_post *it)
 {
     atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in vg_fifo_run */
 }
 
 VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)
 {
-    int rc = claim(loop, it);
+    int rc = claim_post(loop, it);
     if (rc != 0)
         return rc;
-    rc = post(loop, vg_run_post, cancel_post, it);
+    rc = push_post(loop, vg_run_post, cancel_post, it);
     if (rc != 0)
-        unclaim(it);
+        unclaim_post(it);
     return rc;
 }
 
 static int too_late(vigil_loop *loop, vigil_post *it)
 {
-    unclaim(it);
+    unclaim_post(it);
     (void)atomic_fetch_add_explicit(&loop->shared->internal_refused, 1, memory_order_relaxed);
     return vg_refuse(loop, -ESHUTDOWN, "the loop has ended");
 }
 
 int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
 {
-    int rc = claim(loop, it);
+    int rc = claim_post(loop, it);
     if (rc != 0)
         return rc;
     if (vg_lane_is_closed(&loop->lane))
@@ -120,11 +120,11 @@ static void do_nothing(void *arg)
 
 int vg_loop_nudge(vigil_loop *loop)
 {
-    vg_slot *place;
+    vg_ingress_slot *place;
     /* Past the bound: a full queue must not keep others from adding a watch. */
     int rc = vg_ingress_push_unbounded(&loop->ingress, do_nothing, NULL, NULL, &place);
     if (rc != 0)
-        return refused(loop, rc);
+        return refuse_post(loop, rc);
     vg_loop_wake_posted(loop);
     vg_ingress_leave(place, do_nothing);
     return 0;

@@ -33,7 +33,7 @@ static void report_raise(vigil_loop *loop)
     loop->raised = false;
     loop->in_uncaught = false;
     vg_loop_note_called(loop);
-    vg_count(&loop->shared->uncaught, 1);
+    vg_tally(&loop->shared->uncaught, 1);
     if (!again && loop->options.on_uncaught != NULL) {
         loop->in_uncaught = true;
         loop->options.on_uncaught(loop->options.user, &it);
@@ -107,7 +107,7 @@ static void try_to_end(vigil_loop *loop)
                                                   memory_order_relaxed);
 }
 
-static void drive(vigil_loop *loop)
+static void drive_turns(vigil_loop *loop)
 {
     for (;;) {
         if (loop->step == VG_STEPS) {
@@ -126,10 +126,10 @@ static void drive(vigil_loop *loop)
     }
 }
 
-static bool claim(vigil_loop *loop, uintptr_t *holder)
+static bool claim_run(vigil_loop *loop, uintptr_t *holder)
 {
     *holder = 0;
-    /* acquire: what the last owner left behind; pairs with the release in give_back. On failure too: if the holder ends a loop
+    /* acquire: what the last owner left behind; pairs with the release in give_back_run. On failure too: if the holder ends a loop
        that nobody ran, Terminating is seen; pairs with the release in ending.c, end_it_ourselves */
     return atomic_compare_exchange_strong_explicit(&loop->owner, holder, vg_self(), memory_order_acquire,
                                                    memory_order_acquire);
@@ -148,27 +148,27 @@ static bool begin_running(vigil_loop *loop)
 }
 
 /* Stop owning the loop, which is not ended by us. */
-static void give_back(vigil_loop *loop)
+static void give_back_run(vigil_loop *loop)
 {
     uintptr_t holder;
     atomic_store_explicit(&loop->owner_thread, 0, memory_order_relaxed);
     vg_loop_note_owner(loop, 0);
-    /* release: the owner's fields for the next one; pairs with the acquire in claim */
+    /* release: the owner's fields for the next one; pairs with the acquire in claim_run */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
     /* R1: the right is given back before the state is looked at; pairs with R2 in ending.c */
     atomic_thread_fence(memory_order_seq_cst);
-    if (vg_state(loop) == VIGIL_LOOP_TERMINATING && claim(loop, &holder))
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATING && claim_run(loop, &holder))
         vg_loop_end(loop);
 }
 
-static int leave(vigil_loop *loop, vigil_run_mode mode)
+static int leave_run(vigil_loop *loop, vigil_run_mode mode)
 {
     bool stopped =
         (atomic_fetch_and_explicit(&loop->interrupt, ~(uint32_t)VG_STOP, memory_order_relaxed) & VG_STOP) != 0;
     int result = mode == VIGIL_RUN ? stopped : vg_loop_alive(loop);
     uint32_t running = VIGIL_LOOP_RUNNING;
     const uint64_t now = vg_ticks();
-    vg_count(&loop->shared->work_ticks, now - loop->woke_at);
+    vg_tally(&loop->shared->work_ticks, now - loop->woke_at);
     vg_loop_note_state(loop, loop->embedded ? VIGIL_LOOP_SLEEPING : VIGIL_LOOP_AWAKE, now);
     vg_loop_note_sample(loop);
     if (loop->embedded)
@@ -176,7 +176,7 @@ static int leave(vigil_loop *loop, vigil_run_mode mode)
     else
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,
                                                       memory_order_relaxed);
-    give_back(loop);
+    give_back_run(loop);
     /* Not stopped, so vigil_loop_close has interrupted us before it set Terminating, and ends the loop itself: 0 says that it has
        ended. */
     return mode == VIGIL_RUN && result == 0 ? vigil_loop_wait(loop, VIGIL_FOREVER) : result;
@@ -192,7 +192,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     uintptr_t holder;
     if (vg_inside(loop))
         return vg_refuse(loop, -EDEADLK, "the loop is run by the callback's own caller; return to it instead");
-    if (!claim(loop, &holder)) {
+    if (!claim_run(loop, &holder)) {
         if (vg_state(loop) >= VIGIL_LOOP_TERMINATING) /* another thread is ending it, perhaps before it was ever run */
             return mode == VIGIL_RUN ? vigil_loop_wait(loop, VIGIL_FOREVER)
                                      : vg_refuse(loop, -ESHUTDOWN, "the loop is ending; make a new one");
@@ -210,14 +210,14 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
         loop->nowait = mode == VIGIL_RUN_NOWAIT;
         loop->auto_exit = !loop->options.stay;
         loop->ends_itself = mode == VIGIL_RUN && !loop->options.stay;
-        vg_guarded(loop, drive);
+        vg_guarded(loop, drive_turns);
     }
     vigil_loop_state state = vg_state(loop);
     if (state < VIGIL_LOOP_TERMINATING)
-        return leave(loop, mode);
+        return leave_run(loop, mode);
     if (state == VIGIL_LOOP_TERMINATING) {
         if (ran)
-            vg_count(&loop->shared->work_ticks, vg_ticks() - loop->woke_at);
+            vg_tally(&loop->shared->work_ticks, vg_ticks() - loop->woke_at);
         vg_loop_end(loop);
         return 0;
     }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 typedef struct signal_watch {
-    vg_slot_head head;
+    vg_registry_head head;
     uint32_t slot;
     int signo;
     bool alive;
@@ -31,7 +31,7 @@ struct vg_signals {
     sigset_t watched;
     sigset_t blocked; /* by us */
     vg_watch *watch;
-    vg_slots slots;
+    vg_registry slots;
     signal_watch *first;
     signal_watch *at; /* the last one that was given `info`; NULL: none yet (S1) */
     uint64_t added;   /* watches ever: their numbers */
@@ -45,7 +45,7 @@ enum {
     MOST_AT_ONCE = 64 /* the rest comes in the next turn */
 };
 
-static void readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg);
+static void read_signals(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg);
 
 static int set_mask(vg_signals *signals)
 {
@@ -113,10 +113,10 @@ static int first_use(vigil_loop *loop)
     signals->fd = -1;
     (void)sigemptyset(&signals->watched);
     (void)sigemptyset(&signals->blocked);
-    vg_slots_init(&signals->slots, sizeof(signal_watch));
+    vg_registry_init(&signals->slots, sizeof(signal_watch));
     int rc = set_mask(signals);
     if (rc == 0)
-        rc = vg_watch_add_inner(loop, &signals->watch, signals->fd, VIGIL_FD_READ, readable, NULL, false);
+        rc = vg_watch_add_inner(loop, &signals->watch, signals->fd, VIGIL_FD_READ, read_signals, NULL, false);
     if (rc != 0) {
         if (signals->fd >= 0)
             (void)close(signals->fd);
@@ -141,12 +141,12 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
         return rc;
     vg_signals *signals = loop->signals;
     uint32_t slot;
-    signal_watch *made = vg_slots_alloc(&signals->slots, &slot);
+    signal_watch *made = vg_registry_alloc(&signals->slots, &slot);
     if (made == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for another signal watch");
     rc = begin_watching(signals, signo);
     if (rc != 0) {
-        vg_slots_free(&signals->slots, slot, made);
+        vg_registry_free(&signals->slots, slot, made);
         return rc;
     }
     made->slot = slot;
@@ -161,12 +161,12 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
         link = &(*link)->next;
     *link = made;
     if (signal != NULL)
-        signal->id = vg_slots_name(slot, made);
+        signal->id = vg_registry_name(slot, made);
     return 0;
 }
 
 /* Free the dead, unless one of them is where the delivery stands. */
-static void sweep(vg_signals *signals)
+static void sweep_signals(vg_signals *signals)
 {
     if (!signals->dead || signals->delivering)
         return;
@@ -178,7 +178,7 @@ static void sweep(vg_signals *signals)
             continue;
         }
         *link = each->next;
-        vg_slots_free(&signals->slots, each->slot, each);
+        vg_registry_free(&signals->slots, each->slot, each);
     }
     signals->dead = false;
 }
@@ -189,19 +189,19 @@ int vigil_signal_remove(vigil_loop *loop, vigil_signal signal)
     if (rc != 0)
         return rc;
     vg_signals *signals = loop->signals;
-    uint32_t slot = signals == NULL ? UINT32_MAX : vg_slots_find(&signals->slots, signal.id);
-    signal_watch *found = slot == UINT32_MAX ? NULL : vg_slots_at(&signals->slots, slot);
+    uint32_t slot = signals == NULL ? UINT32_MAX : vg_registry_find(&signals->slots, signal.id);
+    signal_watch *found = slot == UINT32_MAX ? NULL : vg_registry_at(&signals->slots, slot);
     if (found == NULL || !found->alive)
         return -ESTALE;
     found->alive = false;
     signals->dead = true;
     stop_watching(signals, found->signo);
-    sweep(signals);
+    sweep_signals(signals);
     return 0;
 }
 
 /* Give the signal that was read to those who have not had it. */
-static void deliver(vigil_loop *loop)
+static void deliver_signal(vigil_loop *loop)
 {
     vg_signals *signals = loop->signals;
     while (signals->delivering && !vg_interrupted(loop)) {
@@ -209,14 +209,14 @@ static void deliver(vigil_loop *loop)
         if (next == NULL || next->number > signals->last) {
             signals->delivering = false;
             signals->at = NULL;
-            sweep(signals);
+            sweep_signals(signals);
             return;
         }
         signals->at = next;
         if (!next->alive || next->signo != signals->info.signo)
             continue;
-        vigil_signal name = {.id = vg_slots_name(next->slot, next)};
-        vg_count(&loop->shared->signals_delivered, 1);
+        vigil_signal name = {.id = vg_registry_name(next->slot, next)};
+        vg_tally(&loop->shared->signals_delivered, 1);
         vg_loop_note_call(loop, (uintptr_t)next->fn);
         next->fn(loop, name, &signals->info, next->arg);
         vg_loop_note_called(loop);
@@ -232,10 +232,10 @@ bool vg_signals_pending(const vigil_loop *loop)
 void vg_signals_resume(vigil_loop *loop)
 {
     if (vg_signals_pending(loop))
-        deliver(loop);
+        deliver_signal(loop);
 }
 
-static void readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
+static void read_signals(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
     (void)watch;
     (void)events;
@@ -254,7 +254,7 @@ static void readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned event
         signals->at = NULL;
         signals->last = signals->added;
         signals->delivering = true;
-        deliver(loop);
+        deliver_signal(loop);
     }
 }
 
@@ -263,7 +263,7 @@ void vg_signals_close(vigil_loop *loop)
     if (loop->signals == NULL)
         return;
     (void)close(loop->signals->fd);
-    vg_slots_destroy(&loop->signals->slots);
+    vg_registry_destroy(&loop->signals->slots);
     free(loop->signals);
     loop->signals = NULL;
 }

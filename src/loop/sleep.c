@@ -68,7 +68,7 @@ bool vg_loop_pending(const vigil_loop *loop)
            (loop->auto_exit && !vg_loop_alive(loop));
 }
 
-static uint32_t bed(vigil_loop *loop)
+static uint32_t bed_of(vigil_loop *loop)
 {
     /* acquire: the poller is open; pairs with the release in vg_watch_update_wanted */
     return atomic_load_explicit(&loop->poll_wanted, memory_order_acquire) ? VG_SLEEPS_IN_POLLER : 0;
@@ -82,10 +82,10 @@ static bool get_up(vigil_loop *loop, uint32_t sleeping)
                                                    memory_order_relaxed);
 }
 
-static void poll(vigil_loop *loop, uint64_t deadline)
+static void poll_events(vigil_loop *loop, uint64_t deadline)
 {
     int got = vg_poller_wait(&loop->poller, deadline, loop->events);
-    vg_count(&loop->shared->poll_calls, 1);
+    vg_tally(&loop->shared->poll_calls, 1);
     if (got < 0)
         vg_watch_heal(loop, got);
     loop->poll_count = got > 0 ? (uint32_t)got : 0;
@@ -93,8 +93,8 @@ static void poll(vigil_loop *loop, uint64_t deadline)
 
 void vg_loop_glance(vigil_loop *loop)
 {
-    if (bed(loop) != 0)
-        poll(loop, 0);
+    if (bed_of(loop) != 0)
+        poll_events(loop, 0);
 }
 
 /* ---- before falling asleep --------------------------------------------------------------------------------------- */
@@ -173,10 +173,10 @@ static void after_sleeping(vigil_loop *loop)
     }
 }
 
-static void block(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
+static void block_on(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
 {
     if ((sleeping & VG_SLEEPS_IN_POLLER) != 0) {
-        poll(loop, deadline);
+        poll_events(loop, deadline);
         return;
     }
     /* S4: the kernel compares the word again under its own lock, so a W3 before the wait is not slept through. relaxed: as in
@@ -189,7 +189,7 @@ static void block(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
 
 void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
 {
-    uint32_t where = bed(loop);
+    uint32_t where = bed_of(loop);
     uint32_t sleeping = VIGIL_LOOP_SLEEPING | where;
     uint32_t running = VIGIL_LOOP_RUNNING;
     /* S1: publish Sleeping. Fails only if the loop is to end: Terminating is never overwritten.
@@ -199,31 +199,31 @@ void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
         return;
     after_sleeping(loop);
     /* S3 */
-    if (vg_loop_pending(loop) || bed(loop) != where || vg_hooks_recheck(loop)) {
+    if (vg_loop_pending(loop) || bed_of(loop) != where || vg_hooks_recheck(loop)) {
         (void)get_up(loop, sleeping);
-        vg_count(&loop->shared->sleeps_avoided, 1);
+        vg_tally(&loop->shared->sleeps_avoided, 1);
         if (where != 0)
-            poll(loop, 0);
+            poll_events(loop, 0);
         return;
     }
     uint64_t before = vg_ticks();
-    vg_count(&loop->shared->work_ticks, before - loop->woke_at);
+    vg_tally(&loop->shared->work_ticks, before - loop->woke_at);
     VG_PROBE(loop_sleep, loop->block.serial);
     vg_loop_note_sleeps(loop, before);
-    block(loop, sleeping, deadline);
+    block_on(loop, sleeping, deadline);
     bool woken = !get_up(loop, sleeping);
     vg_update_now(loop);
     loop->woke_at = vg_ticks();
-    vg_count(&loop->shared->poll_ticks, loop->woke_at - before);
-    vg_count(&loop->shared->sleeps, 1);
+    vg_tally(&loop->shared->poll_ticks, loop->woke_at - before);
+    vg_tally(&loop->shared->sleeps, 1);
     vg_loop_note_slept(loop, before);
     if (woken)
-        vg_count(vg_loop_pending(loop) || loop->poll_count != 0 || vg_state(loop) >= VIGIL_LOOP_TERMINATING
+        vg_tally(vg_loop_pending(loop) || loop->poll_count != 0 || vg_state(loop) >= VIGIL_LOOP_TERMINATING
                      ? &loop->shared->wakes_useful
                      : &loop->shared->wakes_spurious,
                  1);
     else if (loop->poll_count == 0 && deadline > atomic_load_explicit(&loop->now, memory_order_relaxed))
-        vg_count(&loop->shared->wakes_spurious, 1);
+        vg_tally(&loop->shared->wakes_spurious, 1);
 }
 
 /* The last look of an embedded loop, which nobody is inside any more: what a hook raises is reported by the next run. */

@@ -12,7 +12,7 @@
 
 static uint32_t slot_of(const vg_timers *timers, vigil_timer timer)
 {
-    return vg_slots_find(&timers->slots, timer.id);
+    return vg_registry_find(&timers->slots, timer.id);
 }
 
 static inline uint32_t new_number(vg_timers *timers)
@@ -25,7 +25,7 @@ static inline uint32_t new_number(vg_timers *timers)
 
 /* Room for one more entry, and for those that repeating timers of the batch will need when their turn comes. The dead are thrown out
    only here, when they would make the heap grow: until then they cost nobody anything. */
-static __attribute__((noinline)) int make_room(vg_timers *timers, size_t need)
+static __attribute__((noinline)) int make_entry_room(vg_timers *timers, size_t need)
 {
     if (timers->dead > vg_heap_size(&timers->heap) / 2) {
         need -= timers->dead;
@@ -34,14 +34,14 @@ static __attribute__((noinline)) int make_room(vg_timers *timers, size_t need)
     return need + VG_HEAP_ROOT <= timers->heap.room ? 0 : vg_heap_reserve(&timers->heap, 2 * need);
 }
 
-static inline int reserve(vg_timers *timers)
+static inline int reserve_entry(vg_timers *timers)
 {
     size_t need = vg_heap_size(&timers->heap) + (timers->batch_count - timers->batch_next) + 1;
-    return __builtin_expect(need + VG_HEAP_ROOT <= timers->heap.room, 1) ? 0 : make_room(timers, need);
+    return __builtin_expect(need + VG_HEAP_ROOT <= timers->heap.room, 1) ? 0 : make_entry_room(timers, need);
 }
 
 /* Give the timer a deadline. There is room in the heap. */
-static inline void arm(vg_timers *timers, vg_timer *timer, uint32_t slot, uint64_t deadline)
+static inline void arm_timer(vg_timers *timers, vg_timer *timer, uint32_t slot, uint64_t deadline)
 {
     bool later = deadline >= timer->deadline;
     timer->deadline = deadline;
@@ -58,15 +58,15 @@ static inline void arm(vg_timers *timers, vg_timer *timer, uint32_t slot, uint64
     (void)vg_heap_push(&timers->heap, vg_timer_enter(timers, timer, slot)); /* room was reserved */
 }
 
-static void give_back(vigil_loop *loop, vg_timer *timer, uint32_t slot)
+static void end_timer(vigil_loop *loop, vg_timer *timer, uint32_t slot)
 {
     vg_timers *timers = &loop->timers;
     if ((timer->flags & VG_TIMER_REFD) != 0)
         timers->refd--;
     uint16_t flags = timer->flags;
     timer->flags = 0;
-    vg_slots_free(&timers->slots, slot, timer);
-    vg_count(&loop->shared->timers_ended, 1);
+    vg_registry_free(&timers->slots, slot, timer);
+    vg_tally(&loop->shared->timers_ended, 1);
     if ((flags & VG_TIMER_QUEUED) != 0)
         timers->dead++;
     if (timers->slots.live == 0) { /* then all of the heap is dead */
@@ -82,9 +82,9 @@ static uint64_t saturating_add(uint64_t a, uint64_t b)
     return a + b < a ? VG_NO_DEADLINE - 1 : a + b;
 }
 
-static inline __attribute__((always_inline)) int start(vigil_loop *loop, vigil_timer *timer,
-                                                       const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
-                                                       const void *created)
+static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, vigil_timer *timer,
+                                                             const vigil_timer_options *options, vigil_timer_fn fn,
+                                                             void *arg, const void *created)
 {
     vg_timers *timers = &loop->timers;
     uint32_t slot;
@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) int start(vigil_loop *loop, vigil_t
             saturating_add((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant(loop), options->delay_ns);
     else if (deadline == VG_NO_DEADLINE)
         deadline--;
-    vg_timer *made = reserve(timers) != 0 ? NULL : vg_slots_alloc(&timers->slots, &slot);
+    vg_timer *made = reserve_entry(timers) != 0 ? NULL : vg_registry_alloc(&timers->slots, &slot);
     if (made == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for another timer");
     uint64_t slack = options->slack_ns / VG_SLACK_UNIT;
@@ -111,9 +111,9 @@ static inline __attribute__((always_inline)) int start(vigil_loop *loop, vigil_t
     made->deadline = deadline;
     made->number = new_number(timers);
     vg_heap_sift_up(&timers->heap, timers->heap.end++, vg_timer_enter(timers, made, slot)); /* room was reserved */
-    vg_count(&loop->shared->timers_started, 1);
+    vg_tally(&loop->shared->timers_started, 1);
     if (timer != NULL)
-        timer->id = vg_slots_name(slot, made);
+        timer->id = vg_registry_name(slot, made);
     vg_loop_stir(loop);
     return 0;
 }
@@ -137,7 +137,7 @@ int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_tim
     }
     if ((options->flags & ~(VIGIL_TIMER_UNREF | VIGIL_TIMER_FROM_TICK)) != 0)
         return vg_refuse(loop, -EINVAL, "a flag of the timer's options is not known");
-    return start(loop, timer, options, fn, arg, __builtin_return_address(0));
+    return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
 }
 
 int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, vigil_timer_fn fn, void *arg)
@@ -150,27 +150,27 @@ int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, v
     if (fn == NULL)
         return vg_refuse(loop, -EINVAL, "a timer needs a callback");
     vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
-    return start(loop, timer, &options, fn, arg, __builtin_return_address(0));
+    return start_timer(loop, timer, &options, fn, arg, __builtin_return_address(0));
 }
 
-static int cancel(vigil_loop *loop, vigil_timer timer)
+static int cancel_timer(vigil_loop *loop, vigil_timer timer)
 {
     vg_timers *timers = &loop->timers;
     uint32_t slot = slot_of(timers, timer);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    vg_timer *found = vg_slots_at(&timers->slots, slot);
+    vg_timer *found = vg_registry_at(&timers->slots, slot);
     if ((found->flags & (VG_TIMER_QUEUED | VG_TIMER_BATCHED)) == 0)
         return -EBUSY; /* it runs, and nothing is planned after that */
-    give_back(loop, found, slot);
-    vg_count(&loop->shared->timers_cancelled, 1);
+    end_timer(loop, found, slot);
+    vg_tally(&loop->shared->timers_cancelled, 1);
     return 0;
 }
 
 int vigil_timer_cancel(vigil_loop *loop, vigil_timer timer)
 {
     int rc = vg_guard_owner(loop);
-    return rc != 0 ? rc : cancel(loop, timer);
+    return rc != 0 ? rc : cancel_timer(loop, timer);
 }
 
 int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t count)
@@ -182,26 +182,26 @@ int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t 
         return vg_refuse(loop, -EINVAL, "no timers were given, or more than an int can count");
     int cancelled = 0;
     for (size_t i = 0; i < count; i++)
-        cancelled += cancel(loop, timers[i]) == 0;
+        cancelled += cancel_timer(loop, timers[i]) == 0;
     return cancelled;
 }
 
 static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *timer, uint32_t slot, uint64_t deadline)
 {
-    if (reserve(&loop->timers) != 0)
+    if (reserve_entry(&loop->timers) != 0)
         return vg_refuse(loop, -ENOMEM, "no memory to move the timer; it stays as it was");
-    arm(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
+    arm_timer(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
     vg_loop_stir(loop); /* a later deadline needs none: the loop comes too early and looks again */
     return 0;
 }
 
-static inline int again(vigil_loop *loop, vigil_timer name, uint64_t deadline)
+static inline int move_timer(vigil_loop *loop, vigil_timer name, uint64_t deadline)
 {
     vg_timers *timers = &loop->timers;
     uint32_t slot = slot_of(timers, name);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    vg_timer *timer = vg_slots_at(&timers->slots, slot);
+    vg_timer *timer = vg_registry_at(&timers->slots, slot);
     /* The usual case of arm: few instructions, because the timer is not in the cache, and what comes after this call should be
        under way while it is fetched. */
     if ((timer->flags & VG_TIMER_QUEUED) != 0 && vg_timer_coarse(timers, deadline) >= timer->head.next_free &&
@@ -216,16 +216,16 @@ static inline int again(vigil_loop *loop, vigil_timer name, uint64_t deadline)
 int vigil_timer_again(vigil_loop *loop, vigil_timer timer, uint64_t delay_ns)
 {
     int rc = vg_guard_owner(loop);
-    return rc != 0 ? rc : again(loop, timer, saturating_add(vg_instant(loop), delay_ns));
+    return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant(loop), delay_ns));
 }
 
 int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns)
 {
     int rc = vg_guard_owner(loop);
-    return rc != 0 ? rc : again(loop, timer, deadline_ns);
+    return rc != 0 ? rc : move_timer(loop, timer, deadline_ns);
 }
 
-static int set_ref(vigil_loop *loop, vigil_timer timer, bool on)
+static int set_timer_ref(vigil_loop *loop, vigil_timer timer, bool on)
 {
     int rc = vg_guard_owner(loop);
     if (rc != 0)
@@ -233,7 +233,7 @@ static int set_ref(vigil_loop *loop, vigil_timer timer, bool on)
     uint32_t slot = slot_of(&loop->timers, timer);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    vg_timer *found = vg_slots_at(&loop->timers.slots, slot);
+    vg_timer *found = vg_registry_at(&loop->timers.slots, slot);
     bool is_on = (found->flags & VG_TIMER_REFD) != 0;
     if (on != is_on) {
         found->flags ^= VG_TIMER_REFD;
@@ -244,12 +244,12 @@ static int set_ref(vigil_loop *loop, vigil_timer timer, bool on)
 
 int vigil_timer_ref(vigil_loop *loop, vigil_timer timer)
 {
-    return set_ref(loop, timer, true);
+    return set_timer_ref(loop, timer, true);
 }
 
 int vigil_timer_unref(vigil_loop *loop, vigil_timer timer)
 {
-    return set_ref(loop, timer, false);
+    return set_timer_ref(loop, timer, false);
 }
 
 int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline_ns)
@@ -260,14 +260,14 @@ int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline
     uint32_t slot = slot_of(&loop->timers, timer);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    *deadline_ns = ((const vg_timer *)vg_slots_at(&loop->timers.slots, slot))->deadline;
+    *deadline_ns = ((const vg_timer *)vg_registry_at(&loop->timers.slots, slot))->deadline;
     return 0;
 }
 
 /* ---- running a batch --------------------------------------------------------------------------------------------- */
 
 /* After the callback: a timer that nobody armed again is over. Also called when the callback raised. */
-static void finish(vigil_loop *loop)
+static void finish_timer(vigil_loop *loop)
 {
     vg_timers *timers = &loop->timers;
     vigil_timer name = {.id = timers->running};
@@ -275,10 +275,10 @@ static void finish(vigil_loop *loop)
     uint32_t slot = slot_of(timers, name);
     if (name.id == 0 || slot == UINT32_MAX)
         return;
-    vg_timer *timer = vg_slots_at(&timers->slots, slot);
+    vg_timer *timer = vg_registry_at(&timers->slots, slot);
     timer->flags &= (uint16_t)~VG_TIMER_RUNNING;
     if ((timer->flags & (VG_TIMER_QUEUED | VG_TIMER_BATCHED)) == 0)
-        give_back(loop, timer, slot);
+        end_timer(loop, timer, slot);
 }
 
 /* The next point of the schedule after `now`: points that were missed are skipped, the schedule itself does not shift. */
@@ -294,27 +294,27 @@ void vg_timers_run(vigil_loop *loop)
 {
     vg_timers *timers = &loop->timers;
     uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
-    finish(loop); /* of one that raised */
+    finish_timer(loop); /* of one that raised */
     while (timers->batch_next < timers->batch_count && !vg_interrupted(loop)) {
         vg_heap_entry entry = timers->batch[timers->batch_next++];
         if (timers->batch_next + 8 < timers->batch_count)
-            __builtin_prefetch(vg_slots_at(&timers->slots, timers->batch[timers->batch_next + 8].slot), 1);
-        vg_timer *timer = vg_slots_at(&timers->slots, entry.slot);
+            __builtin_prefetch(vg_registry_at(&timers->slots, timers->batch[timers->batch_next + 8].slot), 1);
+        vg_timer *timer = vg_registry_at(&timers->slots, entry.slot);
         if ((timer->flags & VG_TIMER_BATCHED) == 0 || timer->entry != entry.seq)
             continue; /* cancelled or armed again by a callback before it */
         timer->flags = (uint16_t)((timer->flags & ~VG_TIMER_BATCHED) | VG_TIMER_RUNNING);
         if (timer->interval != 0)
-            arm(timers, timer, entry.slot, next_point(timer, now));
-        vigil_timer name = {.id = vg_slots_name(entry.slot, timer)};
+            arm_timer(timers, timer, entry.slot, next_point(timer, now));
+        vigil_timer name = {.id = vg_registry_name(entry.slot, timer)};
         timers->running = name.id;
-        vg_count(&loop->shared->timers_fired, 1);
+        vg_tally(&loop->shared->timers_fired, 1);
         const uint64_t late = now > entry.key ? now - entry.key : 0;
         VG_PROBE(timer, loop->block.serial, timer->fn, late);
         vg_loop_note_late(loop, late);
         vg_loop_note_call(loop, (uintptr_t)timer->fn);
         timer->fn(loop, name, timer->arg);
         vg_loop_note_called(loop);
-        finish(loop);
+        finish_timer(loop);
         vg_checkpoint(loop);
     }
 }
@@ -323,13 +323,13 @@ void vg_timers_drop(vigil_loop *loop)
 {
     vg_timers *timers = &loop->timers;
     for (uint32_t slot = 0; slot < timers->slots.used; slot++) {
-        vg_timer *timer = vg_slots_at(&timers->slots, slot);
+        vg_timer *timer = vg_registry_at(&timers->slots, slot);
         if ((timer->head.generation & 1U) == 0)
             continue;
-        vg_count(&loop->shared->timers_cancelled, 1);
-        vg_count(&loop->shared->timers_ended, 1);
+        vg_tally(&loop->shared->timers_cancelled, 1);
+        vg_tally(&loop->shared->timers_ended, 1);
         timer->flags = 0;
-        vg_slots_free(&timers->slots, slot, timer);
+        vg_registry_free(&timers->slots, slot, timer);
     }
     vg_timers_sweep(timers);
     timers->refd = 0;

@@ -6,7 +6,7 @@
 #define VG_LOOP_TIMERS_H
 
 #include "base/heap.h"
-#include "slots.h"
+#include "registry.h"
 
 #include <vigil/loop.h>
 
@@ -21,10 +21,10 @@ enum {
 
 /* One cache line. */
 typedef struct vg_timer {
-    vg_slot_head head; /* next_free: the key of its entry in the heap, rounded up to units of 2^VG_SINCE_SHIFT */
-    uint64_t deadline; /* when it is due; the heap's key may be earlier (postponed), or later by its slack */
-    uint32_t number;   /* of its last arming: ties are broken by it */
-    uint32_t entry;    /* number in the heap's or batch's entry: another number there means a dead entry */
+    vg_registry_head head; /* next_free: the key of its entry in the heap, rounded up to units of 2^VG_SINCE_SHIFT */
+    uint64_t deadline;     /* when it is due; the heap's key may be earlier (postponed), or later by its slack */
+    uint32_t number;       /* of its last arming: ties are broken by it */
+    uint32_t entry;        /* number in the heap's or batch's entry: another number there means a dead entry */
     uint64_t interval;
     vigil_timer_fn fn;
     void *arg;
@@ -47,7 +47,7 @@ static inline uint64_t vg_timer_key(uint64_t deadline, uint16_t slack)
 
 typedef struct vg_timers {
     vg_heap heap;
-    vg_slots slots;
+    vg_registry slots;
     size_t dead; /* entries in the heap that belong to nobody */
     uint32_t next_number;
     uint64_t origin;      /* what rounded times are counted from */
@@ -62,7 +62,7 @@ typedef struct vg_timers {
 /* The timer that the entry of the heap belongs to; NULL: it is dead. */
 static inline vg_timer *vg_timer_of(const vg_timers *timers, const vg_heap_entry *entry)
 {
-    vg_timer *timer = vg_slots_at(&timers->slots, entry->slot);
+    vg_timer *timer = vg_registry_at(&timers->slots, entry->slot);
     return (timer->flags & VG_TIMER_QUEUED) != 0 && timer->entry == entry->seq ? timer : NULL;
 }
 

@@ -32,12 +32,12 @@ vigil_loop_phase vg_phase_of(vg_step step)
 }
 
 /* 1. The time, and what the last turn's budget left of the microtasks. */
-static void begin(vigil_loop *loop, bool first)
+static void step_begin(vigil_loop *loop, bool first)
 {
     if (first) {
         if (vg_heap_size(&loop->timers.heap) != 0)
             vg_update_now(loop); /* else the time of the last poll is good enough */
-        vg_count(&loop->shared->turns, 1);
+        vg_tally(&loop->shared->turns, 1);
         loop->microtasks_breached = false;
         loop->prepare_deadline = VG_NO_DEADLINE;
     }
@@ -49,14 +49,14 @@ static void begin(vigil_loop *loop, bool first)
 }
 
 /* 2. The internal lane: all that is there. */
-static void internal(vigil_loop *loop, bool first)
+static void step_internal(vigil_loop *loop, bool first)
 {
     if (first && loop->internal == NULL)
         loop->internal = vg_lane_take(&loop->lane);
     while (loop->internal != NULL && !vg_interrupted(loop)) {
         vigil_post *post = loop->internal;
         loop->internal = post->vg_next;
-        vg_count(&loop->shared->internal_run, 1);
+        vg_tally(&loop->shared->internal_run, 1);
         vg_loop_note_call(loop, vg_fifo_function(post));
         vg_fifo_run(&loop->calls, post);
         vg_loop_note_called(loop);
@@ -81,7 +81,7 @@ static void report_pressure(vigil_loop *loop)
 }
 
 /* 3. Posts: what was accepted before the step began, at most the budget. */
-static void posts(vigil_loop *loop, bool first)
+static void step_posts(vigil_loop *loop, bool first)
 {
     if (first) {
         loop->posts_end = vg_ingress_end(&loop->ingress);
@@ -102,7 +102,7 @@ static void posts(vigil_loop *loop, bool first)
 }
 
 /* 4. Timers that are due at the loop's time. */
-static void timers(vigil_loop *loop, bool first)
+static void step_timers(vigil_loop *loop, bool first)
 {
     if (first)
         vg_timers_collect(&loop->timers, atomic_load_explicit(&loop->now, memory_order_relaxed));
@@ -110,7 +110,7 @@ static void timers(vigil_loop *loop, bool first)
 }
 
 /* 6. Sleep, if nothing keeps us from it; look at the descriptors in any case. */
-static void poll_step(vigil_loop *loop, bool first)
+static void step_poll(vigil_loop *loop, bool first)
 {
     if (!first)
         return; /* a recheck hook has raised: there was nothing to be had from it */
@@ -128,7 +128,7 @@ static void poll_step(vigil_loop *loop, bool first)
 }
 
 /* 7. Descriptors, signals, children. */
-static void io(vigil_loop *loop, bool first)
+static void step_io(vigil_loop *loop, bool first)
 {
     if (first && loop->poll_count != 0)
         vg_watch_collect(loop);
@@ -137,12 +137,12 @@ static void io(vigil_loop *loop, bool first)
 }
 
 /* 9. Immediates that were asked for before the step began. */
-static void immediates(vigil_loop *loop, bool first)
+static void step_immediates(vigil_loop *loop, bool first)
 {
     if (first)
         vg_fifo_append(&loop->immediates_now, &loop->immediates);
     while (loop->immediates_now.first != NULL && !vg_interrupted(loop)) {
-        vg_count(&loop->shared->immediates_run, 1);
+        vg_tally(&loop->shared->immediates_run, 1);
         vigil_post *post = vg_fifo_pop(&loop->immediates_now);
         vg_loop_note_call(loop, vg_fifo_function(post));
         vg_fifo_run(&loop->calls, post);
@@ -152,7 +152,7 @@ static void immediates(vigil_loop *loop, bool first)
 }
 
 /* 10. Watches that are over, then deferred calls. */
-static void closing(vigil_loop *loop, bool first)
+static void step_closing(vigil_loop *loop, bool first)
 {
     if (first) {
         if (atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed))
@@ -164,13 +164,13 @@ static void closing(vigil_loop *loop, bool first)
     while (loop->dead_now != NULL && !vg_interrupted(loop)) {
         vg_watch *watch = loop->dead_now;
         loop->dead_now = watch->next;
-        vg_count(&loop->shared->closes_run, 1);
+        vg_tally(&loop->shared->closes_run, 1);
         vg_watch_free_dead(loop, watch);
         vg_loop_note_called(loop);
         vg_checkpoint(loop);
     }
     while (loop->closers_now.first != NULL && !vg_interrupted(loop)) {
-        vg_count(&loop->shared->closes_run, 1);
+        vg_tally(&loop->shared->closes_run, 1);
         vigil_post *post = vg_fifo_pop(&loop->closers_now);
         vg_loop_note_call(loop, vg_fifo_function(post));
         vg_fifo_run(&loop->calls, post);
@@ -179,14 +179,14 @@ static void closing(vigil_loop *loop, bool first)
     }
 }
 
-static void prepare(vigil_loop *loop, bool first)
+static void step_prepare(vigil_loop *loop, bool first)
 {
     if (first)
         loop->hooks_last = loop->hooks_added;
     vg_hooks_prepare(loop);
 }
 
-static void check(vigil_loop *loop, bool first)
+static void step_check(vigil_loop *loop, bool first)
 {
     if (first)
         loop->hooks_last = loop->hooks_added;
@@ -196,13 +196,13 @@ static void check(vigil_loop *loop, bool first)
 typedef void (*step_fn)(vigil_loop *loop, bool first);
 
 static const step_fn steps[VG_STEPS] = {
-    [VG_STEP_BEGIN] = begin,   [VG_STEP_INTERNAL] = internal, [VG_STEP_POSTS] = posts,
-    [VG_STEP_TIMERS] = timers, [VG_STEP_PREPARE] = prepare,   [VG_STEP_POLL] = poll_step,
-    [VG_STEP_IO] = io,         [VG_STEP_CHECK] = check,       [VG_STEP_IMMEDIATES] = immediates,
-    [VG_STEP_CLOSE] = closing,
+    [VG_STEP_BEGIN] = step_begin,   [VG_STEP_INTERNAL] = step_internal, [VG_STEP_POSTS] = step_posts,
+    [VG_STEP_TIMERS] = step_timers, [VG_STEP_PREPARE] = step_prepare,   [VG_STEP_POLL] = step_poll,
+    [VG_STEP_IO] = step_io,         [VG_STEP_CHECK] = step_check,       [VG_STEP_IMMEDIATES] = step_immediates,
+    [VG_STEP_CLOSE] = step_closing,
 };
 
-static bool has_work(const vigil_loop *loop, vg_step step)
+static bool step_has_work(const vigil_loop *loop, vg_step step)
 {
     switch (step) {
     case VG_STEP_INTERNAL:
@@ -233,7 +233,7 @@ static bool has_work(const vigil_loop *loop, vg_step step)
 static bool one_step(vigil_loop *loop)
 {
     vg_step step = loop->step;
-    if (!loop->step_begun && !has_work(loop, step))
+    if (!loop->step_begun && !step_has_work(loop, step))
         return true;
     bool timed = vg_phase_of(step) != VIGIL_PHASE_NONE;
     bool first = !loop->step_begun;
@@ -248,7 +248,7 @@ static bool one_step(vigil_loop *loop)
         return false;
     if (timed) {
         const uint64_t now = vg_ticks();
-        vg_count(&loop->shared->phase_ticks[vg_phase_of(step)], now - loop->step_ticks);
+        vg_tally(&loop->shared->phase_ticks[vg_phase_of(step)], now - loop->step_ticks);
         vg_loop_note_step_end(loop, now);
     }
     atomic_store_explicit(&loop->shared->phase, VIGIL_PHASE_NONE, memory_order_relaxed);
@@ -275,7 +275,8 @@ bool vg_drain_some(vigil_loop *loop)
         vg_step step = draining[i];
         if (loop->step > step && loop->step_begun)
             continue; /* a callback has raised: go on where it was */
-        any = any || (step != VG_STEP_BEGIN && has_work(loop, step)) || loop->ticks.count + loop->microtasks.count != 0;
+        any = any || (step != VG_STEP_BEGIN && step_has_work(loop, step)) ||
+              loop->ticks.count + loop->microtasks.count != 0;
         loop->step = step;
         if (!one_step(loop))
             return true;

@@ -48,7 +48,7 @@ void vg_watch_update_wanted(vigil_loop *loop)
 {
     bool wanted =
         loop->options.fast_path == VIGIL_FAST_PATH_DISABLED || loop->watches.registered_fds != 0 || loop->embedded;
-    /* release: the poller is open; pairs with the acquire in sleep.c, bed() */
+    /* release: the poller is open; pairs with the acquire in sleep.c, bed_of */
     atomic_store_explicit(&loop->poll_wanted, wanted, memory_order_release);
 }
 
@@ -125,7 +125,7 @@ int vg_watch_enter(vigil_loop *loop, int fd)
 }
 
 /* Tell the poller what the remaining watches of a known fd want. */
-static int change(vigil_loop *loop, int fd, bool always)
+static int tell_poller(vigil_loop *loop, int fd, bool always)
 {
     vg_fd *record = &loop->watches.fds[fd];
     uint32_t wanted = wanted_of(record);
@@ -138,7 +138,7 @@ static int change(vigil_loop *loop, int fd, bool always)
     return rc;
 }
 
-static void forget(vigil_loop *loop, int fd)
+static void forget_fd(vigil_loop *loop, int fd)
 {
     vg_fd *record = &loop->watches.fds[fd];
     if (record->in_poller) {
@@ -167,14 +167,14 @@ static int reserve_fd(vg_watches *watches, int fd)
 }
 
 /* Under the lock. *gone: the number was closed and opened again, and its old watches have been told. */
-static int add(vigil_loop *loop, vg_watch *watch, bool *gone)
+static int add_to_fd(vigil_loop *loop, vg_watch *watch, bool *gone)
 {
     vg_fd *record = &loop->watches.fds[watch->fd];
     vg_watch **link = &record->first;
     while (*link != NULL)
         link = &(*link)->next;
     *link = watch;
-    int rc = record->in_poller ? change(loop, watch->fd, true) : vg_watch_enter(loop, watch->fd);
+    int rc = record->in_poller ? tell_poller(loop, watch->fd, true) : vg_watch_enter(loop, watch->fd);
     if (rc == -ENOENT || (rc == -EBADF && record->in_poller)) {
         unlink_watch(record, watch);
         vg_watch_all_gone(loop, watch->fd);
@@ -204,17 +204,17 @@ static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted
     int rc = vg_watch_open_poller(loop);
     if (rc == 0)
         rc = reserve_fd(watches, wanted->fd);
-    vg_watch *watch = rc == 0 ? vg_slots_alloc(&watches->slots, &slot) : NULL;
+    vg_watch *watch = rc == 0 ? vg_registry_alloc(&watches->slots, &slot) : NULL;
     if (rc == 0 && watch == NULL)
         rc = -ENOMEM;
     if (rc == 0) {
-        vg_slot_head head = watch->head;
+        vg_registry_head head = watch->head;
         *watch = *wanted;
         watch->head = head;
         watch->slot = slot;
-        rc = add(loop, watch, &gone);
+        rc = add_to_fd(loop, watch, &gone);
         if (rc != 0)
-            vg_slots_free(&watches->slots, slot, watch);
+            vg_registry_free(&watches->slots, slot, watch);
     }
     if (rc == 0) {
         atomic_store_explicit(&watch->alive, true, memory_order_relaxed);
@@ -224,7 +224,7 @@ static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted
             (void)atomic_fetch_add_explicit(&watches->active, 1, memory_order_relaxed);
         vg_watch_update_wanted(loop);
         *result = watch;
-        *id = vg_slots_name(slot, watch);
+        *id = vg_registry_name(slot, watch);
     }
     if (gone && rc != 0)
         vg_watch_update_wanted(loop);
@@ -244,9 +244,9 @@ static void remove_watch(vigil_loop *loop, vg_watch *watch)
     vg_fd *record = &loop->watches.fds[watch->fd];
     unlink_watch(record, watch);
     if (record->first == NULL)
-        forget(loop, watch->fd);
+        forget_fd(loop, watch->fd);
     else
-        (void)change(loop, watch->fd, false); /* if the fd is gone, the next add or modify finds out */
+        (void)tell_poller(loop, watch->fd, false); /* if the fd is gone, the next add or modify finds out */
     vg_watch_over(loop, watch, 0);
     vg_watch_update_wanted(loop);
 }
@@ -270,21 +270,21 @@ void vg_watch_remove_inner(vigil_loop *loop, vg_watch *watch)
 
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
 
-static vg_watch *find(vigil_loop *loop, vigil_watch watch)
+static vg_watch *find_watch(vigil_loop *loop, vigil_watch watch)
 {
-    uint32_t slot = vg_slots_find(&loop->watches.slots, watch.id);
+    uint32_t slot = vg_registry_find(&loop->watches.slots, watch.id);
     if (slot == UINT32_MAX)
         return NULL;
-    vg_watch *found = vg_slots_at(&loop->watches.slots, slot);
+    vg_watch *found = vg_registry_at(&loop->watches.slots, slot);
     return atomic_load_explicit(&found->alive, memory_order_relaxed) && (found->flags & VG_WATCH_INNER) == 0 ? found
                                                                                                              : NULL;
 }
 
 /* Remove a watch without a word. False: it is over already. */
-static bool take_back(vigil_loop *loop, vigil_watch watch)
+static bool take_back_watch(vigil_loop *loop, vigil_watch watch)
 {
     vg_mutex_lock(&loop->watches.lock);
-    vg_watch *found = find(loop, watch);
+    vg_watch *found = find_watch(loop, watch);
     if (found != NULL) {
         found->closed = NULL;
         remove_watch(loop, found);
@@ -327,7 +327,7 @@ int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned event
             rc = vg_loop_nudge(loop);
         /* Refused, and taken back as if it had never been. Unless the end was faster and has dropped the watch: then it was
            added, and closed() says that it is over. */
-        if (rc != 0 && !take_back(loop, name))
+        if (rc != 0 && !take_back_watch(loop, name))
             rc = 0;
     }
     vg_inflight_end(loop);
@@ -346,13 +346,13 @@ int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned events)
     vg_inflight_begin(loop);
     vg_mutex_lock(&loop->watches.lock);
     int gone_fd = -1;
-    vg_watch *found = find(loop, watch);
+    vg_watch *found = find_watch(loop, watch);
     if (found == NULL) {
         rc = -ESTALE;
     } else {
         uint32_t before = atomic_load_explicit(&found->events, memory_order_relaxed);
         atomic_store_explicit(&found->events, events, memory_order_relaxed);
-        rc = change(loop, found->fd, false);
+        rc = tell_poller(loop, found->fd, false);
         if (rc == -EBADF || rc == -ENOENT) {
             gone_fd = found->fd;
             vg_watch_all_gone(loop, gone_fd);
@@ -380,7 +380,7 @@ int vigil_watch_remove(vigil_loop *loop, vigil_watch watch)
         return -ESTALE;
     vg_inflight_begin(loop);
     vg_mutex_lock(&loop->watches.lock);
-    vg_watch *found = find(loop, watch);
+    vg_watch *found = find_watch(loop, watch);
     if (found != NULL)
         remove_watch(loop, found);
     vg_mutex_unlock(&loop->watches.lock);

@@ -64,7 +64,7 @@ void vg_watch_collect(vigil_loop *loop)
         uint32_t events = loop->events[i].events;
         vg_fd *record = (size_t)fd < watches->fd_room ? &watches->fds[fd] : NULL;
         if (record == NULL || !record->in_poller || record->generation != generation) {
-            vg_count(&loop->shared->stale_events, 1); /* F4 */
+            vg_tally(&loop->shared->stale_events, 1); /* F4 */
             if (!switch_off(loop, fd)) {
                 orphan = orphan || loop->events[i].tag == watches->suspect;
                 suspect = loop->events[i].tag;
@@ -106,8 +106,8 @@ void vg_watch_run(vigil_loop *loop)
         uint32_t events = watch->ready_events & (atomic_load_explicit(&watch->events, memory_order_relaxed) | ALWAYS);
         if (events == 0)
             continue;
-        vigil_watch name = {.id = vg_slots_name(watch->slot, watch)};
-        vg_count(&loop->shared->fd_events, 1);
+        vigil_watch name = {.id = vg_registry_name(watch->slot, watch)};
+        vg_tally(&loop->shared->fd_events, 1);
         vg_loop_note_call(loop, (uintptr_t)watch->fn);
         watch->fn(loop, name, watch->fd, events, watch->arg);
         vg_loop_note_called(loop);
@@ -137,7 +137,7 @@ void vg_watch_free_dead(vigil_loop *loop, vg_watch *watch)
     vigil_call_fn closed = watch->closed;
     void *arg = watch->arg;
     int fd = watch->fd;
-    vigil_watch name = {.id = vg_slots_name(watch->slot, watch)};
+    vigil_watch name = {.id = vg_registry_name(watch->slot, watch)};
     if (fn != NULL) {
         watch->flags &= ~(uint32_t)VG_WATCH_GONE; /* it may raise: then we come here again for closed() */
         loop->dead_now = watch;
@@ -146,7 +146,7 @@ void vg_watch_free_dead(vigil_loop *loop, vg_watch *watch)
         return;
     }
     vg_mutex_lock(&loop->watches.lock);
-    vg_slots_free(&loop->watches.slots, watch->slot, watch);
+    vg_registry_free(&loop->watches.slots, watch->slot, watch);
     vg_mutex_unlock(&loop->watches.lock);
     if (closed != NULL) {
         vg_loop_note_call(loop, (uintptr_t)closed);

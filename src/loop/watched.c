@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t read_fact(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed); /* each says something by itself */
 }
@@ -23,15 +23,17 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     facts->sleeps = state == VIGIL_LOOP_SLEEPING && facts->thread != 0;
     facts->ending = state >= VIGIL_LOOP_TERMINATING;
     facts->phase = (unsigned)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
-    facts->taken = get(&loop->ingress.taken);
+    facts->taken = read_fact(&loop->ingress.taken);
     facts->accepted = vg_ingress_accepted(&loop->ingress);
     facts->waiting = facts->accepted > facts->taken || vg_lane_ready(&loop->lane);
-    facts->progress = get(&counters->turns) + facts->taken + get(&counters->internal_run) + get(&counters->ticks_run) +
-                      get(&counters->microtasks_run) + get(&counters->timers_fired) + get(&counters->fd_events) +
-                      get(&counters->signals_delivered) + get(&counters->children_reaped) +
-                      get(&counters->immediates_run) + get(&counters->closes_run) + get(&counters->prepares_run) +
-                      get(&counters->checks_run) + get(&counters->sleeps) + get(&counters->uncaught);
-    facts->function = (const void *)(uintptr_t)get(&counters->call_function);
+    facts->progress = read_fact(&counters->turns) + facts->taken + read_fact(&counters->internal_run) +
+                      read_fact(&counters->ticks_run) + read_fact(&counters->microtasks_run) +
+                      read_fact(&counters->timers_fired) + read_fact(&counters->fd_events) +
+                      read_fact(&counters->signals_delivered) + read_fact(&counters->children_reaped) +
+                      read_fact(&counters->immediates_run) + read_fact(&counters->closes_run) +
+                      read_fact(&counters->prepares_run) + read_fact(&counters->checks_run) +
+                      read_fact(&counters->sleeps) + read_fact(&counters->uncaught);
+    facts->function = (const void *)(uintptr_t)read_fact(&counters->call_function);
     vg_loop_note_sample(loop);
 }
 

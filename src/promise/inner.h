@@ -239,7 +239,7 @@ static inline void *vg_room_alloc(vg_room *room, int slab)
         return vg_room_alloc_away(room, slab);
     void *object = vg_slab_alloc(&room->caches[slab]);
     if (slab == VG_SLAB_OPS && object != NULL)
-        vg_count(&room->own, 1);
+        vg_tally(&room->own, 1);
     return object;
 }
 
@@ -251,7 +251,7 @@ static inline void vg_room_free(vg_room *room, int slab, void *object)
     }
     vg_slab_free(&room->caches[slab], object);
     if (slab == VG_SLAB_OPS)
-        vg_count(&room->own, UINT64_MAX); /* one less */
+        vg_tally(&room->own, UINT64_MAX); /* one less */
 }
 
 static inline void vg_ring_init(vg_ring *ring)

@@ -82,7 +82,7 @@ vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, 
     else
         room->oldest_op = op;
     room->ops = op;
-    vg_count(&room->in_flight, 1);
+    vg_tally(&room->in_flight, 1);
     return op;
 }
 
@@ -131,7 +131,7 @@ static void leave_list(vg_op *op)
         op->next->previous = op->previous;
     else
         room->oldest_op = op->previous;
-    vg_count(&room->in_flight, UINT64_MAX); /* one less */
+    vg_tally(&room->in_flight, UINT64_MAX); /* one less */
     if (op->stop != NULL)
         op->stop(op);
     if (op->timer.id != 0)

@@ -59,7 +59,7 @@ vigil_promise *vg_promise_new(vg_room *room, uint8_t kind, uint32_t users, uint3
     promise->flags = VG_LISTED;
     remember_where(promise, created);
     if (__builtin_expect(on_owner, 1)) {
-        vg_count(&room->own_created, 1);
+        vg_tally(&room->own_created, 1);
         vg_ring_add(&room->pending, promise);
         return promise;
     }
@@ -112,7 +112,7 @@ static void promise_free(vigil_promise *promise, bool settled)
     else if (settled && promise->value.destroy != NULL)
         vigil_value_destroy(&promise->value);
     if (vg_on_owner(room))
-        vg_count(&room->own_destroyed, 1);
+        vg_tally(&room->own_destroyed, 1);
     else
         (void)atomic_fetch_add_explicit(&room->away_destroyed, 1, memory_order_relaxed);
     vg_room_free(room, VG_SLAB_PROMISES, promise);

@@ -46,7 +46,7 @@ static void look_at(vg_room *room, vigil_promise *promise)
 {
     if ((promise->flags & VG_LATE) != 0) {
         promise->flags &= (uint16_t)~VG_LATE;
-        vg_count(&room->handled_late, 1);
+        vg_tally(&room->handled_late, 1);
         tell(room, promise, room->hooks.handled);
         return;
     }
@@ -55,7 +55,7 @@ static void look_at(vg_room *room, vigil_promise *promise)
         by_the_end(room, promise))
         return;
     promise->flags |= VG_REPORTED;
-    vg_count(&room->unhandled, 1);
+    vg_tally(&room->unhandled, 1);
     tell(room, promise, room->hooks.unhandled);
 }
 

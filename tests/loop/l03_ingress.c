@@ -20,7 +20,7 @@ static bool take(vg_ingress *queue, void **arg)
 
 static void push(vg_ingress *queue, uintptr_t number)
 {
-    vg_slot *place;
+    vg_ingress_slot *place;
     must_equal(vg_ingress_push(queue, nothing, NULL, (void *)number, &place), 0);
     vg_ingress_leave(place, nothing);
 }
@@ -64,14 +64,14 @@ static void memory_comes_back_after_a_backlog(void **state)
         push(&queue, i);
     uint64_t chunks = atomic_load_explicit(&queue.pool.held, memory_order_relaxed);
     must(chunks >= backlog / VG_CHUNK_SLOTS);
-    must(chunks <= backlog / VG_CHUNK_SLOTS + VG_BLOCK_MOST + 1);
+    must(chunks <= backlog / VG_CHUNK_SLOTS + VG_CHUNK_BLOCK_MOST + 1);
     void *arg;
     for (uintptr_t i = 0; i < backlog; i++) {
         must(take(&queue, &arg));
         must_equal((uintptr_t)arg, i);
     }
     must(!take(&queue, &arg));
-    must(atomic_load_explicit(&queue.pool.held, memory_order_relaxed) <= VG_CHUNKS_KEPT + 2 * VG_BLOCK_MOST);
+    must(atomic_load_explicit(&queue.pool.held, memory_order_relaxed) <= VG_CHUNKS_KEPT + 2 * VG_CHUNK_BLOCK_MOST);
     vg_ingress_destroy(&queue);
 }
 
@@ -86,7 +86,7 @@ static void a_recycled_chunk_holds_nothing_of_its_past(void **state)
         must(take(&queue, &arg));
     }
     uint64_t held = atomic_load_explicit(&queue.pool.held, memory_order_relaxed);
-    must(held <= VG_BLOCK_LEAST); /* the same chunks again and again */
+    must(held <= VG_CHUNK_BLOCK_LEAST); /* the same chunks again and again */
     vg_chunk_head *spare = vg_chunk_take(&queue.pool);
     must(spare != NULL);
     must(((vg_chunk *)spare)->slots[0].arg == NULL);
@@ -101,7 +101,7 @@ static void a_chunk_is_not_reused_before_its_producers_have_left(void **state)
     (void)state;
     vg_ingress queue;
     must_equal(vg_ingress_init(&queue, 0), 0);
-    vg_slot *straggler;
+    vg_ingress_slot *straggler;
     void *arg;
     must_equal(vg_ingress_push(&queue, nothing, NULL, NULL, &straggler), 0);
     for (uintptr_t i = 1; i < 5 * VG_CHUNK_SLOTS; i++)
@@ -142,7 +142,7 @@ static void the_door_closes_in_one_instant(void **state)
 {
     (void)state;
     vg_ingress queue;
-    vg_slot *place;
+    vg_ingress_slot *place;
     void *arg;
     must_equal(vg_ingress_init(&queue, 0), 0);
     push(&queue, 1);

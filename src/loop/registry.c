@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "slots.h"
+#include "registry.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,23 +10,23 @@
 #include <sys/mman.h>
 
 enum {
-    HUGE_PAGE = 2 << 20
+    REGISTRY_HUGE_PAGE = 2 << 20
 };
 
-void vg_slots_init(vg_slots *slots, size_t record_size)
+void vg_registry_init(vg_registry *slots, size_t record_size)
 {
-    *slots = (vg_slots){.record_size = (uint32_t)((record_size + 15) & ~(size_t)15)};
+    *slots = (vg_registry){.record_size = (uint32_t)((record_size + 15) & ~(size_t)15)};
 }
 
-void vg_slots_destroy(vg_slots *slots)
+void vg_registry_destroy(vg_registry *slots)
 {
-    for (uint32_t i = 0; i < slots->chunk_count; i += i < VG_SLOTS_GROUP ? 1 : VG_SLOTS_GROUP)
+    for (uint32_t i = 0; i < slots->chunk_count; i += i < VG_REGISTRY_GROUP ? 1 : VG_REGISTRY_GROUP)
         free(slots->chunks[i]);
     free(slots->chunks);
     slots->chunks = NULL;
 }
 
-static int reserve(vg_slots *slots, uint32_t more)
+static int reserve_chunks(vg_registry *slots, uint32_t more)
 {
     if (slots->chunk_count + more <= slots->chunk_room)
         return 0;
@@ -39,15 +39,15 @@ static int reserve(vg_slots *slots, uint32_t more)
     return 0;
 }
 
-void *vg_slots_grow(vg_slots *slots)
+void *vg_registry_grow(vg_registry *slots)
 {
-    uint32_t more = slots->chunk_count < VG_SLOTS_GROUP ? 1 : VG_SLOTS_GROUP;
-    if (slots->used >= VG_SLOTS_MAX || reserve(slots, more) != 0)
+    uint32_t more = slots->chunk_count < VG_REGISTRY_GROUP ? 1 : VG_REGISTRY_GROUP;
+    if (slots->used >= VG_REGISTRY_MAX || reserve_chunks(slots, more) != 0)
         return NULL;
-    size_t bytes = (size_t)slots->record_size * VG_SLOTS_CHUNK;
-    bool huge = more * bytes >= HUGE_PAGE;
-    size_t all = huge ? (more * bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1) : more * bytes;
-    char *memory = aligned_alloc(huge ? HUGE_PAGE : 64, all);
+    size_t bytes = (size_t)slots->record_size * VG_REGISTRY_CHUNK;
+    bool huge = more * bytes >= REGISTRY_HUGE_PAGE;
+    size_t all = huge ? (more * bytes + REGISTRY_HUGE_PAGE - 1) & ~(size_t)(REGISTRY_HUGE_PAGE - 1) : more * bytes;
+    char *memory = aligned_alloc(huge ? REGISTRY_HUGE_PAGE : 64, all);
     if (memory == NULL)
         return NULL;
     if (huge) {
