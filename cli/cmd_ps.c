@@ -21,7 +21,7 @@ static int ps(int count, char **operands)
     char directory[4096];
     if (found > 0)
         processes_print(stdout, all, found);
-    else if (vg_watch_directory(directory, sizeof directory) == 0)
+    else if (vg_record_directory(directory, sizeof directory) == 0)
         printf("No process of this user has Vigil inside (looked in %s). `vigil demo` starts one.\n", directory);
     free(all);
     return EXIT_FINE;

@@ -60,16 +60,16 @@ void vg_file_remove(vg_file *file)
     (void)file;
 }
 
-int vg_watch_directory_for(const char *chosen, char *path, size_t room)
+int vg_record_directory_for(const char *chosen, char *path, size_t room)
 {
     (void)chosen;
     (void)snprintf(path, room, "somewhere");
     return 0;
 }
 
-int vg_watch_directory(char *path, size_t room)
+int vg_record_directory(char *path, size_t room)
 {
-    return vg_watch_directory_for("", path, room);
+    return vg_record_directory_for("", path, room);
 }
 
 /* ---- the reader's side ---- */

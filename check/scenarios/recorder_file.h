@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder_file.h - the recorder's file as memory: the recorder writes to it (record.c, ring.c, names.c, verdict_file.c), the reader gets
+ * recorder_file.h - the recorder's file as memory: the recorder writes to it (life.c, block.c, ring.c, names.c, verdict_file.c), the reader gets
  * at it (reader.c and reader_*.c) through pread, and both are the library's sources unchanged.
  *
  * The kernel's copy is word by word, each word whole and relaxed, because a system call orders nothing for others. That is also weaker
@@ -15,6 +15,8 @@
 #include <vigil_check.h>
 
 #include "reader/reading.h"
+#include "record/life.h"
+#include "record/record.h"
 #include "record/recorder.h"
 
 enum {

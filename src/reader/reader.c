@@ -202,7 +202,7 @@ int vg_reader_open_pid(vg_reader **result, pid_t pid)
 {
     char directory[VG_READER_PATH];
     char path[VG_READER_PATH + 16];
-    int error = vg_watch_directory(directory, sizeof directory);
+    int error = vg_record_directory(directory, sizeof directory);
     if (error != 0)
         return error;
     (void)snprintf(path, sizeof path, "%s/%ld", directory, (long)pid);
@@ -252,7 +252,7 @@ static int by_pid(const void *a, const void *b)
 int vg_processes(vg_process *processes, size_t room)
 {
     char directory[VG_READER_PATH];
-    int error = vg_watch_directory(directory, sizeof directory);
+    int error = vg_record_directory(directory, sizeof directory);
     if (error != 0)
         return error;
     DIR *listing = opendir(directory);

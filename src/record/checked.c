@@ -6,7 +6,10 @@
  */
 #ifdef VIGIL_CHECK
 #include "checked.h"
-#include "record.h"
+#include "block.h"
+#include "hist.h"
+#include "life.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +37,7 @@ int vg_block_get(vg_record_block *block, vg_file_block_kind kind, size_t bytes, 
     (void)entries;
     bytes = (bytes + 63) / 64 * 64;
     *block =
-        (vg_record_block){.memory = aligned_alloc(64, bytes), .bytes = bytes, .serial = 1, .place = VG_FILE_BLOCKS};
+        (vg_record_block){.memory = aligned_alloc(64, bytes), .bytes = bytes, .serial = 1, .extent = VG_FILE_BLOCKS};
     if (block->memory == NULL)
         return -ENOMEM;
     memset(block->memory, 0, bytes);

@@ -25,7 +25,7 @@ static int fits(size_t room, int length)
     return length < 0 || (size_t)length >= room ? -ENAMETOOLONG : 0;
 }
 
-int vg_watch_directory_for(const char *chosen, char *path, size_t room)
+int vg_record_directory_for(const char *chosen, char *path, size_t room)
 {
     if (chosen[0] != '\0')
         return fits(room, snprintf(path, room, "%s", chosen));
@@ -39,12 +39,12 @@ int vg_watch_directory_for(const char *chosen, char *path, size_t room)
     return fits(room, snprintf(path, room, "%s/vigil-%lu", base, (unsigned long)geteuid()));
 }
 
-int vg_watch_directory(char *path, size_t room)
+int vg_record_directory(char *path, size_t room)
 {
-    return vg_watch_directory_for("", path, room);
+    return vg_record_directory_for("", path, room);
 }
 
-int vg_watch_directory_open(const char *path, bool make)
+int vg_record_directory_open(const char *path, bool make)
 {
     if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
         return -errno;

@@ -8,7 +8,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "recorder.h"
+#include "file.h"
+
+#include "directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -130,7 +132,7 @@ static int make_in(vg_file *file, int directory, const char *name, size_t bytes,
 int vg_file_make(vg_file *file, const char *directory, size_t bytes, void **memory)
 {
     file->bytes = 0;
-    int fd = vg_watch_directory_open(directory, true);
+    int fd = vg_record_directory_open(directory, true);
     if (fd < 0)
         return fd;
     char name[16];

@@ -8,7 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "recorder.h"
+#include "names.h"
 
 #include <errno.h>
 #include <link.h>

@@ -2,7 +2,11 @@
 /*
  * watch.c - the public side of the recorder.
  */
+#include "life.h"
 #include "recorder.h"
+#include "ring.h"
+
+#include "base/clock.h"
 
 #include "base/options.h"
 #include "base/thread.h"
@@ -20,7 +24,7 @@ enum {
     MARK_IN_B = 8
 };
 
-static int take_config(vg_watch_config *config, const vigil_watch_options *given)
+static int take_config(vg_record_config *config, const vigil_watch_options *given)
 {
     vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
     if (given != NULL) {
@@ -32,7 +36,7 @@ static int take_config(vg_watch_config *config, const vigil_watch_options *given
     if ((unsigned)options.level > VIGIL_WATCH_EVENTS || options.ring_events > MOST_EVENTS ||
         (options.max_bytes != 0 && options.max_bytes < LEAST_BYTES))
         return -EINVAL;
-    *config = (vg_watch_config){.log = options.log, .user = options.user};
+    *config = (vg_record_config){.log = options.log, .user = options.user};
     config->level = options.level == VIGIL_WATCH_DEFAULT ? VIGIL_WATCH_EVENTS : (unsigned)options.level;
     config->max_bytes = options.max_bytes != 0 ? options.max_bytes : DEFAULT_BYTES;
     uint64_t events = LEAST_EVENTS;
@@ -49,7 +53,7 @@ static int take_config(vg_watch_config *config, const vigil_watch_options *given
 
 int vigil_watch_configure(const vigil_watch_options *options)
 {
-    vg_watch_config config;
+    vg_record_config config;
     int error = take_config(&config, options);
     if (error != 0)
         return error;
@@ -57,7 +61,7 @@ int vigil_watch_configure(const vigil_watch_options *options)
     if (vg_the_recorder.users != 0)
         error = -EBUSY;
     else
-        vg_the_config = config;
+        vg_the_record_config = config;
     vg_mutex_unlock(&vg_the_recorder.lock);
     return error;
 }
@@ -75,12 +79,12 @@ int vigil_watch_path(char *path, size_t room)
 /* Add up what the threads' heads say. Under the lock. */
 static void count_events(const vg_recorder *recorder, vigil_watch_stats *stats)
 {
-    for (unsigned i = 0; i < recorder->place_count; i++) {
+    for (unsigned i = 0; i < recorder->extent_count; i++) {
         const vg_file_block *entry = &recorder->front->directory[i];
-        if (!recorder->places[i].used ||
+        if (!recorder->extents[i].used ||
             atomic_load_explicit(&entry->kind, memory_order_relaxed) != (uint64_t)VG_BLOCK_RING)
             continue;
-        const vg_file_thread *thread = recorder->places[i].memory;
+        const vg_file_thread *thread = recorder->extents[i].memory;
         stats->threads++;
         stats->events += atomic_load_explicit(&thread->head, memory_order_relaxed);
     }

@@ -12,7 +12,14 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "ring.h"
+
+#include "block.h"
+#include "hist.h"
 #include "recorder.h"
+#include "wait.h"
+
+#include "base/clock.h"
 
 #include "base/thread.h"
 
@@ -74,7 +81,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
     const size_t bytes = sizeof(vg_file_thread) + recorder->ring_events * sizeof(vg_event);
     if (recorder->level == VIGIL_WATCH_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
         vg_block_get_locked(&block, VG_BLOCK_RING, bytes, owner, recorder->ring_events) == 0) {
-        if (block.place == VG_FILE_BLOCKS) { /* there is no file, or it is full: nobody could read it */
+        if (block.extent == VG_FILE_BLOCKS) { /* there is no file, or it is full: nobody could read it */
             vg_block_put_locked(&block);
         } else {
             vg_file_thread *thread = block.memory;
@@ -83,7 +90,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
             vg_my_ring.mask = recorder->ring_events - 1;
             vg_my_ring.thread = thread;
             vg_my_ring.serial = block.serial;
-            vg_my_ring.place = block.place;
+            vg_my_ring.extent = block.extent;
             recorder->rings++;
             vg_block_show(&block);
         }
@@ -98,20 +105,10 @@ void vg_ring_detach(void)
     if (vg_my_ring.events != NULL && vg_my_ring.epoch == atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)) {
         vg_wait_end(&vg_my_ring.thread->wait);
         vg_cell_set(&vg_my_ring.thread->ended, vg_ticks());
-        recorder->places[vg_my_ring.place].used = false;
-        recorder->places[vg_my_ring.place].ring = true;
+        recorder->extents[vg_my_ring.extent].used = false;
+        recorder->extents[vg_my_ring.extent].ring = true;
         recorder->rings--;
     }
     vg_my_ring = (vg_own_ring){.epoch = 0};
     vg_mutex_unlock(&recorder->lock);
-}
-
-void vg_hist_put_shared(vg_file_hist *hist, uint64_t ticks, uint64_t times)
-{
-    (void)atomic_fetch_add_explicit(&hist->buckets[vg_hist_bucket(ticks)], times, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&hist->sum, ticks * times, memory_order_relaxed);
-    uint64_t longest = atomic_load_explicit(&hist->longest, memory_order_relaxed);
-    while (ticks > longest && !atomic_compare_exchange_weak_explicit(&hist->longest, &longest, ticks,
-                                                                     memory_order_relaxed, memory_order_relaxed)) {
-    }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - the life of the recorder, its blocks, and what a fork does to it.
+ * life.c - the life of the recorder, and what a fork does to it.
  *
  * The recorder is one static struct, since there is one file for a process. It is made by the first hold and given back by
  * the last release; in between the level and the file stay what they are. Making it cannot fail: without a file it lives in
@@ -18,7 +18,16 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "block.h"
+#include "directory.h"
+#include "file.h"
+#include "life.h"
+#include "names.h"
+#include "pages.h"
 #include "recorder.h"
+#include "ring.h"
+
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,24 +43,12 @@
 #include <vigil/version.h>
 
 enum {
-    PAGE = 4096,
     LOG_ROOM = 512
 };
 
 vg_recorder vg_the_recorder;
-vg_watch_config vg_the_config = {.level = VIGIL_WATCH_EVENTS, .max_bytes = 64U << 20, .ring_events = 4096};
+vg_record_config vg_the_record_config = {.level = VIGIL_WATCH_EVENTS, .max_bytes = 64U << 20, .ring_events = 4096};
 _Atomic uint32_t vg_record_epoch = 1;
-
-size_t vg_pages_round(size_t bytes)
-{
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
-void *vg_pages_get(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
 
 /* ---- saying something -------------------------------------------------------------------------------------------- */
 
@@ -59,8 +56,8 @@ void *vg_pages_get(size_t bytes)
 static void log_text(const char *text)
 {
     vg_mutex_lock(&vg_the_recorder.lock);
-    void (*log)(void *user, const char *text) = vg_the_config.log;
-    void *user = vg_the_config.user;
+    void (*log)(void *user, const char *text) = vg_the_record_config.log;
+    void *user = vg_the_record_config.user;
     vg_mutex_unlock(&vg_the_recorder.lock);
     if (log != NULL)
         log(user, text);
@@ -171,7 +168,7 @@ static unsigned level_in_force(void)
     for (unsigned level = VIGIL_WATCH_OFF; wanted != NULL && level <= VIGIL_WATCH_EVENTS; level++)
         if (strcmp(wanted, names[level]) == 0)
             return level;
-    return vg_the_config.level;
+    return vg_the_record_config.level;
 }
 
 static void before_fork(void)
@@ -203,7 +200,7 @@ static void forget(vg_recorder *recorder)
     recorder->users = 0;
     recorder->front = NULL;
     recorder->file.bytes = 0;
-    recorder->place_count = 0;
+    recorder->extent_count = 0;
     recorder->rings = 0;
     /* relaxed: whoever uses a ring is inside a call of an object that holds the recorder, and there is none now */
     uint32_t epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) + 1;
@@ -215,8 +212,8 @@ static void after_fork_in_child(void)
     vg_recorder *recorder = &vg_the_recorder;
     if (recorder->file.bytes != 0) {
         make_own(recorder->front, vg_pages_round(sizeof *recorder->front), false);
-        for (unsigned i = 0; i < recorder->place_count; i++)
-            make_own(recorder->places[i].memory, recorder->places[i].bytes, recorder->places[i].copy_fork);
+        for (unsigned i = 0; i < recorder->extent_count; i++)
+            make_own(recorder->extents[i].memory, recorder->extents[i].bytes, recorder->extents[i].copy_fork);
     }
     if (recorder->users != 0)
         forget(recorder);
@@ -231,16 +228,17 @@ static void make(vg_recorder *recorder, char *trouble, size_t room)
     if (!guarded)
         guarded = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
     recorder->level = level_in_force();
-    recorder->max_bytes = vg_the_config.max_bytes;
-    recorder->ring_events = vg_the_config.ring_events;
+    recorder->max_bytes = vg_the_record_config.max_bytes;
+    recorder->ring_events = vg_the_record_config.ring_events;
     recorder->modules_seen = 0;
     recorder->front = NULL;
     if (recorder->level == VIGIL_WATCH_OFF)
         return;
     const size_t bytes = vg_pages_round(sizeof *recorder->front);
-    char directory[VG_PATH_ROOM] = "";
+    char directory[VG_RECORD_PATH_ROOM] = "";
     void *memory = NULL;
-    int error = guarded ? vg_watch_directory_for(vg_the_config.directory, directory, sizeof directory) : -ENOMEM;
+    int error =
+        guarded ? vg_record_directory_for(vg_the_record_config.directory, directory, sizeof directory) : -ENOMEM;
     if (error == 0)
         error = vg_file_make(&recorder->file, directory, bytes, &memory);
     if (error != 0) {
@@ -269,8 +267,8 @@ static void unmake(vg_recorder *recorder)
         vg_file_remove(&recorder->file);
         (void)munmap(recorder->front, vg_pages_round(sizeof *recorder->front));
     }
-    for (unsigned i = 0; i < recorder->place_count; i++)
-        (void)munmap(recorder->places[i].memory, recorder->places[i].bytes);
+    for (unsigned i = 0; i < recorder->extent_count; i++)
+        (void)munmap(recorder->extents[i].memory, recorder->extents[i].bytes);
     forget(recorder);
 }
 
@@ -298,121 +296,6 @@ void vg_record_release(uint32_t epoch)
     if (epoch == atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) && --recorder->users == 0)
         unmake(recorder);
     vg_mutex_unlock(&recorder->lock);
-}
-
-/* ---- blocks ------------------------------------------------------------------------------------------------------ */
-
-/* A place that is free and large enough, but not wastefully so. The rings of dead threads are kept as long as possible. */
-static unsigned find_place(const vg_recorder *recorder, size_t bytes)
-{
-    unsigned second = VG_FILE_BLOCKS;
-    for (unsigned i = 0; i < recorder->place_count; i++) {
-        const vg_place *place = &recorder->places[i];
-        if (place->used || place->bytes < bytes || place->bytes > 2 * bytes)
-            continue;
-        if (!place->ring)
-            return i;
-        if (second == VG_FILE_BLOCKS)
-            second = i;
-    }
-    return second;
-}
-
-static unsigned new_place(vg_recorder *recorder, size_t bytes)
-{
-    if (recorder->file.bytes == 0 || recorder->place_count == VG_FILE_BLOCKS ||
-        recorder->file.bytes + bytes > recorder->max_bytes)
-        return VG_FILE_BLOCKS;
-    const uint64_t offset = recorder->file.bytes;
-    void *memory = NULL;
-    if (vg_file_grow(&recorder->file, bytes, &memory) != 0)
-        return VG_FILE_BLOCKS;
-    const unsigned at = recorder->place_count++;
-    recorder->places[at] = (vg_place){.memory = memory, .bytes = bytes};
-    vg_file_block *entry = &recorder->front->directory[at];
-    vg_cell_set(&entry->offset, offset);
-    vg_cell_set(&entry->bytes, bytes);
-    vg_cell_set(&recorder->front->header.file_bytes, recorder->file.bytes);
-    return at;
-}
-
-int vg_block_get_locked(vg_record_block *block, vg_file_block_kind kind, size_t bytes, uint64_t owner, uint64_t entries)
-{
-    vg_recorder *recorder = &vg_the_recorder;
-    bytes = vg_pages_round(bytes);
-    *block = (vg_record_block){.bytes = bytes,
-                               .serial = ++recorder->serials,
-                               .epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed),
-                               .place = VG_FILE_BLOCKS};
-    if (recorder->front != NULL) {
-        vg_cell_set(&recorder->front->header.serials, recorder->serials);
-        block->place = find_place(recorder, bytes);
-        if (block->place == VG_FILE_BLOCKS)
-            block->place = new_place(recorder, bytes);
-    }
-    if (block->place == VG_FILE_BLOCKS) {
-        if (recorder->front != NULL)
-            vg_cell_add(&recorder->front->header.left_out, 1);
-        block->memory = vg_pages_get(bytes);
-        return block->memory == NULL ? -ENOMEM : 0;
-    }
-    vg_place *place = &recorder->places[block->place];
-    vg_file_block *entry = &recorder->front->directory[block->place];
-    /* The place may still show the ring of a thread that has ended. */
-    vg_cell_set(&entry->serial, 0);
-    /* release: a reader that has copied any of the new content sees another serial when it looks again; pairs with the fence before that
-       look (reader_snapshot.c, reader_events.c) */
-    atomic_thread_fence(memory_order_release);
-    place->used = true;
-    place->ring = false;
-    place->copy_fork = kind == VG_BLOCK_LOOP;
-    block->memory = place->memory;
-    block->bytes = place->bytes;
-    if (place->written) /* a new one is zero, and its pages are not there before they are needed */
-        vg_words_put(block->memory, NULL, block->bytes);
-    place->written = true;
-    vg_cell_set(&entry->kind, kind);
-    vg_cell_set(&entry->owner, owner);
-    vg_cell_set(&entry->entries, entries);
-    return 0;
-}
-
-int vg_block_get(vg_record_block *block, vg_file_block_kind kind, size_t bytes, uint64_t owner, uint64_t entries)
-{
-    vg_mutex_lock(&vg_the_recorder.lock);
-    int error = vg_block_get_locked(block, kind, bytes, owner, entries);
-    vg_mutex_unlock(&vg_the_recorder.lock);
-    return error;
-}
-
-void vg_block_show(const vg_record_block *block)
-{
-    if (block->place == VG_FILE_BLOCKS)
-        return;
-    /* release: whoever sees the serial sees the block as it is now; pairs with the fence after the reader's first look */
-    atomic_store_explicit(&vg_the_recorder.front->directory[block->place].serial, block->serial, memory_order_release);
-}
-
-void vg_block_put_locked(vg_record_block *block)
-{
-    vg_recorder *recorder = &vg_the_recorder;
-    if (block->memory == NULL)
-        return;
-    if (block->epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) ||
-        block->place == VG_FILE_BLOCKS) {
-        (void)munmap(block->memory, block->bytes);
-    } else {
-        vg_cell_set(&recorder->front->directory[block->place].serial, 0);
-        recorder->places[block->place].used = false;
-    }
-    block->memory = NULL;
-}
-
-void vg_block_put(vg_record_block *block)
-{
-    vg_mutex_lock(&vg_the_recorder.lock);
-    vg_block_put_locked(block);
-    vg_mutex_unlock(&vg_the_recorder.lock);
 }
 
 /* ---- for the watchdog -------------------------------------------------------------------------------------------- */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format_pool.h - the blocks of a pool in the file.
+ */
+#ifndef VG_RECORD_FORMAT_POOL_H
+#define VG_RECORD_FORMAT_POOL_H
+
+#include "format_hist.h"
+#include "format_wait.h"
+
+#include <stdalign.h>
+
+/* What a worker counts in one class. In the order in which a reader wants them: whoever copies upwards sees the end of a task
+   only if it sees its start, and the start only if it sees the submit. */
+typedef struct vg_class_counts {
+    vg_cell completed;
+    vg_cell failed;
+    vg_cell cancelled;
+    vg_cell started;
+    vg_cell withdrawn;  /* of submitted: counted, and then refused by the queue */
+    vg_cell refused;    /* for any reason */
+    vg_cell husks;      /* queue entries of jobs that were cancelled or run elsewhere, met and dropped */
+    vg_cell husks_made; /* jobs cancelled or run by this worker while their entry is queued */
+    vg_cell spawned;    /* pushed to the worker's own deque */
+    vg_cell submitted;  /* accepted from this worker through an injector, mailbox or the timer */
+} vg_class_counts;
+
+/* One worker or spare. Its own thread is the writer. */
+typedef struct vg_file_worker {
+    alignas(64) vg_class_counts of[VG_FILE_CLASSES];
+    vg_cell steals_tried, steals_won, steals_lost;
+    vg_cell parks, wakes_sent, wakes_useful, wakes_spurious;
+    vg_cell ageing_picks;
+    vg_cell time[VG_FILE_STATES]; /* ticks in each vigil_worker_state, without the present stay */
+    vg_cell state, state_since;   /* vigil_worker_state. Each by itself: together they are the history's last entry */
+    vg_cell changes;              /* how many entries the history has had */
+    vg_file_change history[VG_FILE_HISTORY];
+    /* The task that runs, the innermost if tasks are nested; a spawn that its parent runs itself counts as the parent. It stays
+       after the task: believe it only in the states RUNNING and BLOCKED, or while depth is not 0. */
+    vg_cell task_function; /* 0: none */
+    vg_cell task_since;    /* at the latest when it began: short ones in a row share it */
+    vg_cell task_id; /* its submit stamp, as in VG_EVENT_SUBMIT; 0: spawned. Of short ones in a row that of the first */
+    vg_cell task_job; /* the job's id; 0: no job */
+    vg_cell depth;    /* tasks on the thread's stack that wait, while the worker helps others */
+    vg_file_wait wait;
+    vg_cell tid;                   /* 0: no thread */
+    vg_cell thread;                /* serial of its vg_file_thread; 0: it has no ring */
+    uint64_t index;                /* in the pool; from VIGIL_MAX_WORKERS on they are spares */
+    alignas(64) vg_cell called_at; /* when it was last woken; written by the wakers */
+} vg_file_worker;
+
+/* The counters of threads that are no workers; read-modify-writes, because two such threads may share one. */
+typedef struct vg_file_stripe {
+    alignas(64) vg_cell submitted[VG_FILE_CLASSES];
+    vg_cell withdrawn[VG_FILE_CLASSES];
+    vg_cell refused[VG_FILE_CLASSES];
+    vg_cell cancelled[VG_FILE_CLASSES];
+    vg_cell husks[VG_FILE_CLASSES];
+    vg_cell husks_made[VG_FILE_CLASSES];
+    vg_cell wakes_sent;
+} vg_file_stripe;
+
+typedef struct vg_file_pool {
+    char name[16];
+    uint64_t born_ticks;
+    uint64_t max_queue;             /* 0: no bound */
+    uint64_t caps[VG_FILE_CLASSES]; /* 0: no cap */
+    vg_cell phase;                  /* 0 open, 1 draining, 2 discarding, 3 stopped */
+    vg_cell workers;                /* as asked for */
+    vg_cell max_spares;
+    vg_cell spares_started, spares_refused; /* several writers */
+    vg_cell delayed[VG_FILE_CLASSES];       /* accepted and not due; several writers */
+    /* What only a look into the queues can tell; written by whoever looked last: the watchdog, or
+       vigil_pool_stats_get. */
+    vg_cell sampled_at;              /* ticks; 0: never */
+    vg_cell oldest[VG_FILE_CLASSES]; /* submit stamp of the oldest task that waits in the shared queue; 0: none */
+    vg_cell audited_at;              /* ticks; 0: never */
+    vg_cell audit_settled, audit_expected, audit_found;
+    vg_cell audit_lost; /* signed */
+    vg_file_stripe stripes[VG_FILE_STRIPES];
+} vg_file_pool;
+
+/* Latencies in ticks. Worker i adds to entry i % entries; if that is shared it does so with read-modify-writes. */
+typedef struct vg_file_pool_hists {
+    vg_file_hist wait[VG_FILE_CLASSES]; /* from submit to start; submitted tasks, not spawns */
+    vg_file_hist run[VG_FILE_CLASSES];  /* from start to end */
+    vg_file_hist wake;                  /* from the waker's call to the worker's first step */
+} vg_file_pool_hists;
+
+#endif

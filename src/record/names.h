@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.h - the names of functions and the list of modules in the file. Under the recorder's lock.
+ */
+#ifndef VG_RECORD_NAMES_H
+#define VG_RECORD_NAMES_H
+
+#include "recorder.h"
+
+void vg_names_publish(vg_recorder *recorder);
+void vg_modules_publish(vg_recorder *recorder);
+
+#endif
