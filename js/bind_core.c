@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What lib/boot.js and the scheduler need from C: sources, compiling, time, draining, output, the end. */
-#include "host.h"
+#include "bind_core.h"
 
 #include <math.h>
 #include <poll.h>
@@ -12,37 +12,12 @@
 #include <unistd.h>
 #include <vigil/version.h>
 
-vg_val vg_arg(vg_call *call, size_t i)
-{
-    return i < call->count ? call->args[i] : vg_undefined(call->engine);
-}
-
-double vg_arg_number(vg_call *call, size_t i)
-{
-    return i < call->count ? vg_to_number(call->engine, call->args[i]) : (double)NAN;
-}
-
-char *vg_arg_text(vg_call *call, size_t i, size_t *length)
-{
-    return i < call->count ? vg_to_text(call->engine, call->args[i], length) : NULL;
-}
-
-bool vg_arg_is(vg_call *call, size_t i, vg_type type)
-{
-    return vg_type_of(call->engine, vg_arg(call, i)) == type;
-}
-
-vg_val vg_throw(vg_call *call, const char *message)
-{
-    call->thrown = vg_error(call->engine, message);
-    return NULL;
-}
-
-void vg_set_number(vg_engine *engine, vg_val object, const char *name, double value)
-{
-    vg_val thrown;
-    vg_set(engine, object, name, vg_number(engine, value), &thrown);
-}
+#include "bind.h"
+#include "library.h"
+#include "limit.h"
+#include "names.h"
+#include "port.h"
+#include "turn.h"
 
 static vg_val source(vg_call *call)
 {
@@ -388,7 +363,7 @@ bool vg_js_bind_core(vigil_js *js)
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
         vg_set(engine, table, packages[i].package, vg_string(engine, packages[i].main), &thrown);
     vg_set(engine, js->binding, "packageMains", table, &thrown);
-    vg_set(engine, js->binding, "state", vg_doubles(engine, js->state, VG_STATE_SIZE), &thrown);
+    vg_set(engine, js->binding, "state", vg_doubles(engine, js->state, VG_STATE_COUNT), &thrown);
     vg_set(engine, js->binding, "canDrain", vg_bool(engine, vg_engine_can_drain(engine)), &thrown);
     vg_set(engine, js->binding, "versionLine", vg_string(engine, line), &thrown);
     return true;

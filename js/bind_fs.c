@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* File operations for lib/fs.js: now, on this thread; or on the pool, in a class of the program's choice. */
-#include "fs_op.h"
+#include "bind_fs.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -8,7 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <vigil/watch.h>
+
+#include "bind.h"
+#include "fs_op.h"
+#include "port.h"
+#include "turn.h"
 
 /* What JavaScript gets: an errno, a number, a text, bytes, or a list. n3 of READ_FILE: 1 for text. */
 static void free_data(void *data, void *arg)
@@ -82,7 +88,7 @@ static vg_fs_op *op_of(vg_call *call, size_t first)
     double kind = vg_arg_number(call, first);
     if (!op)
         return NULL;
-    op->kind = kind >= 0 && kind < VG_FS_KINDS ? (vg_fs_kind)kind : VG_FS_KINDS;
+    op->kind = kind >= 0 && kind < VG_COUNT_fsOp ? (unsigned)kind : VG_COUNT_fsOp;
     if (vg_arg_is(call, first + 1, VG_STRING))
         op->path = vg_arg_text(call, first + 1, NULL);
     if (vg_arg_is(call, first + 2, VG_STRING))
@@ -121,76 +127,19 @@ static vg_val fs_now(vg_call *call)
 static int run_task(vigil_task *task);
 
 /* Each kind has a function of its own, so that viewers can tell them apart by name. */
-#define KIND(name)                          \
+#define RUN(kind, name, value)              \
     static int run_##name(vigil_task *task) \
     {                                       \
         return run_task(task);              \
     }
-KIND(open)
-KIND(close)
-KIND(read)
-KIND(write)
-KIND(stat)
-KIND(lstat)
-KIND(fstat)
-KIND(readFile)
-KIND(writeFile)
-KIND(mkdir)
-KIND(rmdir)
-KIND(unlink)
-KIND(rename)
-KIND(readdir)
-KIND(realpath)
-KIND(readlink)
-KIND(symlink)
-KIND(link)
-KIND(chmod)
-KIND(utimes)
-KIND(access)
-KIND(truncate)
-KIND(ftruncate)
-KIND(fsync)
-KIND(copyFile)
-KIND(mkdtemp)
-KIND(rm)
-KIND(chown)
-#undef KIND
+VG_EACH_fsOp(RUN)
+#undef RUN
 
-#define KIND(kind, name) [VG_FS_##kind] = {run_##name, "fs." #name}
-static const struct {
+#define KIND(kind, name, value) {run_##name, "fs." #name},
+    static const struct {
     vigil_task_fn run;
     const char *name;
-} kinds[VG_FS_KINDS + 1] = {
-    KIND(OPEN, open),
-    KIND(CLOSE, close),
-    KIND(READ, read),
-    KIND(WRITE, write),
-    KIND(STAT, stat),
-    KIND(LSTAT, lstat),
-    KIND(FSTAT, fstat),
-    KIND(READ_FILE, readFile),
-    KIND(WRITE_FILE, writeFile),
-    KIND(MKDIR, mkdir),
-    KIND(RMDIR, rmdir),
-    KIND(UNLINK, unlink),
-    KIND(RENAME, rename),
-    KIND(READDIR, readdir),
-    KIND(REALPATH, realpath),
-    KIND(READLINK, readlink),
-    KIND(SYMLINK, symlink),
-    KIND(LINK, link),
-    KIND(CHMOD, chmod),
-    KIND(UTIMES, utimes),
-    KIND(ACCESS, access),
-    KIND(TRUNCATE, truncate),
-    KIND(FTRUNCATE, ftruncate),
-    KIND(FSYNC, fsync),
-    KIND(COPY, copyFile),
-    KIND(MKDTEMP, mkdtemp),
-    KIND(REMOVE, rm),
-    KIND(CHOWN, chown),
-    [VG_FS_KINDS] = {run_task, "fs"},
-};
+} kinds[VG_COUNT_fsOp + 1] = {VG_EACH_fsOp(KIND){run_task, "fs"}};
 #undef KIND
 
 static int run_task(vigil_task *task)
@@ -232,7 +181,7 @@ static void deliver(vigil_js *js, vg_done *done)
         op->next->back = op->back;
     vg_js_in_flight(js, -1);
     vg_fs_free(op);
-    vg_js_dispatch(js, VG_COMPLETE, id, value, NULL);
+    vg_js_dispatch(js, VG_DISPATCH_COMPLETE, id, value, NULL);
 }
 
 /* The engine may be gone: what it held went with it. */
@@ -267,7 +216,7 @@ static vg_val fs_later(vg_call *call)
         return vg_number(call->engine, -ENOMEM);
     if (!js->fs_named) {
         js->fs_named = true;
-        for (int i = 0; i <= VG_FS_KINDS; i++)
+        for (unsigned i = 0; i <= VG_COUNT_fsOp; i++)
             VIGIL_WATCH_NAME(kinds[i].run, kinds[i].name);
     }
     if (op->held && !own_bytes(op)) {
@@ -320,7 +269,8 @@ static vg_val file_kind(vg_call *call)
 {
     char *path = vg_arg_text(call, 0, NULL);
     struct stat found;
-    int kind = path && stat(path, &found) == 0 ? (S_ISDIR(found.st_mode) ? 1 : 0) : -1;
+    int kind =
+        path && stat(path, &found) == 0 ? (S_ISDIR(found.st_mode) ? VG_FILE_KIND_FOLDER : VG_FILE_KIND_FILE) : -1;
     free(path);
     return vg_number(call->engine, kind);
 }
@@ -351,9 +301,32 @@ static vg_val real_path(vg_call *call)
     return value;
 }
 
+/* What the system's headers say: the numbers differ between processors. */
+#define NUMBER(name) {#name, name},
+static const struct {
+    const char *name;
+    int value;
+} numbers[] = {NUMBER(F_OK) NUMBER(R_OK) NUMBER(W_OK) NUMBER(X_OK) NUMBER(O_RDONLY) NUMBER(O_WRONLY) NUMBER(O_RDWR)
+                   NUMBER(O_CREAT) NUMBER(O_EXCL) NUMBER(O_NOCTTY) NUMBER(O_TRUNC) NUMBER(O_APPEND) NUMBER(O_DIRECTORY)
+                       NUMBER(O_NOFOLLOW) NUMBER(O_SYNC) NUMBER(O_DSYNC) NUMBER(O_NONBLOCK) NUMBER(S_IFMT)
+                           NUMBER(S_IFREG) NUMBER(S_IFDIR) NUMBER(S_IFCHR) NUMBER(S_IFBLK) NUMBER(S_IFIFO)
+                               NUMBER(S_IFLNK) NUMBER(S_IFSOCK) NUMBER(S_IRWXU) NUMBER(S_IRUSR) NUMBER(S_IWUSR)
+                                   NUMBER(S_IXUSR) NUMBER(S_IRWXG) NUMBER(S_IRGRP) NUMBER(S_IWGRP) NUMBER(S_IXGRP)
+                                       NUMBER(S_IRWXO) NUMBER(S_IROTH) NUMBER(S_IWOTH) NUMBER(S_IXOTH)};
+#undef NUMBER
+
+static vg_val fs_constants(vg_call *call)
+{
+    vg_val object = vg_object(call->engine);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        vg_set_number(call->engine, object, numbers[i].name, numbers[i].value);
+    return object;
+}
+
 static const vg_binding_entry entries[] = {
-    {"fsNow", fs_now},       {"fsLater", fs_later},   {"fsCancel", fs_cancel},
-    {"fileKind", file_kind}, {"readText", read_text}, {"realpath", real_path},
+    {"fsNow", fs_now},       {"fsLater", fs_later},         {"fsCancel", fs_cancel},
+    {"fileKind", file_kind}, {"fsConstants", fs_constants}, {"readText", read_text},
+    {"realpath", real_path},
 };
 
 bool vg_js_bind_fs(vigil_js *js)

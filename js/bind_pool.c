@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What lib/pool.js sees: work by number, the pool's size and counters, the names that there are. */
-#include "pool_side.h"
+#include "bind_pool.h"
 
 #include <stdlib.h>
+
+#include "bind.h"
+#include "pool_names.h"
+#include "pool_piece.h"
+#include "pool_side.h"
+#include "pool_times.h"
+#include "work_hash.h"
+#include "work_zip.h"
 
 vg_pool_side *vg_pool_side_of(vigil_js *js)
 {
@@ -52,7 +60,9 @@ static void counts_of(vg_engine *engine, vg_val object, const vigil_class_stats 
 
 static vg_val stats(vg_call *call)
 {
-    static const char *const names[VIGIL_PRIORITIES] = {"critical", "high", "normal", "low", "idle"};
+#define NAME(kind, name, value) [VIGIL_##kind] = #name,
+    static const char *const names[VIGIL_PRIORITIES] = {VG_EACH_priority(NAME)};
+#undef NAME
     vigil_js *js = call->host;
     vg_engine *engine = call->engine;
     vigil_pool *pool = vigil_js_pool(js);

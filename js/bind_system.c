@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What lib/process.js, lib/os.js and lib/crypto.js need from the system. */
-#include "host.h"
+#include "bind_system.h"
 
 #include <limits.h>
 #include <netdb.h>
@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 #include <vigil/version.h>
+
+#include "bind.h"
+#include "turn.h"
 
 static void put(vigil_js *js, vg_val object, const char *name, vg_val value)
 {
@@ -276,7 +279,7 @@ static void on_signal(vigil_loop *loop, vigil_signal handle, const vigil_signal_
     vigil_js *js = arg;
     (void)loop;
     (void)handle;
-    vg_js_dispatch(js, VG_SIGNAL, vg_number(js->engine, info->signo), NULL, NULL);
+    vg_js_dispatch(js, VG_DISPATCH_SIGNAL, vg_number(js->engine, info->signo), NULL, NULL);
 }
 
 /* The engine's own threads do not block the signal, so the kernel may choose one of them. From there it is sent on to the thread

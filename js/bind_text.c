@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Text and bytes, for lib/encoding.js and lib/buffer.js. */
-#include "host.h"
+#include "bind_text.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "bind.h"
 
 static void free_bytes(void *data, void *arg)
 {

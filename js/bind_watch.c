@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and verdicts for lib/watch.js: what the recorder and the watchdog of this process know. */
-#include "host.h"
+#include "bind_watch.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <vigil/watch.h>
 #include <vigil/watchdog.h>
+
+#include "bind.h"
+#include "port.h"
+#include "turn.h"
 
 #define VERDICTS 64
 
@@ -200,7 +204,7 @@ static void deliver(vigil_js *js, vg_done *done)
     vg_val verdict = side ? verdict_of(js, &it->verdict) : NULL;
     free(it);
     if (side)
-        vg_js_dispatch(js, VG_EVENT, side->listener, verdict, NULL);
+        vg_js_dispatch(js, VG_DISPATCH_EVENT, side->listener, verdict, NULL);
 }
 
 static void drop(vg_done *done)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The embedding API of vigil/js.h: values, calls, C functions and classes. Threads are in embed_threads.c. */
-#include "host.h"
+#include "embed.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "bind.h"
+#include "limit.h"
+#include "turn.h"
 
 struct vigil_js_class {
     vigil_js_class *next;
@@ -147,7 +151,7 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *va
     if (value)
         *value = result;
     if (js->depth == 0)
-        vg_js_dispatch(js, VG_CHECKPOINT, NULL, NULL, NULL);
+        vg_js_dispatch(js, VG_DISPATCH_CHECKPOINT, NULL, NULL, NULL);
     /* A program that has ended itself has no checkpoint, but the loop has to hear of it. */
     if (js->ended)
         vg_js_sync(js);

@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "port.h"
+#include "turn.h"
+
 /* A vigil_js_port is a vg_port: the public name only hides it. */
 static vg_port *inner(vigil_js_port *port)
 {
@@ -86,7 +89,7 @@ static void deliver_promise(vigil_js *js, vg_done *done)
     vg_val function = promise->fulfil ? promise->resolve : promise->reject, value;
     vg_js_in_flight(js, -1);
     value = promise->make ? promise->make(js, promise->arg) : NULL;
-    vg_js_dispatch(js, VG_EVENT, function, value, NULL);
+    vg_js_dispatch(js, VG_DISPATCH_EVENT, function, value, NULL);
     vg_release(js->engine, promise->resolve);
     vg_release(js->engine, promise->reject);
     free_promise(promise);

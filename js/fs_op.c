@@ -396,13 +396,13 @@ static int64_t run(vg_fs_op *op)
         return answer(ftruncate((int)op->n1, (off_t)op->n2));
     case VG_FS_FSYNC:
         return answer(op->n2 != 0 ? fdatasync((int)op->n1) : fsync((int)op->n1));
-    case VG_FS_COPY:
+    case VG_FS_COPY_FILE:
         return copy_file(op);
     case VG_FS_MKDTEMP:
         return make_temporary(op);
-    case VG_FS_REMOVE:
+    case VG_FS_RM:
         return remove_path(op);
-    case VG_FS_KINDS:
+    default:
         break;
     }
     return -ENOSYS;

@@ -5,24 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const vg_embedded *vg_js_library_find(const char *name)
-{
-    for (size_t i = 0; i < vg_js_library_count; i++)
-        if (strcmp(vg_js_library[i].name, name) == 0)
-            return &vg_js_library[i];
-    return NULL;
-}
-
-bool vg_js_bind(vigil_js *js, vg_val object, const vg_binding_entry *entries, size_t count)
-{
-    vg_val thrown;
-    for (size_t i = 0; i < count; i++) {
-        vg_val function = vg_function(js->engine, entries[i].name, entries[i].native, NULL);
-        if (!function || !vg_set(js->engine, object, entries[i].name, function, &thrown))
-            return false;
-    }
-    return true;
-}
+#include "bind_core.h"
+#include "bind_fs.h"
+#include "bind_pool.h"
+#include "bind_system.h"
+#include "bind_text.h"
+#include "bind_watch.h"
+#include "embed.h"
+#include "http_bind.h"
+#include "library.h"
+#include "names.h"
+#include "port.h"
+#include "turn.h"
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
@@ -206,7 +200,7 @@ int vigil_js_run_file(vigil_js *js, const char *path)
     if (error < 0)
         return error;
     park(js);
-    vg_js_dispatch(js, VG_FILE, vg_string(js->engine, path), NULL, NULL);
+    vg_js_dispatch(js, VG_DISPATCH_FILE, vg_string(js->engine, path), NULL, NULL);
     return 0;
 }
 
@@ -220,14 +214,14 @@ int vigil_js_run_text(vigil_js *js, const char *text, size_t length, const char 
     if (!source)
         return -ENOMEM;
     park(js);
-    vg_js_dispatch(js, VG_TEXT, source, vg_string(js->engine, name), NULL);
+    vg_js_dispatch(js, VG_DISPATCH_TEXT, source, vg_string(js->engine, name), NULL);
     return 0;
 }
 
 static void before_exit(void *arg)
 {
     vigil_js *js = arg;
-    vg_js_dispatch(js, VG_BEFORE_EXIT, NULL, NULL, NULL);
+    vg_js_dispatch(js, VG_DISPATCH_BEFORE_EXIT, NULL, NULL, NULL);
 }
 
 /* A loop of somebody else's: one turn at a time, because only then it stays fit for another run, which beforeExit may need. */
@@ -271,7 +265,7 @@ static int run(vigil_js *js)
     while (!js->ended) {
         if (js->unwound) {
             js->unwound = false;
-            vg_js_dispatch(js, VG_UNWOUND, NULL, NULL, NULL);
+            vg_js_dispatch(js, VG_DISPATCH_UNWOUND, NULL, NULL, NULL);
         }
         js->run_result = 1;
         if (vg_engine_can_drain(js->engine))
@@ -284,7 +278,7 @@ static int run(vigil_js *js)
             break;
     }
     if (!js->ended) {
-        int code = vg_js_dispatch(js, VG_EXIT, NULL, NULL, NULL);
+        int code = vg_js_dispatch(js, VG_DISPATCH_EXIT, NULL, NULL, NULL);
         if (!js->ended) {
             js->ended = true;
             js->exit_code = code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What lib/http_link.js calls. Connections and servers are numbers there; one that is gone answers -1, undefined or nothing. */
-#include "http.h"
+#include "http_bind.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+
+#include "bind.h"
+#include "http_conn.h"
+#include "http_server.h"
 
 static vg_http *http_of(vg_call *call)
 {
@@ -243,11 +247,11 @@ static vg_val do_send(vg_call *call)
     for (size_t i = 2; i < call->count && i < 4; i++) {
         if (vg_arg_is(call, i, VG_UNDEFINED))
             continue;
-        ok = ok && piece_of(call, i, flags & VG_HTTP_LATIN1, count ? http->scratch : http->buffer, VG_HTTP_READ,
+        ok = ok && piece_of(call, i, flags & VG_HTTP_SEND_LATIN1, count ? http->scratch : http->buffer, VG_HTTP_READ,
                             &pieces[count], &spare[count]);
         count += ok;
     }
-    if (flags & VG_HTTP_CRLF)
+    if (flags & VG_HTTP_SEND_CRLF)
         pieces[count++] = (struct iovec){.iov_base = line_end, .iov_len = 2};
     if (ok)
         queued = vg_http_send(conn, pieces, count, flags);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One connection: reading, writing, deadlines, its end. */
-#include "http.h"
+#include "http_conn.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -8,49 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "buffer.h"
+#include "http_parse.h"
+#include "http_server.h"
+
 #define LINGER_NS 2000000000U
 #define GRACE_NS  2000000000U
-
-/* ---- bytes that wait -------------------------------------------------------------------------------------------- */
-
-bool vg_buffer_add(vg_buffer *buffer, const void *data, size_t length)
-{
-    size_t end = buffer->start + buffer->length;
-    if (end + length > buffer->room) {
-        size_t room = buffer->room ? buffer->room : 128;
-        unsigned char *grown;
-        if (buffer->start > 0) {
-            memmove(buffer->data, buffer->data + buffer->start, buffer->length);
-            buffer->start = 0;
-            end = buffer->length;
-        }
-        while (room < end + length)
-            room *= 2;
-        grown = room > buffer->room ? realloc(buffer->data, room) : buffer->data;
-        if (!grown)
-            return false;
-        buffer->data = grown;
-        buffer->room = room;
-    }
-    if (length > 0)
-        memcpy(buffer->data + end, data, length);
-    buffer->length += length;
-    return true;
-}
-
-void vg_buffer_free(vg_buffer *buffer)
-{
-    free(buffer->data);
-    *buffer = (vg_buffer){0};
-}
-
-static void buffer_drop(vg_buffer *buffer, size_t count)
-{
-    buffer->start += count;
-    buffer->length -= count;
-    if (buffer->length == 0)
-        vg_buffer_free(buffer);
-}
 
 /* ---- what the loop looks for ------------------------------------------------------------------------------------ */
 
@@ -97,7 +60,7 @@ void vg_http_conn_expired(vg_http_conn *conn)
         return;
     }
     vg_http_fault(conn, 408, "ERR_HTTP_REQUEST_TIMEOUT", "Request timeout");
-    vg_http_add(conn->http, VG_HTTP_FAULT, conn->id, conn->fault, conn->state == VG_HTTP_ANSWERING ? 1 : 0);
+    vg_http_add(conn->http, VG_HTTP_EVENT_FAULT, conn->id, conn->fault, conn->state == VG_HTTP_ANSWERING ? 1 : 0);
     vg_http_arm(conn->http);
     watch(conn);
 }
@@ -256,7 +219,7 @@ static void client_ended(vg_http_conn *conn)
             grace(conn);
     } else if (conn->waiting.length == 0) {
         vg_http_fault(conn, 400, "HPE_INVALID_EOF_STATE", "Invalid EOF state");
-        vg_http_add(conn->http, VG_HTTP_FAULT, conn->id, conn->fault, 0);
+        vg_http_add(conn->http, VG_HTTP_EVENT_FAULT, conn->id, conn->fault, 0);
         vg_http_arm(conn->http);
     }
     watch(conn);
@@ -290,12 +253,12 @@ static void readable(vg_http_conn *conn)
 void vg_http_conn_turn(vg_http_conn *conn)
 {
     if (conn->fd < 0) {
-        vg_http_add(conn->http, VG_HTTP_CLOSED, conn->id, conn->fault, 0);
+        vg_http_add(conn->http, VG_HTTP_EVENT_CLOSED, conn->id, conn->fault, 0);
         return;
     }
     if (conn->tell_drain && conn->out.length == 0) {
         conn->tell_drain = false;
-        vg_http_add(conn->http, VG_HTTP_DRAIN, conn->id, 0, 0);
+        vg_http_add(conn->http, VG_HTTP_EVENT_DRAIN, conn->id, 0, 0);
     }
     if (conn->state == VG_HTTP_READING && conn->waiting.length > 0 && !conn->faulty && !conn->shut_after) {
         vg_buffer waiting = conn->waiting;
@@ -304,7 +267,7 @@ void vg_http_conn_turn(vg_http_conn *conn)
         vg_buffer_free(&waiting);
         if (conn->fd >= 0 && conn->ended && !conn->faulty && conn->state == VG_HTTP_READING) {
             vg_http_fault(conn, 400, "HPE_INVALID_EOF_STATE", "Invalid EOF state");
-            vg_http_add(conn->http, VG_HTTP_FAULT, conn->id, conn->fault, 0);
+            vg_http_add(conn->http, VG_HTTP_EVENT_FAULT, conn->id, conn->fault, 0);
         }
         watch(conn);
     }
@@ -323,7 +286,7 @@ static bool flush(vg_http_conn *conn)
 {
     ssize_t count = send(conn->fd, conn->out.data + conn->out.start, conn->out.length, MSG_NOSIGNAL);
     if (count >= 0) {
-        buffer_drop(&conn->out, (size_t)count);
+        vg_buffer_drop(&conn->out, (size_t)count);
         grace(conn);
     } else if (errno != EAGAIN && errno != EINTR) {
         vg_http_conn_close(conn, errno);
@@ -391,7 +354,7 @@ static bool put(vg_http_conn *conn, struct iovec *pieces, unsigned count, bool d
 
 double vg_http_send(vg_http_conn *conn, struct iovec *pieces, unsigned count, unsigned flags)
 {
-    bool hold = flags & VG_HTTP_HOLD, waits = conn->out.length > 0 && !conn->held;
+    bool hold = flags & VG_HTTP_SEND_HOLD, waits = conn->out.length > 0 && !conn->held;
     if (conn->fd < 0 || conn->lingering)
         return -1;
     if (count > 0 && !put(conn, pieces, count, !hold && conn->out.length == 0))
@@ -399,11 +362,11 @@ double vg_http_send(vg_http_conn *conn, struct iovec *pieces, unsigned count, un
     conn->held = hold && !waits;
     if (!hold && !waits && conn->out.length > 0 && !flush(conn))
         return -1;
-    if (flags & VG_HTTP_SHUT)
+    if (flags & VG_HTTP_SEND_SHUT)
         conn->shut_after = true;
-    if (conn->out.length > 0 && (!conn->held || conn->out.length >= VG_HTTP_HIGH))
+    if (conn->out.length > 0 && (!conn->held || conn->out.length >= VG_LIMIT_HTTP_HIGH))
         conn->tell_drain = true;
-    if (flags & VG_HTTP_LAST) {
+    if (flags & VG_HTTP_SEND_LAST) {
         conn->answered = true;
         if (!conn->whole) {
             conn->dumping = true;

@@ -5,10 +5,13 @@
  * in a header's name, control characters in a value, two lengths, a length and a coding, a coding that does not end in
  * chunked or that an HTTP/1.0 client sends, two hosts, versions that are neither 1.0 nor 1.1.
  */
-#include "http.h"
+#include "http_parse.h"
 
 #include <string.h>
 #include <strings.h>
+
+#include "buffer.h"
+#include "http_server.h"
 
 void vg_http_fault(vg_http_conn *conn, int status, const char *name, const char *text)
 {
@@ -199,7 +202,7 @@ static int on_head(http_parser *parser)
     conn->deadline = 0;
     if (conn->server->request_timeout)
         conn->deadline = conn->request_began + conn->server->request_timeout;
-    conn->request = vg_http_add(conn->http, VG_HTTP_REQUEST, conn->id, conn->flags, parser->method) + 1;
+    conn->request = vg_http_add(conn->http, VG_HTTP_EVENT_REQUEST, conn->id, conn->flags, parser->method) + 1;
     return 0;
 }
 
@@ -297,15 +300,15 @@ void vg_http_parse(vg_http_conn *conn, const unsigned char *data, size_t length)
     }
     if (conn->body.length > 0 && !conn->body_told && !conn->faulty) {
         conn->body_told = true;
-        vg_http_add(http, VG_HTTP_BODY, conn->id, 0, 0);
+        vg_http_add(http, VG_HTTP_EVENT_BODY, conn->id, 0, 0);
     }
     if (conn->faulty) {
-        vg_http_add(http, VG_HTTP_FAULT, conn->id, conn->fault, conn->state == VG_HTTP_ANSWERING ? 1 : 0);
+        vg_http_add(http, VG_HTTP_EVENT_FAULT, conn->id, conn->fault, conn->state == VG_HTTP_ANSWERING ? 1 : 0);
     } else if (conn->whole && !was_whole) {
         if (conn->request && conn->body.length == 0)
             http->events[4 * conn->request + 2] += VG_HTTP_WHOLE;
         else if (!conn->dumping)
-            vg_http_add(http, VG_HTTP_END, conn->id, (double)conn->trailer.length, 0);
+            vg_http_add(http, VG_HTTP_EVENT_END, conn->id, (double)conn->trailer.length, 0);
     }
     conn->request = 0;
 }

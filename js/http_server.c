@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Listening, accepting, deadlines, and the events' way to JavaScript. */
-#include "http.h"
+#include "http_server.h"
 
 #include <math.h>
 #include <netdb.h>
@@ -13,6 +13,10 @@
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "http_conn.h"
+#include "port.h"
+#include "turn.h"
 
 #define ACCEPTS_PER_TURN 64
 #define ROUNDS_PER_TURN  64
@@ -74,7 +78,7 @@ static void settle(vg_http *http)
     unsigned taken = (unsigned)http->events[0];
     for (unsigned i = 0; i < taken; i++) {
         const double *event = http->events + 4 + 4 * (size_t)i;
-        if (event[0] == VG_HTTP_CLOSED) {
+        if (event[0] == VG_HTTP_EVENT_CLOSED) {
             unsigned id = (unsigned)event[1];
             vg_http_server *server = http->conns[id]->server;
             vg_http_conn_free(http->conns[id]);
@@ -116,7 +120,7 @@ static void deliver(vigil_js *js, vg_done *done)
     http->delivering++;
     for (int round = 0; round < ROUNDS_PER_TURN; round++) {
         while (http->events[0] < http->events[1] && !js->ended && !js->unwound)
-            vg_js_dispatch(js, VG_EVENT, http->receive, NULL, NULL);
+            vg_js_dispatch(js, VG_DISPATCH_EVENT, http->receive, NULL, NULL);
         settle(http);
         if (!http->turn_first || js->ended || js->unwound)
             break;
@@ -257,7 +261,7 @@ static void on_incoming(vigil_loop *loop, vigil_watch watch, int fd, unsigned ev
             return;
         }
         server->held++;
-        vg_http_add(http, VG_HTTP_OPEN, conn->id, server->id, 0);
+        vg_http_add(http, VG_HTTP_EVENT_OPEN, conn->id, server->id, 0);
         vg_http_arm(http);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of JavaScript that does not end by itself: process.exit, stalls, the memory limit. See docs/js.md. */
-#include "host.h"
+#include "limit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "names.h"
+
 /* How often a call that takes long is looked at, and a checkpoint that does not end serves timers and finished work. */
-#define SERVICE_NS 50000000U
+#define SERVICE_NS (VG_LIMIT_SERVICE_MS * UINT64_C(1000000))
 
 static void arm(vigil_js *js, uint64_t after_ns);
 
@@ -58,7 +60,7 @@ static char *own_frame(const char *frames)
 static bool in_storm(vigil_js *js)
 {
     /* relaxed: written by this thread. */
-    return atomic_load_explicit(&js->draining, memory_order_relaxed) || js->state[VG_TICKING] != 0;
+    return atomic_load_explicit(&js->draining, memory_order_relaxed) || js->state[VG_STATE_TICKING] != 0;
 }
 
 /* On the engine's thread, in the midst of JavaScript. */

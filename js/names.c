@@ -7,7 +7,7 @@
  * addresses are the bytes of `ids`, for the whole process; each host remembers which functions have one. When they are used up, or when
  * the functions come too fast for a look at each (lib/sched.js keeps the budget), they are all called "JavaScript".
  */
-#include "host.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,30 +3,35 @@
  * Every kind of work, and every task of the embedder's up to 32 of them, is run by a function of its own: viewers know functions by their
  * address, and so tell them apart by name. All of them do the same.
  */
-#include "pool_side.h"
+#include "pool_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <vigil/watch.h>
 
+#include "bind_pool.h"
+#include "pool_piece.h"
+#include "pool_side.h"
+#include "work_hash.h"
+#include "work_zip.h"
+
 #define NAMED_TASKS 32
 
-#define KIND(name)                  \
+#define RUN(kind, name, value)      \
     static int run_##name(void *it) \
     {                               \
         return vg_piece_run(it);    \
     }
-KIND(hash)
-KIND(hashFile)
-KIND(pbkdf2)
-KIND(scrypt)
-KIND(deflate)
-KIND(inflate)
+VG_EACH_work(RUN)
+#undef RUN
+
+#define KIND(kind, name, value) {run_##name, "pool." #name},
+    static const struct {
+    vg_job_fn run;
+    const char *name;
+} kinds[VG_COUNT_work] = {VG_EACH_work(KIND)};
 #undef KIND
-static const vg_job_fn kinds[] = {run_hash, run_hashFile, run_pbkdf2, run_scrypt, run_deflate, run_inflate};
-static const char *const kind_names[] = {"pool.hash",   "pool.hashFile", "pool.pbkdf2",
-                                         "pool.scrypt", "pool.deflate",  "pool.inflate"};
 
 #define FOUR(name) TASK(name##0) TASK(name##1) TASK(name##2) TASK(name##3)
 #define ALL        FOUR(a) FOUR(b) FOUR(c) FOUR(d) FOUR(e) FOUR(f) FOUR(g) FOUR(h)
@@ -53,8 +58,8 @@ static vg_job_fn run_of(const vg_exposed *task)
 
 void vg_pool_name_kinds(void)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        VIGIL_WATCH_NAME(kinds[i], kind_names[i]);
+    for (unsigned i = 0; i < VG_COUNT_work; i++)
+        VIGIL_WATCH_NAME(kinds[i].run, kinds[i].name);
 }
 
 static const vg_exposed *task_number(const vg_pool_side *side, double number)
@@ -78,11 +83,11 @@ vg_job_fn vg_pool_choose(vg_piece *it, const vg_pool_side *side, double kind, do
     }
     if (!(kind >= 0 && kind < VG_WORK_EXPOSED))
         return NULL;
-    it->fn = vg_work_hash_kind((vg_work_kind)kind);
+    it->fn = vg_work_hash_kind((unsigned)kind);
     if (!it->fn)
-        it->fn = vg_work_zip_kind((vg_work_kind)kind);
+        it->fn = vg_work_zip_kind((unsigned)kind);
     it->blocks = kind == VG_WORK_HASH_FILE;
-    return it->fn ? kinds[(int)kind] : NULL;
+    return it->fn ? kinds[(int)kind].run : NULL;
 }
 
 int vigil_js_task_expose(vigil_js *js, const char *name, vigil_js_task_fn fn, void *data, unsigned flags)

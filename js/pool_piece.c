@@ -6,11 +6,20 @@
  * runs goes on to its end (or to its next look at `cancelled`) with nobody waiting for it. The program's promise is rejected by
  * lib/pool.js at once in both cases; what arrives here afterwards is only cleared away.
  */
-#include "pool_side.h"
+#include "pool_piece.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "bind.h"
+#include "bind_pool.h"
+#include "pool_names.h"
+#include "pool_side.h"
+#include "pool_times.h"
+#include "port.h"
+#include "turn.h"
+#include "work.h"
 
 static uint64_t now_ns(void)
 {
@@ -114,7 +123,7 @@ static void deliver(vigil_js *js, vg_done *done)
     vigil_job_release(it->pool, it->job);
     vg_js_in_flight(js, -1);
     free_piece(it);
-    vg_js_dispatch(js, VG_COMPLETE, id, value, message);
+    vg_js_dispatch(js, VG_DISPATCH_COMPLETE, id, value, message);
 }
 
 static void drop(vg_done *done)

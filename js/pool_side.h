@@ -10,6 +10,7 @@
 #ifndef VG_JS_POOL_SIDE_H
 #define VG_JS_POOL_SIDE_H
 
+#include "port.h"
 #include "work.h"
 
 #define VG_TIMES_BUCKETS 40 /* powers of two of microseconds */
@@ -54,23 +55,5 @@ typedef struct vg_piece {
 } vg_piece;
 
 typedef int (*vg_job_fn)(void *it);
-
-/* Made when it is first asked for; NULL: no memory. */
-vg_pool_side *vg_pool_side_of(vigil_js *js);
-
-/* Does the piece, on whatever thread this is. */
-int vg_piece_run(void *arg);
-/* (id, priority, kind, task number, arguments...): 0, or an errno if it was not begun. */
-vg_val vg_piece_later(vg_call *call);
-/* (id): true if it will never run. */
-vg_val vg_piece_cancel(vg_call *call);
-
-/* What to run, and under which function of ours; NULL: there is no such thing. */
-vg_job_fn vg_pool_choose(vg_piece *it, const vg_pool_side *side, double kind, double number);
-/* Tell the viewers the names of the built-in kinds. */
-void vg_pool_name_kinds(void);
-
-void vg_times_note(vg_times *to, uint64_t ns);
-vg_val vg_times_of(vg_engine *engine, const vg_times *from);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How long work of vigil:pool waited and ran, by class, as JavaScript is told. */
-#include "pool_side.h"
+#include "pool_times.h"
 
 #include <math.h>
+
+#include "bind.h"
+#include "pool_side.h"
 
 void vg_times_note(vg_times *to, uint64_t ns)
 {

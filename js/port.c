@@ -9,7 +9,7 @@
  * open and is about to post to a loop that the owner is about to destroy. The owner sets the closed bit and then waits for those
  * who came in before; they are at most one post away from the end, so it spins.
  */
-#include "host.h"
+#include "port.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -16,13 +16,16 @@
  * After each call into JavaScript vg_js_sync compares what the program wants (js->state) with what the loop has been told, and
  * tells it the difference. Nothing in JavaScript crosses into C for that.
  */
-#include "host.h"
+#include "turn.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <vigil/watch.h>
+
+#include "limit.h"
+#include "port.h"
 
 double vg_js_now_ms(vigil_js *js)
 {
@@ -35,13 +38,13 @@ int vg_js_dispatch(vigil_js *js, int kind, vg_val a, vg_val b, vg_val c)
     vg_val thrown, result = NULL;
     bool again = false;
     int code = 0;
-    if (js->ended && kind != VG_EXIT)
+    if (js->ended && kind != VG_DISPATCH_EXIT)
         return 0;
     js->depth++;
     vg_js_limit_begin(js);
     if (js->records && vigil_loop_now(js->loop) - js->named_ns >= 1000000U) {
         js->named_ns = vigil_loop_now(js->loop);
-        js->state[VG_NAMING] = VG_NAMES_PER_MS;
+        js->state[VG_STATE_NAMING] = VG_LIMIT_NAMES_PER_MS;
     }
     do {
         vg_val args[4] = {NULL};
@@ -55,12 +58,12 @@ int vg_js_dispatch(vigil_js *js, int kind, vg_val a, vg_val b, vg_val c)
         code = result ? (int)vg_to_number(engine, result) : 0;
         if (!result)
             js->unwound = true; /* dispatch itself does not throw: it was ended from outside */
-        again = result && code == 1 && (kind == VG_TIMERS || kind == VG_IMMEDIATES);
+        again = result && code == 1 && (kind == VG_DISPATCH_TIMERS || kind == VG_DISPATCH_IMMEDIATES);
         vg_engine_leave(engine);
         /* Without a drain of its own the engine has drained just now; the rest of the checkpoint in steps. */
-        while (!vg_engine_can_drain(engine) && !js->ended && kind != VG_EXIT) {
+        while (!vg_engine_can_drain(engine) && !js->ended && kind != VG_DISPATCH_EXIT) {
             vg_engine_enter(engine);
-            args[0] = vg_number(engine, VG_CLOSE);
+            args[0] = vg_number(engine, VG_DISPATCH_CLOSE);
             result = vg_apply(engine, js->dispatch, NULL, 1, args, &thrown);
             bool more = result && vg_to_number(engine, result) == 1;
             vg_engine_leave(engine);
@@ -80,13 +83,13 @@ static void on_timer(vigil_loop *loop, vigil_timer timer, void *arg)
     (void)timer;
     js->timer.id = 0;
     js->timer_expiry = (double)INFINITY;
-    vg_js_dispatch(js, VG_TIMERS, NULL, NULL, NULL);
+    vg_js_dispatch(js, VG_DISPATCH_TIMERS, NULL, NULL, NULL);
 }
 
 static void sync_timer(vigil_js *js)
 {
-    double wanted = js->ended ? (double)INFINITY : js->state[VG_NEXT_EXPIRY];
-    bool ref = js->state[VG_TIMER_REFS] > 0;
+    double wanted = js->ended ? (double)INFINITY : js->state[VG_STATE_NEXT_EXPIRY];
+    bool ref = js->state[VG_STATE_TIMER_REFS] > 0;
     if (wanted == js->timer_expiry && (ref == js->timer_ref || isinf(wanted)))
         return;
     if (isinf(wanted)) {
@@ -113,7 +116,7 @@ static void sync_timer(vigil_js *js)
 
 void vg_js_sync(vigil_js *js)
 {
-    bool hold = !js->ended && (js->state[VG_IMMEDIATE_REFS] > 0 || js->in_flight > 0 || js->ready);
+    bool hold = !js->ended && (js->state[VG_STATE_IMMEDIATE_REFS] > 0 || js->in_flight > 0 || js->ready);
     if (js->depth > 0)
         return;
     sync_timer(js);
@@ -136,7 +139,7 @@ static int64_t prepare(vigil_loop *loop, void *arg)
 {
     vigil_js *js = arg;
     (void)loop;
-    if (js->ready || js->state[VG_IMMEDIATE_REFS] > 0)
+    if (js->ready || js->state[VG_STATE_IMMEDIATE_REFS] > 0)
         return 0;
     /* The engine has no way to wake the loop. */
     return js->engine_pending > 0 ? 1000000 : -1;
@@ -177,14 +180,14 @@ static void check(vigil_loop *loop, void *arg)
         vg_js_deliver(js);
         vg_js_sync(js);
     }
-    if (js->state[VG_IMMEDIATE_COUNT] > 0 && !js->ended)
-        vg_js_dispatch(js, VG_IMMEDIATES, NULL, NULL, NULL);
+    if (js->state[VG_STATE_IMMEDIATE_COUNT] > 0 && !js->ended)
+        vg_js_dispatch(js, VG_DISPATCH_IMMEDIATES, NULL, NULL, NULL);
     if (js->options.memory_max)
         check_memory(js);
     if ((js->engine_pending > 0 || vigil_loop_now(js->loop) - js->worked_ns > 10000000U) && !js->ended) {
         js->worked_ns = vigil_loop_now(js->loop);
         if (vg_engine_work(js->engine))
-            vg_js_dispatch(js, VG_CHECKPOINT, NULL, NULL, NULL);
+            vg_js_dispatch(js, VG_DISPATCH_CHECKPOINT, NULL, NULL, NULL);
     }
 }
 
@@ -199,9 +202,9 @@ int vg_js_turn_init(vigil_js *js)
     VIGIL_WATCH_NAME(check, "JavaScript immediates and I/O");
     js->base_ns = vigil_loop_now_update(js->loop);
     js->timer_expiry = (double)INFINITY;
-    js->state[VG_NEXT_EXPIRY] = (double)INFINITY;
+    js->state[VG_STATE_NEXT_EXPIRY] = (double)INFINITY;
     if (!js->records)
-        js->state[VG_NAMING] = (double)-INFINITY; /* never to be counted down to a name */
+        js->state[VG_STATE_NAMING] = (double)-INFINITY; /* never to be counted down to a name */
     return vigil_hook_add(js->loop, &js->hook, &calls, js);
 }
 

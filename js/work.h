@@ -10,17 +10,16 @@
 
 #include "host.h"
 
-/* The numbers are those of KIND in lib/pool.js. */
-typedef enum vg_work_kind {
-    VG_WORK_HASH = 0,  /* algorithm, data, key (or nothing) -> digest */
-    VG_WORK_HASH_FILE, /* algorithm, path, key (or nothing) -> digest */
-    VG_WORK_PBKDF2,    /* algorithm, password, salt, iterations, length -> key */
-    VG_WORK_SCRYPT,    /* password, salt, cost, parallelization, length -> key */
-    VG_WORK_DEFLATE,   /* data, level, window bits -> data */
-    VG_WORK_INFLATE,   /* data, window bits, most bytes -> data */
-    VG_WORK_EXPOSED,   /* what the embedder has registered: task number, arguments */
-    VG_WORK_KINDS
-} vg_work_kind;
+/*
+ * What each kind takes and gives:
+ *   HASH        algorithm, data, key (or nothing) -> digest
+ *   HASH_FILE   algorithm, path, key (or nothing) -> digest
+ *   PBKDF2      algorithm, password, salt, iterations, length -> key
+ *   SCRYPT      password, salt, cost, parallelization, length -> key
+ *   DEFLATE     data, level, window bits -> data
+ *   INFLATE     data, window bits, most bytes -> data
+ *   EXPOSED     task number, arguments: a function that the embedder has registered
+ */
 
 #define VG_WORK_PIECE ((size_t)1 << 20) /* between two looks at `cancelled` */
 
@@ -31,14 +30,6 @@ typedef struct vg_work {
 } vg_work;
 
 typedef int (*vg_work_fn)(vg_work *work);
-
-/* NULL: this build has it not. */
-vg_work_fn vg_work_hash_kind(vg_work_kind kind);
-vg_work_fn vg_work_zip_kind(vg_work_kind kind);
-/* Whether the algorithm is known, for an answer before anything is submitted; its digest's length, 0 if not. */
-unsigned vg_work_digest_length(const char *algorithm);
-/* The names, NULL at the end; NULL: no library. */
-const char *const *vg_work_digests(void);
 
 bool vg_work_cancelled(vg_work *work);
 /* The result is `length` bytes that free() gives back. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Digests and keys, by libgcrypt. Any thread. */
-#include "work.h"
+#include "work_hash.h"
 
 #ifdef VG_HAVE_GCRYPT
 
@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "work.h"
 
 /* In the order of names[]. The names are Node's. */
 static const char *const names[] = {"md5",      "ripemd160",  "sha1",       "sha224",   "sha256",
@@ -154,7 +156,7 @@ static int scrypt(vg_work *work)
     return derive(work, GCRY_KDF_SCRYPT, (int)args[2].number, &args[0], &args[1], args[3].number, args[4].number);
 }
 
-vg_work_fn vg_work_hash_kind(vg_work_kind kind)
+vg_work_fn vg_work_hash_kind(unsigned kind)
 {
     switch (kind) {
     case VG_WORK_HASH:
@@ -183,7 +185,7 @@ unsigned vg_work_digest_length(const char *algorithm)
     return 0;
 }
 
-vg_work_fn vg_work_hash_kind(vg_work_kind kind)
+vg_work_fn vg_work_hash_kind(unsigned kind)
 {
     (void)kind;
     return NULL;

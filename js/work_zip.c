@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Packing and unpacking, by zlib. The window bits choose the format, as zlib has it. Any thread. */
-#include "work.h"
+#include "work_zip.h"
 
 #ifdef VG_HAVE_ZLIB
 
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
+
+#include "work.h"
 
 typedef int (*step_fn)(z_stream *stream, int flush);
 
@@ -86,14 +88,14 @@ static int unpack(vg_work *work)
     return error;
 }
 
-vg_work_fn vg_work_zip_kind(vg_work_kind kind)
+vg_work_fn vg_work_zip_kind(unsigned kind)
 {
     return kind == VG_WORK_DEFLATE ? pack : kind == VG_WORK_INFLATE ? unpack : NULL;
 }
 
 #else
 
-vg_work_fn vg_work_zip_kind(vg_work_kind kind)
+vg_work_fn vg_work_zip_kind(unsigned kind)
 {
     (void)kind;
     return NULL;

@@ -138,10 +138,7 @@ function complete(at, a, b) {
   return sched.inScope(callback, undefined, [a, b]);
 }
 
-const KIND = {
-  CLOSE: 0, TIMERS: 1, IMMEDIATES: 2, COMPLETE: 3, CALL: 4, SIGNAL: 5, BEFORE_EXIT: 6, EXIT: 7, FILE: 8, TEXT: 9, EVENT: 10,
-  UNWOUND: 11, CHECKPOINT: 12,
-};
+const KIND = load('constants').dispatch;
 function main(run) {
   try {
     run();

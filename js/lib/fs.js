@@ -9,24 +9,21 @@ const { make: systemError } = load('fserrors');
 const { fsNow, fsLater, fsCancel } = binding;
 const path = load('path');
 
-const OP = {
-  open: 0, close: 1, read: 2, write: 3, stat: 4, lstat: 5, fstat: 6, readFile: 7, writeFile: 8, mkdir: 9, rmdir: 10, unlink: 11,
-  rename: 12, readdir: 13, realpath: 14, readlink: 15, symlink: 16, link: 17, chmod: 18, utimes: 19, access: 20, truncate: 21,
-  ftruncate: 22, fsync: 23, copy: 24, mkdtemp: 25, remove: 26, chown: 27,
-};
-const PRIORITY = { critical: 0, high: 1, normal: 2, low: 3, idle: 4 };
-const constants = {
-  F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, COPYFILE_EXCL: 1, COPYFILE_FICLONE: 2, COPYFILE_FICLONE_FORCE: 4,
-  O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 0o100, O_EXCL: 0o200, O_NOCTTY: 0o400, O_TRUNC: 0o1000, O_APPEND: 0o2000,
-  O_NONBLOCK: 0o4000, O_DSYNC: 0o10000, O_DIRECTORY: 0o200000, O_NOFOLLOW: 0o400000, O_SYNC: 0o4010000,
-  S_IFMT: 0o170000, S_IFREG: 0o100000, S_IFDIR: 0o040000, S_IFCHR: 0o020000, S_IFBLK: 0o060000, S_IFIFO: 0o010000,
-  S_IFLNK: 0o120000, S_IFSOCK: 0o140000, S_IRWXU: 0o700, S_IRUSR: 0o400, S_IWUSR: 0o200, S_IXUSR: 0o100,
-  S_IRWXG: 0o70, S_IRGRP: 0o40, S_IWGRP: 0o20, S_IXGRP: 0o10, S_IRWXO: 0o7, S_IROTH: 4, S_IWOTH: 2, S_IXOTH: 1,
-};
-const FLAGS = {
-  r: 0, rs: 0o4010000, 'r+': 2, 'rs+': 0o4010002, w: 0o1101, wx: 0o1301, 'w+': 0o1102, 'wx+': 0o1302,
-  a: 0o2101, ax: 0o2301, 'a+': 0o2102, 'ax+': 0o2302, as: 0o4012101, 'as+': 0o4012102, xw: 0o1301, xa: 0o2301,
-};
+const { fsOp: OP, priority: PRIORITY } = load('constants');
+const constants = { ...binding.fsConstants(), COPYFILE_EXCL: 1, COPYFILE_FICLONE: 2, COPYFILE_FICLONE_FORCE: 4 };
+const FLAGS = flagTable(constants);
+function flagTable({ O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_SYNC }) {
+  const w = O_WRONLY | O_CREAT | O_TRUNC;
+  const rw = O_RDWR | O_CREAT | O_TRUNC;
+  const a = O_WRONLY | O_CREAT | O_APPEND;
+  const ra = O_RDWR | O_CREAT | O_APPEND;
+  return {
+    r: O_RDONLY, rs: O_RDONLY | O_SYNC, sr: O_RDONLY | O_SYNC, 'r+': O_RDWR, 'rs+': O_RDWR | O_SYNC, 'sr+': O_RDWR | O_SYNC,
+    w, wx: w | O_EXCL, xw: w | O_EXCL, 'w+': rw, 'wx+': rw | O_EXCL, 'xw+': rw | O_EXCL,
+    a, ax: a | O_EXCL, xa: a | O_EXCL, as: a | O_SYNC, sa: a | O_SYNC,
+    'a+': ra, 'ax+': ra | O_EXCL, 'xa+': ra | O_EXCL, 'as+': ra | O_SYNC, 'sa+': ra | O_SYNC,
+  };
+}
 
 // ---- arguments ----------------------------------------------------------------------------------------------------
 
@@ -263,7 +260,7 @@ const plans = {
     options = toOptions(options, { encoding: 'utf8', mode: 0o666, flag });
     const byFd = isFd(file);
     if (!byFd) file = toPath(file);
-    return plan('open', [OP.writeFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag ?? flag, 0o1101),
+    return plan('open', [OP.writeFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag ?? flag, FLAGS.w),
                          toMode(options.mode, 0o666), toBytes(data, options.encoding)], undefined, options, byFd ? undefined : file);
   },
   mkdir(file, options) {
@@ -279,7 +276,7 @@ const plans = {
   },
   rm(file, options) {
     file = toPath(file);
-    return plan('rm', [OP.remove, file, undefined, options?.recursive ? 1 : 0, options?.force ? 1 : 0], undefined, options, file);
+    return plan('rm', [OP.rm, file, undefined, options?.recursive ? 1 : 0, options?.force ? 1 : 0], undefined, options, file);
   },
   unlink(file) {
     file = toPath(file);
@@ -344,7 +341,7 @@ const plans = {
   copyFile(from, to, mode = 0, options = undefined) {
     from = toPath(from, 'src');
     to = toPath(to, 'dest');
-    return plan('copyfile', [OP.copy, from, to, mode], undefined, options, from, to);
+    return plan('copyfile', [OP.copyFile, from, to, mode], undefined, options, from, to);
   },
   mkdtemp(prefix, options) {
     prefix = toPath(prefix, 'prefix');

@@ -6,11 +6,12 @@
 const sched = load('sched');
 const { canDrain } = binding;
 
-// The numbers are those of http.h.
-const OPEN = 1, REQUEST = 2, BODY = 3, END = 4, DRAIN = 5, CLOSED = 6, FAULT = 7;
-const SAME = 1, KEEP = 2, OLD = 4, WHOLE = 8, CONTINUE = 16, EXPECTS = 32, NO_HOST = 64;
-const LAST = 1, SHUT = 2, LATIN1 = 4, HOLD = 8, CRLF = 16;
-const HIGH = 16384;
+const {
+  httpEvent: { OPEN, REQUEST, BODY, END, DRAIN, CLOSED, FAULT },
+  httpRequest: { SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST },
+  httpSend: { LAST, SHUT, LATIN1, HOLD, CRLF },
+  limits: { HTTP_HIGH: HIGH },
+} = load('constants');
 
 const servers = []; // by C's number
 const links = [];

@@ -5,7 +5,7 @@
 const path = load('path');
 const { codes, heads, sources, validateString } = load('errors');
 const { fileKind, readText, realpath, compile } = binding;
-const FILE = 0, FOLDER = 1;
+const { FILE, FOLDER } = load('constants').fileKind;
 
 const names = binding.builtins; // public name -> library file
 // The engine has no import(): a text that may have one is rewritten.

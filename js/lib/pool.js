@@ -10,8 +10,8 @@ const { codes, validateAbortSignal, validateInteger, validateString } = load('er
 const { make: systemError } = load('fserrors');
 const native = binding.pool();
 
-const KIND = { hash: 0, hashFile: 1, pbkdf2: 2, scrypt: 3, deflate: 4, inflate: 5, exposed: 6 };
-const priorities = Object.freeze(['critical', 'high', 'normal', 'low', 'idle']);
+const { work: KIND, priority } = load('constants');
+const priorities = Object.freeze(Object.keys(priority));
 const MAX_OUTPUT = 2 ** 31 - 1;
 
 // ---- arguments ----------------------------------------------------------------------------------------------------

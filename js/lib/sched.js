@@ -19,7 +19,7 @@
 const { state, drain: drainNow, canDrain, promiseState } = binding;
 const { validateFunction } = load('errors');
 
-const TICKING = 4; // places in `state`: the others are those of the timers and the immediates
+const { state: { TICKING, NAMING }, limits: { NAMES_PER_MS, SERVICE_MS } } = load('constants');
 const AGAIN = 1;
 
 let reportUncaught = null; // set by process.js
@@ -32,7 +32,6 @@ let inStorm = false; // see below
 // Viewers outside show callbacks by the names of their functions, which costs a call into C. A few in each millisecond are enough: they are
 // all of them where callbacks take long, and a sample where they are short. C fills the budget up between two
 // phases; within a phase the clock is looked at when it is used up, and then at every eighth callback.
-const NAMING = 5, NAMES_PER_MS = 8;
 const shows = binding.shows;
 let namedAt = 0;
 function nameNow(callback, left) {
@@ -91,7 +90,6 @@ function nextTick(callback, ...args) {
 
 const clock = Date.now;
 const TICKS_PER_LOOK = 256;
-const SERVICE_MS = 50; // as in limit.c
 
 function runTicks() {
   let done = 0;

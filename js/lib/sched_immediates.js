@@ -6,7 +6,7 @@ const { AGAIN, betweenCallbacks, close, report, name } = load('sched');
 const { validateFunction } = load('errors');
 const { state, canDrain } = binding;
 
-const IMMEDIATES = 2, IMMEDIATE_REFS = 3; // places in `state`
+const { IMMEDIATE_COUNT: IMMEDIATES, IMMEDIATE_REFS } = load('constants').state;
 const kRefed = Symbol('refed');
 
 class ImmediateList {

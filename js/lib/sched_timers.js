@@ -10,7 +10,7 @@ const { validateFunction } = load('errors');
 const { state, now: clock, canDrain } = binding;
 const { apply } = Reflect;
 
-const NEXT_EXPIRY = 0, TIMER_REFS = 1; // places in `state`
+const { NEXT_EXPIRY, TIMER_REFS } = load('constants').state;
 const TIMEOUT_MAX = 2 ** 31 - 1;
 const kRefed = Symbol('refed');
 let listNumber = 0;

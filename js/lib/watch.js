@@ -10,8 +10,8 @@ const { codes, validateInteger, validateString } = load('errors');
 const { make: systemError } = load('fserrors');
 const native = binding.watch();
 
-const RECOVER = { rewake: 1, spare: 2, reject: 4 };
-const SEVERITIES = ['info', 'warning', 'error', 'critical'];
+const { recover: RECOVER, severity } = load('constants');
+const SEVERITIES = Object.keys(severity);
 const LIMITS = ['interval', 'hog', 'loop', 'stuck', 'growth', 'repeat'];
 
 const watch = new EventEmitter();

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     size_t *lengths = calloc((size_t)argc, sizeof *lengths);
     if (!out || !lengths)
         return fail("write ", argc > 1 ? argv[1] : "nothing: no file was named");
-    (void)fputs("/* Made by embed.c. */\n#include \"host.h\"\n", out);
+    (void)fputs("/* Made by embed.c. */\n#include \"library.h\"\n", out);
     for (int i = 2; i + 1 < argc; i += 2) {
         FILE *in = fopen(argv[i + 1], "rb");
         char text[64];

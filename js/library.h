@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's JavaScript, compiled in by tool/embed.c. */
+#ifndef VG_JS_LIBRARY_H
+#define VG_JS_LIBRARY_H
+
+#include <stddef.h>
+
+typedef struct vg_embedded {
+    const char *name;
+    const unsigned char *bytes;
+    size_t length;
+} vg_embedded;
+extern const vg_embedded vg_js_library[];
+extern const size_t vg_js_library_count;
+const vg_embedded *vg_js_library_find(const char *name);
+
+#endif
