@@ -14,7 +14,9 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "loop/inner.h"
+#include "loop/ending.h"
+#include "loop/guard.h"
+#include "loop/sleep.h"
 #include "record/checked.h"
 
 #include <errno.h>

@@ -3,7 +3,8 @@
  * at_end.c - who wants to be told that the loop has ended. An intrusive list that only the owner touches; ending.c takes
  * it apart in E4, so a node that removes another one, or itself again, meets a list that is in order.
  */
-#include "inner.h"
+#include "at_end.h"
+#include "guard.h"
 
 int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it)
 {

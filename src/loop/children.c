@@ -6,7 +6,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "children.h"
+#include "guard.h"
 #include "note.h"
+#include "run.h"
+#include "tally.h"
+#include "watch.h"
+#include "base/clock.h"
 
 #include <signal.h>
 #include <stdlib.h>

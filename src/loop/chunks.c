@@ -16,28 +16,9 @@ enum {
 void vg_chunk_pool_init(vg_chunk_pool *pool)
 {
     vg_mutex_init(&pool->lock);
-    pool->with_free = NULL;
+    vg_list_init(&pool->with_free);
     pool->waiting = 0;
     atomic_init(&pool->held, 0);
-}
-
-static void link_block(vg_chunk_pool *pool, vg_chunk_block *block)
-{
-    block->previous = NULL;
-    block->next = pool->with_free;
-    if (block->next != NULL)
-        block->next->previous = block;
-    pool->with_free = block;
-}
-
-static void unlink_block(vg_chunk_pool *pool, vg_chunk_block *block)
-{
-    if (block->previous != NULL)
-        block->previous->next = block->next;
-    else
-        pool->with_free = block->next;
-    if (block->next != NULL)
-        block->next->previous = block->previous;
 }
 
 static void count_held(vg_chunk_pool *pool, uint64_t more)
@@ -48,7 +29,7 @@ static void count_held(vg_chunk_pool *pool, uint64_t more)
 
 static void free_block(vg_chunk_pool *pool, vg_chunk_block *block)
 {
-    unlink_block(pool, block);
+    vg_list_remove(&block->link);
     pool->waiting -= block->total;
     count_held(pool, 0 - (uint64_t)block->total);
     free(block->memory);
@@ -57,8 +38,8 @@ static void free_block(vg_chunk_pool *pool, vg_chunk_block *block)
 
 void vg_chunk_pool_destroy(vg_chunk_pool *pool)
 {
-    while (pool->with_free != NULL)
-        free_block(pool, pool->with_free);
+    for (vg_list_link *link; (link = vg_list_first(&pool->with_free)) != NULL;)
+        free_block(pool, vg_list_entry(link, vg_chunk_block, link));
 }
 
 /* As many chunks as there are already, within limits. */
@@ -83,7 +64,7 @@ static vg_chunk_block *new_block(vg_chunk_pool *pool)
     *block = (vg_chunk_block){.memory = memory, .total = (uint32_t)total};
     pool->waiting += total;
     count_held(pool, total);
-    link_block(pool, block);
+    vg_list_push_front(&pool->with_free, &block->link);
     return block;
 }
 
@@ -91,7 +72,8 @@ vg_chunk_head *vg_chunk_take(vg_chunk_pool *pool)
 {
     vg_chunk_head *fresh = NULL;
     vg_mutex_lock(&pool->lock);
-    vg_chunk_block *block = pool->with_free != NULL ? pool->with_free : new_block(pool);
+    vg_list_link *link = vg_list_first(&pool->with_free);
+    vg_chunk_block *block = link != NULL ? vg_list_entry(link, vg_chunk_block, link) : new_block(pool);
     vg_chunk_head *chunk = block == NULL ? NULL : block->free;
     if (chunk != NULL) {
         block->free = chunk->next;
@@ -103,7 +85,7 @@ vg_chunk_head *vg_chunk_take(vg_chunk_pool *pool)
     if (chunk != NULL) {
         pool->waiting--;
         if (++block->in_use == block->total)
-            unlink_block(pool, block);
+            vg_list_remove(&block->link);
     }
     vg_mutex_unlock(&pool->lock);
     if (fresh != NULL) { /* touch the memory outside the lock: it costs page faults */
@@ -121,7 +103,7 @@ void vg_chunk_give(vg_chunk_pool *pool, vg_chunk_head *chunk)
     block->free = chunk;
     pool->waiting++;
     if (block->in_use-- == block->total)
-        link_block(pool, block);
+        vg_list_push_front(&pool->with_free, &block->link);
     if (block->in_use == 0 && pool->waiting >= block->total + VG_CHUNKS_KEPT)
         free_block(pool, block);
     vg_mutex_unlock(&pool->lock);

@@ -12,6 +12,7 @@
 #ifndef VG_LOOP_CHUNKS_H
 #define VG_LOOP_CHUNKS_H
 
+#include "base/list.h"
 #include "base/mutex.h"
 
 #include <stdatomic.h>
@@ -44,7 +45,7 @@ typedef struct vg_chunk_head {
 } vg_chunk_head;
 
 struct vg_chunk_block {
-    vg_chunk_block *next, *previous; /* in the list of those that have a free chunk */
+    vg_list_link link; /* in with_free, while a chunk of it is free */
     char *memory;
     uint32_t total; /* chunks in it */
     uint32_t cut;   /* of them: were handed out at least once; the others are not zeroed yet */
@@ -54,7 +55,7 @@ struct vg_chunk_block {
 
 typedef struct vg_chunk_pool {
     vg_mutex lock;
-    vg_chunk_block *with_free;
+    vg_list with_free;
     size_t waiting;        /* free chunks, cut or not */
     _Atomic uint64_t held; /* chunks that were taken from the system; written under the lock */
 } vg_chunk_pool;

@@ -15,7 +15,22 @@
  * User code runs in E3 and E4, and may raise: so what has been reached is in the loop (end_step), and the body is entered
  * again. After E6 this thread does not touch the loop any more.
  */
+#include "ending.h"
+#include "at_end.h"
+#include "children.h"
+#include "guard.h"
+#include "loop.h"
+#include "micro.h"
 #include "note.h"
+#include "run.h"
+#include "signals.h"
+#include "sleep.h"
+#include "tally.h"
+#include "timer_api.h"
+#include "turn.h"
+#include "watch_owner.h"
+#include "base/clock.h"
+#include "base/futex.h"
 
 #include "base/thread.h"
 

@@ -2,7 +2,13 @@
 /*
  * hooks.c - so that other libraries can live on this loop: before the poll, at the last look, after the poll.
  */
+#include "hooks.h"
+#include "guard.h"
+#include "micro.h"
 #include "note.h"
+#include "sleep.h"
+#include "tally.h"
+#include "base/clock.h"
 
 #include "base/options.h"
 

@@ -5,7 +5,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "children.h"
+#include "guard.h"
 #include "note.h"
+#include "tally.h"
+#include "base/clock.h"
 
 #include "base/options.h"
 
@@ -193,11 +197,6 @@ int vigil_loop_explain(vigil_loop *loop, char *buffer, size_t room)
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t read_counter(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
 {
     int rc = vg_guard_any(loop);
@@ -209,54 +208,54 @@ int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
     const vg_file_loop *c = loop->shared;
     vigil_loop_stats s = {.size = sizeof s, .state = vg_state(loop)};
     s.phase = (vigil_loop_phase)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
-    s.turns = read_counter(&c->turns);
+    s.turns = vg_tally_read(&c->turns);
     /* Run before accepted: a post that is run while we read is in both or in the second. */
-    s.posts_cancelled = read_counter(&c->posts_cancelled);
-    s.posts_run = read_counter(&loop->ingress.taken);
+    s.posts_cancelled = vg_tally_read(&c->posts_cancelled);
+    s.posts_run = vg_tally_read(&loop->ingress.taken);
     s.posts_run -= s.posts_run < s.posts_cancelled ? s.posts_run : s.posts_cancelled;
     s.posts_accepted = vg_ingress_accepted(&loop->ingress);
     s.posts_queued = s.posts_accepted - s.posts_run - s.posts_cancelled;
-    s.posts_refused = read_counter(&loop->shared->refused);
-    s.internal_run = read_counter(&c->internal_run);
-    s.internal_cancelled = read_counter(&c->internal_cancelled);
-    s.internal_refused = read_counter(&loop->shared->internal_refused);
-    s.ticks_run = read_counter(&c->ticks_run);
-    s.microtasks_run = read_counter(&c->microtasks_run);
-    s.microtask_breaches = read_counter(&c->microtask_breaches);
-    uint64_t ended = read_counter(&c->timers_ended); /* before what was started: the difference is never negative */
-    s.timers_started = read_counter(&c->timers_started);
-    s.timers_fired = read_counter(&c->timers_fired);
-    s.timers_cancelled = read_counter(&c->timers_cancelled);
+    s.posts_refused = vg_tally_read(&loop->shared->refused);
+    s.internal_run = vg_tally_read(&c->internal_run);
+    s.internal_cancelled = vg_tally_read(&c->internal_cancelled);
+    s.internal_refused = vg_tally_read(&loop->shared->internal_refused);
+    s.ticks_run = vg_tally_read(&c->ticks_run);
+    s.microtasks_run = vg_tally_read(&c->microtasks_run);
+    s.microtask_breaches = vg_tally_read(&c->microtask_breaches);
+    uint64_t ended = vg_tally_read(&c->timers_ended); /* before what was started: the difference is never negative */
+    s.timers_started = vg_tally_read(&c->timers_started);
+    s.timers_fired = vg_tally_read(&c->timers_fired);
+    s.timers_cancelled = vg_tally_read(&c->timers_cancelled);
     s.timers_active = s.timers_started - ended;
-    s.fd_events = read_counter(&c->fd_events);
-    s.watches_active = read_counter(&loop->watches.active);
-    s.stale_events = read_counter(&c->stale_events);
-    s.fds_gone = read_counter(&loop->shared->fds_gone);
-    s.signals_delivered = read_counter(&c->signals_delivered);
-    s.children_reaped = read_counter(&c->children_reaped);
-    s.immediates_run = read_counter(&c->immediates_run);
-    s.closes_run = read_counter(&c->closes_run);
-    s.hooks_run = read_counter(&c->prepares_run) + read_counter(&c->checks_run);
-    s.uncaught = read_counter(&c->uncaught);
-    s.sleeps = read_counter(&c->sleeps);
-    s.sleeps_avoided = read_counter(&c->sleeps_avoided);
-    s.wakes_sent = read_counter(&loop->shared->wakes_sent);
-    s.wakes_useful = read_counter(&c->wakes_useful);
-    s.wakes_spurious = read_counter(&c->wakes_spurious);
-    s.poll_calls = read_counter(&c->poll_calls);
+    s.fd_events = vg_tally_read(&c->fd_events);
+    s.watches_active = vg_tally_read(&loop->watches.active);
+    s.stale_events = vg_tally_read(&c->stale_events);
+    s.fds_gone = vg_tally_read(&loop->shared->fds_gone);
+    s.signals_delivered = vg_tally_read(&c->signals_delivered);
+    s.children_reaped = vg_tally_read(&c->children_reaped);
+    s.immediates_run = vg_tally_read(&c->immediates_run);
+    s.closes_run = vg_tally_read(&c->closes_run);
+    s.hooks_run = vg_tally_read(&c->prepares_run) + vg_tally_read(&c->checks_run);
+    s.uncaught = vg_tally_read(&c->uncaught);
+    s.sleeps = vg_tally_read(&c->sleeps);
+    s.sleeps_avoided = vg_tally_read(&c->sleeps_avoided);
+    s.wakes_sent = vg_tally_read(&loop->shared->wakes_sent);
+    s.wakes_useful = vg_tally_read(&c->wakes_useful);
+    s.wakes_spurious = vg_tally_read(&c->wakes_spurious);
+    s.poll_calls = vg_tally_read(&c->poll_calls);
     s.callbacks[VIGIL_PHASE_INTERNAL] = s.internal_run;
     s.callbacks[VIGIL_PHASE_POSTS] = s.posts_run;
     s.callbacks[VIGIL_PHASE_TIMERS] = s.timers_fired;
-    s.callbacks[VIGIL_PHASE_PREPARE] = read_counter(&c->prepares_run);
+    s.callbacks[VIGIL_PHASE_PREPARE] = vg_tally_read(&c->prepares_run);
     s.callbacks[VIGIL_PHASE_IO] = s.fd_events;
-    s.callbacks[VIGIL_PHASE_CHECK] = read_counter(&c->checks_run);
+    s.callbacks[VIGIL_PHASE_CHECK] = vg_tally_read(&c->checks_run);
     s.callbacks[VIGIL_PHASE_IMMEDIATES] = s.immediates_run;
     s.callbacks[VIGIL_PHASE_CLOSE] = s.closes_run;
     double length = vg_tick_length(loop->tick_base);
-    s.poll_ns = vg_ticks_to_ns(read_counter(&c->poll_ticks), length);
-    s.work_ns = vg_ticks_to_ns(read_counter(&c->work_ticks), length);
+    s.poll_ns = vg_ticks_to_ns(vg_tally_read(&c->poll_ticks), length);
+    s.work_ns = vg_ticks_to_ns(vg_tally_read(&c->work_ticks), length);
     for (int i = 0; i < VIGIL_PHASES; i++)
-        s.phase_ns[i] = vg_ticks_to_ns(read_counter(&c->phase_ticks[i]), length);
-    s.chunks = read_counter(&loop->ingress.pool.held);
+        s.phase_ns[i] = vg_ticks_to_ns(vg_tally_read(&c->phase_ticks[i]), length);
+    s.chunks = vg_tally_read(&loop->ingress.pool.held);
     return vg_options_give(stats, stats->size, &s, sizeof s, sizeof stats->size);
 }

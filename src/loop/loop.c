@@ -2,7 +2,16 @@
 /*
  * loop.c - making a loop and giving it back, and carrying it over a fork.
  */
+#include "loop.h"
+#include "children.h"
+#include "guard.h"
+#include "hooks.h"
 #include "note.h"
+#include "signals.h"
+#include "watch.h"
+#include "watch_owner.h"
+#include "watched.h"
+#include "base/clock.h"
 
 #include "base/options.h"
 

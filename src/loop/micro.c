@@ -9,7 +9,13 @@
  * A microtask that raises leaves through vigil_raise, and the checkpoint is entered again: so where it stands is in the loop,
  * not in locals, and what is counted is what the budget lost.
  */
+#include "micro.h"
+#include "ending.h"
+#include "guard.h"
 #include "note.h"
+#include "run.h"
+#include "sleep.h"
+#include "tally.h"
 
 #include <stddef.h>
 

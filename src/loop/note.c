@@ -3,6 +3,9 @@
  * note.c - the loop's part of the recorder: its block, its states, its events.
  */
 #include "note.h"
+#include "guard.h"
+#include "base/clock.h"
+#include "record/probes.h"
 
 #include <string.h>
 

@@ -9,7 +9,8 @@
 #ifndef VG_LOOP_NOTE_H
 #define VG_LOOP_NOTE_H
 
-#include "inner.h"
+#include "struct.h"
+#include "base/clock.h"
 #include "record/probes.h"
 
 #include <vigil/watch.h>

@@ -2,7 +2,10 @@
 /*
  * post.c - handing work to the loop from any thread.
  */
+#include "post.h"
+#include "guard.h"
 #include "note.h"
+#include "sleep.h"
 
 static int refuse_post(vigil_loop *loop, int error)
 {

@@ -7,13 +7,18 @@
  * and then the state is looked at once more (R1), while whoever sets Terminating does so first and then tries to
  * become the owner (ending.c, R2). One of them sees the other.
  */
+#include "run.h"
+#include "ending.h"
+#include "guard.h"
+#include "micro.h"
 #include "note.h"
+#include "sleep.h"
+#include "tally.h"
+#include "turn.h"
+#include "base/clock.h"
 
 #include "base/raise.h"
 #include "base/thread.h"
-
-_Thread_local char vg_loop_self;
-_Thread_local vg_telling *vg_tells;
 
 /* ---- raise ------------------------------------------------------------------------------------------------------- */
 

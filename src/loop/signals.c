@@ -8,7 +8,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "signals.h"
+#include "guard.h"
+#include "micro.h"
 #include "note.h"
+#include "tally.h"
+#include "watch.h"
 
 #include <signal.h>
 #include <stdlib.h>

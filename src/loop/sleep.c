@@ -2,7 +2,16 @@
 /*
  * sleep.c - how the loop falls asleep and is woken. SLEEP.md says why this is right; the letters name its steps.
  */
+#include "sleep.h"
+#include "guard.h"
+#include "hooks.h"
 #include "note.h"
+#include "tally.h"
+#include "turn.h"
+#include "watch_owner.h"
+#include "base/fault.h"
+#include "base/futex.h"
+#include "record/probes.h"
 
 #include "base/clock.h"
 #include "base/raise.h"

@@ -6,7 +6,14 @@
  * callback has been entered, it has no entry), running and queued (it repeats, or was armed again in its callback).
  * A cancel is right in each: queued and batched lose their record, so their entries are dead.
  */
+#include "timer_api.h"
+#include "guard.h"
+#include "micro.h"
 #include "note.h"
+#include "sleep.h"
+#include "tally.h"
+#include "timer_sort.h"
+#include "record/probes.h"
 
 #include "base/options.h"
 
@@ -91,8 +98,8 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
     uint64_t deadline = options->deadline_ns;
     if (deadline == 0)
-        deadline =
-            saturating_add((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant(loop), options->delay_ns);
+        deadline = saturating_add((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant_now(&loop->instant),
+                                  options->delay_ns);
     else if (deadline == VG_NO_DEADLINE)
         deadline--;
     vg_timer *made = reserve_entry(timers) != 0 ? NULL : vg_registry_alloc(&timers->slots, &slot);
@@ -216,7 +223,7 @@ static inline int move_timer(vigil_loop *loop, vigil_timer name, uint64_t deadli
 int vigil_timer_again(vigil_loop *loop, vigil_timer timer, uint64_t delay_ns)
 {
     int rc = vg_guard_owner(loop);
-    return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant(loop), delay_ns));
+    return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant_now(&loop->instant), delay_ns));
 }
 
 int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns)

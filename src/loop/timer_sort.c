@@ -6,7 +6,7 @@
  * are the same everywhere are skipped, so the cost goes by how far apart the keys really are. Numbers are counted from the
  * oldest that is there, so that they may wrap.
  */
-#include "timers.h"
+#include "timer_sort.h"
 
 #include <string.h>
 

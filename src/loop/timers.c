@@ -24,6 +24,8 @@
  */
 #include "timers.h"
 
+#include "timer_sort.h"
+
 #include "base/futex.h"
 
 #include <stdlib.h>

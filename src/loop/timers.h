@@ -82,9 +82,6 @@ static inline vg_heap_entry vg_timer_enter(const vg_timers *timers, vg_timer *ti
     return entry;
 }
 
-/* Throw the dead out of the heap: O(size). */
-void vg_timers_sweep(vg_timers *timers);
-
 /* Collect what is due at `now` into the batch. */
 void vg_timers_collect(vg_timers *timers, uint64_t now);
 
@@ -93,11 +90,5 @@ uint64_t vg_timers_next(vg_timers *timers);
 
 void vg_timers_init(vg_timers *timers, uint64_t now);
 void vg_timers_destroy(vg_timers *timers);
-
-/* Sort by key, then number, in O(n); `spare` has room for as many. The result is in `entries`. timer_sort.c. */
-void vg_timer_sort(vg_heap_entry *entries, vg_heap_entry *spare, size_t count);
-
-/* Take every entry that is due out of the heap, in any order, into `to` (room for all of them): O(size). Returns how many. */
-size_t vg_timer_extract(vg_heap *heap, uint64_t now, vg_heap_entry *to);
 
 #endif

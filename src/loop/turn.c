@@ -7,7 +7,18 @@
  * stack. That serves two purposes: vigil_raise jumps out of a callback, and the turn goes on behind it without any cost for those that
  * do not raise; and vigil_loop_stop takes effect after the callback that runs, and the next run goes on from there.
  */
+#include "turn.h"
+#include "guard.h"
+#include "hooks.h"
+#include "micro.h"
 #include "note.h"
+#include "post.h"
+#include "run.h"
+#include "signals.h"
+#include "sleep.h"
+#include "tally.h"
+#include "timer_api.h"
+#include "watch_owner.h"
 
 #include "base/clock.h"
 

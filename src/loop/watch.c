@@ -19,7 +19,12 @@
  * because taking out goes by the number. A stale event may also be one that was on its way when its watch was removed; that comes
  * once. The same one a second time is an orphan's: then we make a new set and fill it again.
  */
-#include "inner.h"
+#include "watch.h"
+#include "guard.h"
+#include "post.h"
+#include "run.h"
+#include "sleep.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

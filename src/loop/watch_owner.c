@@ -3,7 +3,15 @@
  * watch_owner.c - the owner's side of watch.c: turning events into callbacks, burying watches that are over, healing the poller.
  * F1 to F5 are the invariants that are stated there.
  */
+#include "watch_owner.h"
+#include "guard.h"
+#include "micro.h"
 #include "note.h"
+#include "run.h"
+#include "tally.h"
+#include "watch.h"
+#include "base/clock.h"
+#include "base/futex.h"
 
 #define ALWAYS (VIGIL_FD_ERROR | VIGIL_FD_HANGUP)
 

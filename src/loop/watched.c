@@ -2,14 +2,14 @@
 /*
  * watched.c - the loop as the watchdog sees it. Nobody is stopped for it; the owner's own fields are not touched.
  */
+#include "watched.h"
+#include "guard.h"
 #include "note.h"
+#include "tally.h"
+#include "sleep.h"
+#include "base/futex.h"
 
 #include <stdio.h>
-
-static uint64_t read_fact(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed); /* each says something by itself */
-}
 
 static void loop_facts(void *object, vg_loop_facts *facts)
 {
@@ -23,17 +23,17 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     facts->sleeps = state == VIGIL_LOOP_SLEEPING && facts->thread != 0;
     facts->ending = state >= VIGIL_LOOP_TERMINATING;
     facts->phase = (unsigned)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
-    facts->taken = read_fact(&loop->ingress.taken);
+    facts->taken = vg_tally_read(&loop->ingress.taken);
     facts->accepted = vg_ingress_accepted(&loop->ingress);
     facts->waiting = facts->accepted > facts->taken || vg_lane_ready(&loop->lane);
-    facts->progress = read_fact(&counters->turns) + facts->taken + read_fact(&counters->internal_run) +
-                      read_fact(&counters->ticks_run) + read_fact(&counters->microtasks_run) +
-                      read_fact(&counters->timers_fired) + read_fact(&counters->fd_events) +
-                      read_fact(&counters->signals_delivered) + read_fact(&counters->children_reaped) +
-                      read_fact(&counters->immediates_run) + read_fact(&counters->closes_run) +
-                      read_fact(&counters->prepares_run) + read_fact(&counters->checks_run) +
-                      read_fact(&counters->sleeps) + read_fact(&counters->uncaught);
-    facts->function = (const void *)(uintptr_t)read_fact(&counters->call_function);
+    facts->progress = vg_tally_read(&counters->turns) + facts->taken + vg_tally_read(&counters->internal_run) +
+                      vg_tally_read(&counters->ticks_run) + vg_tally_read(&counters->microtasks_run) +
+                      vg_tally_read(&counters->timers_fired) + vg_tally_read(&counters->fd_events) +
+                      vg_tally_read(&counters->signals_delivered) + vg_tally_read(&counters->children_reaped) +
+                      vg_tally_read(&counters->immediates_run) + vg_tally_read(&counters->closes_run) +
+                      vg_tally_read(&counters->prepares_run) + vg_tally_read(&counters->checks_run) +
+                      vg_tally_read(&counters->sleeps) + vg_tally_read(&counters->uncaught);
+    facts->function = (const void *)(uintptr_t)vg_tally_read(&counters->call_function);
     vg_loop_note_sample(loop);
 }
 

@@ -35,7 +35,11 @@
 #include "base/raise.h"
 #include "base/slab.h"
 #include "base/thread.h"
-#include "loop/inner.h"
+#include "loop/guard.h"
+#include "loop/loop.h"
+#include "loop/post.h"
+#include "loop/sleep.h"
+#include "loop/tally.h"
 
 #include <vigil/promise.h>
 

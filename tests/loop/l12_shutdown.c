@@ -2,7 +2,7 @@
 /* L12: the order of the end (E1 to E6 of src/loop/ending.c), its deadline, and storms against it. */
 #include "loop_test.h"
 
-#include "loop/inner.h"
+#include "loop/struct.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard.h - who is calling, and may they.
+ */
+#ifndef VG_LOOP_GUARD_H
+#define VG_LOOP_GUARD_H
+
+#include "struct.h"
+
+#include <errno.h>
+
+extern _Thread_local char vg_loop_self; /* its address names the thread */
+
+static inline uintptr_t vg_self(void)
+{
+    return (uintptr_t)&vg_loop_self;
+}
+
+/* A thread that is no owner is inside on_event, in the middle of a call that the end of the loop waits for. */
+typedef struct vg_telling {
+    const vigil_loop *loop;
+    struct vg_telling *outer;
+} vg_telling;
+extern _Thread_local vg_telling *vg_tells;
+
+static inline int vg_guard_any(const vigil_loop *loop)
+{
+    if (loop == NULL)
+        return -EINVAL;
+    return vg_forked(&loop->guard) ? -ECHILD : 0;
+}
+
+static inline bool vg_is_owner(const vigil_loop *loop)
+{
+    return atomic_load_explicit(&loop->owner, memory_order_relaxed) == vg_self();
+}
+
+/* Whether this thread is inside a callback of the loop, so that waiting for its end would be waiting for itself. */
+static inline bool vg_inside(const vigil_loop *loop)
+{
+    if (vg_is_owner(loop))
+        return true;
+    for (const vg_telling *it = vg_tells; it != NULL; it = it->outer) {
+        if (it->loop == loop)
+            return true;
+    }
+    return false;
+}
+
+/* Say why, and return the error. */
+static inline int vg_refuse(vigil_loop *loop, int error, const char *why)
+{
+    atomic_store_explicit(&loop->why, why, memory_order_relaxed);
+    return error;
+}
+
+/* An owner's call: on the owner's thread, or while nobody runs the loop. */
+static inline int vg_guard_owner(vigil_loop *loop)
+{
+    int rc = vg_guard_any(loop);
+    if (rc != 0)
+        return rc;
+    uintptr_t owner = atomic_load_explicit(&loop->owner, memory_order_relaxed);
+    if (owner != vg_self() && owner != 0)
+        return vg_refuse(loop, -EPERM,
+                         "this call belongs to the thread that runs the loop; post a callback that makes it");
+    return 0;
+}
+
+static inline vigil_loop_state vg_state(const vigil_loop *loop)
+{
+    return (vigil_loop_state)(atomic_load_explicit(&loop->state, memory_order_relaxed) & VG_STATE_MASK);
+}
+
+/* The same for what needs a loop that goes on: timers, watches. */
+static inline int vg_guard_open(vigil_loop *loop)
+{
+    if (vg_state(loop) >= VIGIL_LOOP_TERMINATING)
+        return vg_refuse(loop, -ESHUTDOWN, "the loop is ending or has ended; make a new one");
+    return 0;
+}
+
+/* A call that counts itself in flight asks this first: those that come when all is over do not keep the end waiting. */
+static inline int vg_guard_over(vigil_loop *loop)
+{
+    if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+    return 0;
+}
+
+static inline bool vg_interrupted(const vigil_loop *loop)
+{
+    return atomic_load_explicit(&loop->interrupt, memory_order_relaxed) != 0;
+}
+
+#endif

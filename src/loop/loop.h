@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VG_LOOP_LOOP_H
+#define VG_LOOP_LOOP_H
+
+#include "upstairs.h"
+
+extern vg_upstairs vg_upstairs_none; /* stands in loop->upstairs when the loop has ended without one: too late */
+
+/* Free a destroyed loop; see vg_upstairs. */
+void vg_loop_free(vigil_loop *loop);
+
+#endif
