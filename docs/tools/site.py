@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""site.py <folder> <version>: the static site in <folder>/site, from README.md, docs/**/*.md and <folder>/headers/*.md.
+"""site.py <folder> <version>: the static site in <folder>/site, from README.md, docs/**/*.md and <folder>/manual/*.md.
 
 A page is lowdown's HTML in a frame with one navigation. Links between the Markdown files become links between the pages; a
-link to a file of the repository that is no page is shown as plain words, since the site travels without the sources. A link or
-an anchor that leads nowhere ends this with an error.
+link to a file of the repository that is no page is shown as plain words, since the site travels without the sources. The name of
+a public function, type or macro in code type becomes a link to its page. A link or an anchor that leads nowhere ends this with
+an error.
 """
 import html
 import json
@@ -13,6 +14,8 @@ import re
 import shutil
 import subprocess
 import sys
+
+import headers
 
 FRAME = """<!doctype html>
 <html lang="en">
@@ -47,7 +50,11 @@ LUNR = "/usr/share/javascript/lunr/lunr.min.js"
 
 # The order in which a reader needs them; what is not named comes behind.
 ORDER = ["guide", "priorities", "shutdown", "loop", "promise", "async", "cpp", "js", "embedding", "porting", "watching", "command",
-         "costs", "the-hang"]
+         "costs", "figures", "the-hang", "glossary", "contract", "architecture"]
+
+
+# Pages of functions, and the page of the header that each belongs to.
+PARENT = {}
 
 
 def render(path):
@@ -76,9 +83,11 @@ def collect(folder):
             group = "Guides" if inner == "." else inner[0].upper() + inner[1:]
             flat = (name if inner == "." else inner.replace(os.sep, "-") + "-" + name)[:-3] + ".html"
             pages.append((path, flat, title, group))
-    headers = os.path.join(folder, "headers")
-    for name in sorted(os.listdir(headers)):
-        pages.append((os.path.join(headers, name), name[:-3] + ".3.html", name[:-3] + "(3)", "Manual"))
+    for header in headers.read_all():
+        of = header.page + ".3.html"
+        for name in [header.page] + [item.name for item in header.functions()]:
+            pages.append((os.path.join(folder, "manual", name + ".md"), name + ".3.html", name + "(3)", "Manual"))
+            PARENT[name + ".3.html"] = of
     for path, title in (("CHANGELOG.md", "Changes"), ("CONTRIBUTING.md", "Contributing"), ("check/README.md", "The checker"),
                         ("bench/README.md", "The benchmarks"), ("src/pool/IDLE.md", "Why no wake-up is lost: the pool"),
                         ("src/loop/SLEEP.md", "Why no wake-up is lost: the loop")):
@@ -90,11 +99,15 @@ def collect(folder):
 def navigation(pages, current):
     out, last = [], None
     for _, name, title, group in pages:
+        inner = PARENT.get(name, name) != name
+        if inner and PARENT[name] != PARENT.get(current):
+            continue
         if group != last:
             out.append(f"<strong>{html.escape(group)}</strong>")
             last = group
         mark = ' aria-current="page"' if name == current else ""
-        out.append(f'<a href="{name}"{mark}>{html.escape(title)}</a>')
+        kind = ' class="inner"' if inner else ""
+        out.append(f'<a href="{name}"{kind}{mark}>{html.escape(title.removesuffix("(3)") if inner else title)}</a>')
     return "\n".join(out)
 
 
@@ -120,18 +133,59 @@ def sections(name, title, body):
     return found
 
 
+def places():
+    """Where a public name is explained."""
+    found = {}
+    for header in headers.read_all():
+        for item in header.items:
+            found[item.name] = f"{item.name}.3.html" if item.kind == "function" else f"{header.page}.3.html#{item.name}"
+            if item.kind == "enum":
+                for text, _ in headers.members(item.text):
+                    found[text.split()[0]] = found[item.name]
+    return found
+
+
+def with_names(body, name, known):
+    """Public names in code type as links; headings, links and blocks of code are left alone."""
+    def one(match):
+        if match.group(1) is None:
+            return match.group(0)
+        at = known.get(match.group(1))
+        if at is None or at.split("#")[0] == name and "#" not in at:
+            return match.group(0)
+        return f'<a class="name" href="{at}">{match.group(0)}</a>'
+    return re.sub(r"<(?:a|pre|h[1-6])\b.*?</(?:a|pre|h[1-6])>|<code>(\w+)(?:\(\))?</code>", one, body, flags=re.S)
+
+
+def with_labels(body):
+    """Each cell of a table says which column it is in, for narrow screens."""
+    def table(match):
+        heads = [words(head) for head in re.findall(r"<th\b[^>]*>(.*?)</th>", match.group(0), flags=re.S)]
+        def row(found):
+            cells = iter(heads)
+            return re.sub(r"<td\b", lambda _: f'<td data-label="{html.escape(next(cells, ""))}"', found.group(0))
+        return re.sub(r"<tr>.*?</tr>", row, match.group(0), flags=re.S)
+    return re.sub(r"<table>.*?</table>", table, body, flags=re.S)
+
+
+def with_fragments(body):
+    """What is no program by itself looks like it."""
+    return re.sub(r'<pre>(<code class="language-\w+ (?:part|body)\b)', r'<pre class="fragment">\1', body)
+
+
 def main(folder, version):
     site = os.path.join(folder, "site")
     pages = collect(folder)
     by_source = {os.path.normpath(source): name for source, name, _, _ in pages}
-    for header in os.listdir(os.path.join(folder, "headers")):
-        by_source["include/vigil/" + header[len("vigil_"):-3] + ".h"] = header[:-3] + ".3.html"
+    for header in headers.read_all():
+        by_source[header.path] = header.page + ".3.html"
+    known = places()
     shutil.copy("docs/tools/site.css", site)
     if os.path.isdir("docs/images"):
         shutil.copytree("docs/images", os.path.join(site, "images"), dirs_exist_ok=True)
     bodies, wrong = {}, []
     for source, name, title, _ in pages:
-        base = os.path.dirname(source)
+        base = "" if name in PARENT else os.path.dirname(source)
 
         def link(match, source=source, base=base):
             before, target, text = match.group(1), html.unescape(match.group(2)), match.group(3)
@@ -152,6 +206,7 @@ def main(folder, version):
         for image in re.findall(r'<img[^>]*src="([^":]+)"', body):
             if not os.path.exists(os.path.join(site, image)):
                 wrong.append(f"{source}: shows {image}, which does not exist")
+        body = with_fragments(with_labels(with_names(body, name, known)))
         if "<h1" not in body:
             body = f"<h1>{html.escape(title)}</h1>\n" + body
         bodies[name] = (title, body)
