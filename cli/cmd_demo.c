@@ -23,6 +23,7 @@
 #include "faults.h"
 #include "game.h"
 #include "kinds.h"
+#include "program.h"
 #include "say.h"
 #include "top.h"
 
@@ -341,6 +342,30 @@ static void list_faults(FILE *to)
         fprintf(to, "  %-14s %s\n", fault->name, fault->text);
 }
 
+/* The same words to the program that is linked with the library variant that can be broken on purpose. */
+static int become_breakable(void)
+{
+    char demo[] = "demo", injected[256], limit[64], healing[] = "--recover", lines[] = "--plain",
+         hidden[] = "--no-page";
+    char *words[6] = {demo, injected};
+    int count = 2;
+    snprintf(injected, sizeof injected, "--inject=%s", inject);
+    if (seconds != 0) {
+        snprintf(limit, sizeof limit, "--seconds=%ld", seconds);
+        words[count++] = limit;
+    }
+    if (recover)
+        words[count++] = healing;
+    if (plain)
+        words[count++] = lines;
+    if (no_page)
+        words[count++] = hidden;
+    return program_become("demo", "vigil-demo",
+                          "this fault needs a library that can be broken on purpose, which is never installed; in the "
+                          "source tree `make demo ARGS=\"--inject FAULT\"` shows it",
+                          count, words);
+}
+
 static int demo_run(int count, char **operands)
 {
     (void)count, (void)operands;
@@ -358,6 +383,8 @@ static int demo_run(int count, char **operands)
         say_error("demo: --recover needs something to recover from: --inject FAULT");
         return EXIT_USAGE;
     }
+    if (demo.fault != NULL && demo.fault->inject == NULL)
+        return become_breakable();
     bool screen = has_screen();
     demo.brief = seconds == 0;
     if (seconds == 0 && !screen)

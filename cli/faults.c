@@ -2,8 +2,9 @@
 /*
  * Two kinds of harm. Most of it any program can do to itself through the public headers: hog a worker, block them all, wait in a
  * circle, flood the pool, block the loop, be stopped. The rest cannot happen while the library is right: a wake-up
- * that is forgotten, a task that vanishes, a worker that stands still inside the library, a class that nobody takes. For
- * these the command carries a variant of the library that can be broken on purpose (src/base/fault.h).
+ * that is forgotten, a task that vanishes, a worker that stands still inside the library, a class that nobody takes. These
+ * need a variant of the library that can be broken on purpose (src/base/fault.h). Only vigil-demo has it, which is this
+ * command once more, linked with that variant and never installed. The plain command lists the faults and starts vigil-demo.
  */
 #define _GNU_SOURCE
 #include "faults.h"
@@ -226,10 +227,19 @@ static bool release_starved(struct game *game)
     vg_fault_inject(VG_FAULT_STARVE_CLASS, 0, 0);
     return vigil_pool_call(game->pool, nothing, NULL, NULL, VIGIL_LOW) == 0;
 }
+#else
+#define end_lost_wake     NULL
+#define inject_lost_wake  NULL
+#define release_lost_wake NULL
+#define inject_lost_task  NULL
+#define cannot            NULL
+#define inject_frozen     NULL
+#define release_frozen    NULL
+#define inject_starved    NULL
+#define release_starved   NULL
 #endif
 
 const struct fault faults[] = {
-#ifdef VIGIL_FAULTS
     {.name = "lost-wakeup",
      .text = "nobody wakes a worker, until all of them sleep",
      .expect = VIGIL_STALL_LOST_WAKEUP,
@@ -254,7 +264,6 @@ const struct fault faults[] = {
      .expect = VIGIL_STALL_STARVED_CLASS,
      .inject = inject_starved,
      .release = release_starved},
-#endif
     {.name = "all-blocked",
      .text = "every worker waits for a database that does not answer, and there are no spares",
      .expect = VIGIL_STALL_ALL_BLOCKED,

@@ -19,8 +19,8 @@ struct fault {
     bool stops;         /* the process stops itself, and whoever watches lets it go on */
     bool then_rest;     /* the game rests after one more turn: what is lost shows when nothing moves */
     void (*prepare)(vigil_pool_options *options); /* may be NULL */
-    void (*inject)(struct game *game);
-    void (*when_it_stands)(struct game *game); /* may be NULL: ends the fault itself once it has led to a stall */
+    void (*inject)(struct game *game);            /* NULL: it needs the library variant that only vigil-demo has */
+    void (*when_it_stands)(struct game *game);    /* may be NULL: ends the fault itself once it has led to a stall */
     /* The game is over: let go of what is held. false: it cannot be undone, the process has to end as it is. May be NULL. */
     bool (*release)(struct game *game);
 };
