@@ -40,6 +40,28 @@ function(vigil_check_run name)
   set_tests_properties(${VIGIL_TEST_PREFIX}check/${name} PROPERTIES LABELS check TIMEOUT 1800)
 endfunction()
 
+# vigil_checked(<variable> <source>...): the objects of library sources as the checker wants them. Each source is compiled once,
+# whatever number of check programs it is part of.
+function(vigil_checked variable)
+  set(objects "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(source ${source} ABSOLUTE)
+    get_filename_component(file ${source} NAME_WE)
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    set(target checked_${folder}_${file})
+    if(NOT TARGET ${target})
+      add_library(${target} OBJECT ${source})
+      target_compile_options(${target} PRIVATE -std=gnu17 ${VIGIL_CHECK_COMPILE_FLAGS})
+      target_compile_definitions(${target} PRIVATE VIGIL_CHECK=1 _GNU_SOURCE)
+      target_include_directories(${target} PRIVATE ${VIGIL_CHECK_DIR}/include ${VIGIL_CHECK_DIR}/../include ${VIGIL_CHECK_DIR}/../src)
+    endif()
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  set(${variable} "${objects}" PARENT_SCOPE)
+endfunction()
+
+# SOURCES: parts of the library, compiled by vigil_checked. <name>_objects is set to all objects of the program.
 # NO_RUN: the program is not part of `check` and `check-deep`. PLAIN_RUN: it is run without arguments (it has its own main).
 # TEST_RUNS: so many runs by chance in ctest, in place of each scenario's own number.
 function(vigil_add_check name)
@@ -54,7 +76,9 @@ function(vigil_add_check name)
     vigil_check_run(${name} CHECK --json ${CMAKE_BINARY_DIR}/${name}.json
       DEEP --deep --progress --json ${CMAKE_BINARY_DIR}/${name}-deep.json TEST ${test_arguments})
   endif()
-  add_executable(${name} ${A_SCENARIOS} ${A_SOURCES})
+  vigil_checked(checked ${A_SOURCES})
+  add_executable(${name} ${A_SCENARIOS} ${checked})
+  set(${name}_objects $<TARGET_OBJECTS:${name}> ${checked} PARENT_SCOPE)
   target_compile_options(${name} PRIVATE -std=gnu17 ${VIGIL_CHECK_COMPILE_FLAGS})
   target_compile_definitions(${name} PRIVATE VIGIL_CHECK=1 _GNU_SOURCE ${A_DEFINES})
   target_include_directories(${name} PRIVATE ${VIGIL_CHECK_DIR}/include ${A_INCLUDES})
