@@ -136,7 +136,10 @@ static void the_child_can_make_a_pool_of_its_own(void **state)
     world_end(&world);
 }
 
-/* A fork amid a storm: whatever locks others held at that moment, the child gets its answers and its own pool. */
+/* A fork amid a storm: whatever locks others held at that moment, the child gets its answers and its own pool. Not under the
+   address sanitizer: gcc 12's allocator does not release its own locks in the child, which then waits for ever if a thread
+   of the storm was allocating. The other tests fork while all other threads are parked. */
+#if !TEST_ASAN
 struct storm {
     vigil_pool *pool;
     _Atomic bool stop;
@@ -181,6 +184,8 @@ static void a_fork_amid_a_storm_of_calls_is_survived_by_both(void **state)
     pool_close(storm.pool);
 }
 
+#endif
+
 /* The child of a task: the thread that forked was a worker; in the child it is just a thread. */
 static void fork_child(void *arg)
 {
@@ -211,7 +216,9 @@ int main(void)
         test(in_the_child_the_pool_can_be_given_back),
 #if !TEST_TSAN
         test(the_child_can_make_a_pool_of_its_own),
+#if !TEST_ASAN
         test(a_fork_amid_a_storm_of_calls_is_survived_by_both),
+#endif
         test(a_task_may_fork),
 #endif
     };
