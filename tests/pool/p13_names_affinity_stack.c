@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test: clock - one promise is a bound on time: 64 workers start in under 10 ms. */
 /* P13: names, stack size and CPU affinity of workers on request, and none of it holds up the start. */
 #include "support.h"
 

@@ -54,7 +54,7 @@ static void run_gdb(const char *arguments, char *text, size_t room)
 {
     char script[1024];
     char command[4096];
-    (void)snprintf(script, sizeof script, "%s", __FILE__);
+    (void)snprintf(script, sizeof script, "%s", TEST_FILE);
     char *slash = strrchr(script, '/');
     must(slash != NULL);
     *slash = 0;
