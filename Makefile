@@ -8,16 +8,27 @@ JOBS ?=
 # Further words for ctest (make test), for the benchmark (make bench) and for the demo (make demo).
 ARGS ?=
 
+# make t: which tests (the beginning of folder/name), and in which build.
+T ?=
+P ?= release
+
 export JOBS DESTDIR
 
-.PHONY: all help test demo bench check check-deep asan tsan debug install uninstall format lint docs dist deb clean
+.PHONY: all help t quick test demo bench check check-deep asan tsan clang debug install uninstall format lint hooks docs dist deb clean
 
-all: ## build the library, the release way, into build/release
-	@scripts/setup --check build
-	@scripts/build release
+all: ## build the library and the command, the release way, into build/release
+	@scripts/setup build
+	@scripts/setup --optional cli
+	@TARGETS=installed scripts/build release
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "make %-15s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "make %-22s  %s\n", $$1, $$2 }' Makefile
+
+t: ## build and run one test: make t T=pool/p07 (P=asan: in another build)
+	@scripts/t $(P) $(T) $(ARGS)
+
+quick: ## the core tests and the lint, in less than two minutes
+	@scripts/quick $(ARGS)
 
 test: ## everything that must hold on each change (installs what is missing, where it may)
 	@scripts/test $(ARGS)
@@ -26,7 +37,7 @@ demo: ## a small game server, and what it looks like from outside (ARGS="--injec
 	@scripts/demo $(ARGS)
 
 bench: ## measure against the peers that are installed (scripts/setup bench installs them)
-	@scripts/setup --check build
+	@scripts/setup build
 	@scripts/build release
 	@build/release/bench/vigil-bench $(ARGS)
 
@@ -40,19 +51,20 @@ check-deep: ## the same at larger bounds, for as long as it takes
 	@scripts/build release
 	@check/run --build build/release/check --deep $(ARGS)
 
-debug asan tsan: ## build and test one preset alone
+debug asan tsan clang: ## build and test one preset alone
 	@scripts/setup test
 	@scripts/build $@
-	@ctest --preset $@ $(ARGS)
+	@scripts/tests build/$@ $(ARGS)
 
 install: ## the library and the command, into PREFIX (default /usr/local), below DESTDIR if that is set
-	@scripts/setup --check build
+	@scripts/setup build
+	@scripts/setup --optional cli
 	@TARGETS=installed scripts/build release
 	@cmake --install build/release --prefix "$(PREFIX)"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 uninstall: ## remove what `make install` with the same PREFIX and DESTDIR put there
-	@scripts/setup --check build
+	@scripts/setup build
 	@TARGETS=installed scripts/build release
 	@scripts/uninstall "$(PREFIX)"
 
@@ -64,6 +76,10 @@ lint: ## format, the project's own rules, clang-tidy
 	@scripts/setup test
 	@scripts/build release
 	@scripts/lint
+
+hooks: ## look at layout and rules before each commit (scripts/hooks/pre-commit)
+	@git config core.hooksPath scripts/hooks
+	@echo "hooks: each commit is looked at from now on; git config --unset core.hooksPath ends that"
 
 docs: ## man pages and the static site, into build/docs
 	@scripts/setup docs
