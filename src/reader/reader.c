@@ -89,7 +89,7 @@ void vg_copy_lines(char *to, size_t room, const char *from, size_t from_room)
 
 static const struct {
     size_t bytes, entries;
-} known[VG_SECTIONS] = {
+} known_sections[VG_SECTIONS] = {
     [VG_SECTION_DIRECTORY] = {sizeof(vg_file_block), VG_FILE_BLOCKS},
     [VG_SECTION_NAMES] = {sizeof(vg_file_name), VG_FILE_NAMES},
     [VG_SECTION_MODULES] = {sizeof(vg_file_module), VG_FILE_MODULES},
@@ -119,7 +119,7 @@ int vg_reader_header(vg_reader *reader)
         return -EBADMSG;
     for (unsigned i = VG_SECTION_DIRECTORY; i < VG_SECTIONS; i++) {
         const vg_file_section *section = &header->sections[i];
-        if (section->entry_bytes != known[i].bytes || section->entries != known[i].entries)
+        if (section->entry_bytes != known_sections[i].bytes || section->entries != known_sections[i].entries)
             return -EBADMSG;
     }
     if (header->ring_events == 0 || (header->ring_events & (header->ring_events - 1)) != 0 ||
@@ -130,7 +130,7 @@ int vg_reader_header(vg_reader *reader)
 
 /* ---- the process ------------------------------------------------------------------------------------------------- */
 
-static size_t read_text(const char *path, char *text, size_t room)
+static size_t read_proc_file(const char *path, char *text, size_t room)
 {
     size_t length = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -146,7 +146,7 @@ static size_t read_text(const char *path, char *text, size_t room)
 bool vg_reader_same_boot(const vg_file_header *header)
 {
     char boot[sizeof header->boot_id];
-    (void)read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    (void)read_proc_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     boot[strcspn(boot, "\n")] = '\0';
     return strncmp(boot, header->boot_id, sizeof boot) == 0;
 }
@@ -158,7 +158,7 @@ char vg_reader_process_state(const vg_file_header *header)
     if (header->pid == 0 || header->pid > INT_MAX || !vg_reader_same_boot(header))
         return 0;
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)header->pid);
-    if (read_text(path, stat, sizeof stat) == 0)
+    if (read_proc_file(path, stat, sizeof stat) == 0)
         return 0;
     const char *at = strrchr(stat, ')');
     if (at == NULL || at[1] == '\0')
@@ -221,7 +221,7 @@ void vg_reader_close(vg_reader *reader)
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-static bool describe(vg_process *process, const char *directory, const char *name)
+static bool describe_record(vg_process *process, const char *directory, const char *name)
 {
     char *end = NULL;
     const long pid = strtol(name, &end, 10);
@@ -262,7 +262,7 @@ int vg_processes(vg_process *processes, size_t room)
     size_t count = 0;
     const struct dirent *entry;
     while (one != NULL && count < INT_MAX && (entry = readdir(listing)) != NULL) {
-        if (!describe(one, directory, entry->d_name))
+        if (!describe_record(one, directory, entry->d_name))
             continue;
         if (count < room)
             processes[count] = *one;

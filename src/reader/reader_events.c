@@ -41,7 +41,7 @@ static int read_head(const vg_reader *reader, uint64_t ring, uint64_t *head)
 }
 
 /* The oldest event that can be believed when the head is this. */
-static uint64_t oldest(uint64_t head, uint64_t entries)
+static uint64_t oldest_event(uint64_t head, uint64_t entries)
 {
     return head >= entries ? head - entries + 1 : 0;
 }
@@ -85,7 +85,7 @@ int vg_reader_events(vg_reader *reader, uint64_t thread, uint64_t from, vg_event
     if (error == 0) {
         if (head_after < head)
             head_after = head; /* no head goes back; what is read must end somewhere */
-        *first = oldest(head_after, entries);
+        *first = oldest_event(head_after, entries);
         if (from > *first)
             *first = from < head ? from : head;
         *count = head > *first ? (size_t)(head - *first) : 0;

@@ -53,7 +53,7 @@ int vg_reader_load_names(vg_reader *reader)
     return 0;
 }
 
-static const vg_symbols *symbols_of(vg_reader *reader, size_t at, const char *path)
+static const vg_symbols *symbols_of_module(vg_reader *reader, size_t at, const char *path)
 {
     const vg_file_module *module = &reader->modules[at];
     if (reader->symbols[at] == NULL) {
@@ -73,7 +73,7 @@ static bool name_from_module(vg_reader *reader, uint64_t address, char *name, si
         char path[sizeof module->path];
         char text[128];
         vg_copy_text(path, sizeof path, module->path, sizeof module->path);
-        const vg_symbols *symbols = symbols_of(reader, i, path);
+        const vg_symbols *symbols = symbols_of_module(reader, i, path);
         uint64_t offset = 0;
         const char *symbol = symbols != NULL ? vg_symbols_find(symbols, address - module->base, &offset) : NULL;
         if (symbol != NULL) {

@@ -10,12 +10,12 @@
 #include <vigil/pool.h>
 
 /* The numbers of one class, each from the copy that it has to come from. */
-typedef struct sums {
+typedef struct view_sums {
     uint64_t completed, failed, cancelled, started, withdrawn, refused; /* from the first */
     uint64_t submitted, spawned;                                        /* from the second */
-} sums;
+} view_sums;
 
-static void add_worker(sums *to, const vg_class_counts *before, const vg_class_counts *after)
+static void add_worker(view_sums *to, const vg_class_counts *before, const vg_class_counts *after)
 {
     to->completed += vg_raw_get(&before->completed);
     to->failed += vg_raw_get(&before->failed);
@@ -27,7 +27,7 @@ static void add_worker(sums *to, const vg_class_counts *before, const vg_class_c
     to->spawned += vg_raw_get(&after->spawned);
 }
 
-static void add_stripes(sums *to, unsigned c, const vg_file_pool *before, const vg_file_pool *after)
+static void add_stripes(view_sums *to, unsigned c, const vg_file_pool *before, const vg_file_pool *after)
 {
     for (unsigned i = 0; i < VG_FILE_STRIPES; i++) {
         to->cancelled += vg_raw_get(&before->stripes[i].cancelled[c]);
@@ -37,7 +37,7 @@ static void add_stripes(sums *to, unsigned c, const vg_file_pool *before, const 
     }
 }
 
-static void show_class(vg_class_view *view, const sums *from)
+static void show_class(vg_class_view *view, const view_sums *from)
 {
     view->completed = from->completed;
     view->failed = from->failed;
@@ -49,7 +49,7 @@ static void show_class(vg_class_view *view, const sums *from)
     view->submitted = view->queued + view->running + view->completed + view->failed + view->cancelled;
 }
 
-static void add_class(vg_class_view *total, const vg_class_view *part)
+static void add_class_view(vg_class_view *total, const vg_class_view *part)
 {
     total->submitted += part->submitted;
     total->queued += part->queued;
@@ -106,7 +106,7 @@ static void show_worker(const vg_raw *raw, const vg_file_worker *before, const v
     view->thread = vg_raw_get(&from->thread);
     show_doing(raw, before, from, after, view);
     for (unsigned c = 0; c < VG_FILE_CLASSES; c++) {
-        sums one = {0};
+        view_sums one = {0};
         add_worker(&one, &before->of[c], &from->of[c]);
         view->of[c] = (vg_class_view){.submitted = vg_less(one.submitted + one.spawned, one.withdrawn),
                                       .completed = one.completed,
@@ -157,7 +157,7 @@ static bool belongs(const vg_raw *raw, size_t i, vg_file_block_kind kind, uint64
            (kind != VG_BLOCK_WORKERS || raw->before[i] != NULL);
 }
 
-static int show_workers(const vg_raw *raw, vg_pool_view *pool, sums by_class[VG_FILE_CLASSES])
+static int show_workers(const vg_raw *raw, vg_pool_view *pool, view_sums by_class[VG_FILE_CLASSES])
 {
     size_t most = 0;
     for (size_t i = 0; i < raw->count; i++)
@@ -232,7 +232,7 @@ int vg_raw_pool(const vg_raw *raw, size_t at, vg_pool_view *view)
     const uint64_t sampled = vg_raw_get(&from->sampled_at);
     view->sampled_age_ns = sampled == 0 ? UINT64_MAX : vg_raw_age(raw, sampled);
     show_audit(raw, from, view);
-    sums by_class[VG_FILE_CLASSES] = {{0}};
+    view_sums by_class[VG_FILE_CLASSES] = {{0}};
     int error = show_workers(raw, view, by_class);
     if (error != 0)
         return error;
@@ -245,7 +245,7 @@ int vg_raw_pool(const vg_raw *raw, size_t at, vg_pool_view *view)
         one->delayed = delayed < one->queued ? delayed : one->queued;
         if (one->queued != 0)
             one->oldest_age_ns = vg_raw_age(raw, vg_raw_get(&from->oldest[c]));
-        add_class(&view->total, one);
+        add_class_view(&view->total, one);
     }
     for (unsigned i = 0; i < VG_FILE_STRIPES; i++)
         view->wakes_sent += vg_raw_get(&from->stripes[i].wakes_sent);

@@ -175,7 +175,7 @@ static void *room_for(size_t bytes)
     return memory;
 }
 
-static int make_room(vg_raw *raw)
+static int make_copies_room(vg_raw *raw)
 {
     for (size_t i = 0; i < raw->count; i++) {
         vg_raw_block *block = &raw->blocks[i];
@@ -258,7 +258,7 @@ static int copy_all(vg_raw *raw)
         return error;
     list_blocks(raw, directory);
     free(directory);
-    error = make_room(raw);
+    error = make_copies_room(raw);
     if (error != 0)
         return error;
     /* acquire: a block whose serial we have seen is filled; pairs with the release in vg_block_show */
@@ -286,47 +286,47 @@ static int copy_all(vg_raw *raw)
 
 /* ---- the last sign of life --------------------------------------------------------------------------------------- */
 
-static void seen(vg_raw *raw, uint64_t ticks)
+static void note_stamp(vg_raw *raw, uint64_t ticks)
 {
     if (ticks > raw->last)
         raw->last = ticks;
 }
 
-static void seen_in_ring(vg_raw *raw, const vg_raw_block *block)
+static void note_ring_stamps(vg_raw *raw, const vg_raw_block *block)
 {
     const vg_file_thread *thread = block->memory;
     const uint64_t head = vg_raw_get(&thread->head);
     vg_event last;
-    seen(raw, vg_raw_get(&thread->begun));
-    seen(raw, vg_raw_get(&thread->ended));
+    note_stamp(raw, vg_raw_get(&thread->begun));
+    note_stamp(raw, vg_raw_get(&thread->ended));
     if (head != 0 &&
         vg_reader_read(raw->reader, block->offset + sizeof *thread + ((head - 1) & (block->entries - 1)) * sizeof last,
                        &last, sizeof last) == 0)
-        seen(raw, last.ticks);
+        note_stamp(raw, last.ticks);
 }
 
 static void find_last(vg_raw *raw)
 {
     const vg_file_header *header = &raw->reader->header;
-    seen(raw, header->born_ticks);
-    seen(raw, vg_raw_get(&header->mark_ticks));
-    seen(raw, vg_raw_get(&header->watch_ticks));
+    note_stamp(raw, header->born_ticks);
+    note_stamp(raw, vg_raw_get(&header->mark_ticks));
+    note_stamp(raw, vg_raw_get(&header->watch_ticks));
     for (size_t i = 0; i < raw->count; i++) {
         const vg_raw_block *block = &raw->blocks[i];
         if (block->kind == VG_BLOCK_WORKERS) {
             const vg_file_worker *workers = block->memory;
             for (uint64_t w = 0; w < block->entries; w++) {
-                seen(raw, vg_raw_get(&workers[w].state_since));
-                seen(raw, vg_raw_get(&workers[w].task_since));
-                seen(raw, vg_raw_get(&workers[w].called_at));
+                note_stamp(raw, vg_raw_get(&workers[w].state_since));
+                note_stamp(raw, vg_raw_get(&workers[w].task_since));
+                note_stamp(raw, vg_raw_get(&workers[w].called_at));
             }
         } else if (block->kind == VG_BLOCK_LOOP) {
             const vg_file_loop *loop = block->memory;
-            seen(raw, vg_raw_get(&loop->state_since));
-            seen(raw, vg_raw_get(&loop->phase_since));
-            seen(raw, vg_raw_get(&loop->call_since));
+            note_stamp(raw, vg_raw_get(&loop->state_since));
+            note_stamp(raw, vg_raw_get(&loop->phase_since));
+            note_stamp(raw, vg_raw_get(&loop->call_since));
         } else if (block->kind == VG_BLOCK_RING) {
-            seen_in_ring(raw, block);
+            note_ring_stamps(raw, block);
         }
     }
 }

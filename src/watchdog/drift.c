@@ -21,48 +21,49 @@
 #include <string.h>
 
 enum {
-    KEPT = 30,  /* windows that are remembered */
-    LEAST = 12, /* of these, before anything is said */
-    STREAK = 3, /* windows in a row that are off, and shown */
-    TAIL_STREAK = 8,
-    SAMPLED = 4, /* workers whose CPU time is looked at */
+    DRIFT_WINDOWS = 30, /* windows that are remembered */
+    DRIFT_LEAST = 12,   /* of these, before anything is said */
+    DRIFT_STREAK = 3,   /* windows in a row that are off, and shown */
+    DRIFT_TAIL_STREAK = 8,
+    DRIFT_SAMPLED = 4, /* workers whose CPU time is looked at */
 };
-#define WINDOW_NS     UINT64_C(1000000000)
-#define QUEUEING_PART 0.3
+#define DRIFT_WINDOW_NS     UINT64_C(1000000000)
+#define DRIFT_QUEUEING_PART 0.3
 
-typedef enum metric {
-    WAIT,
-    TAIL,
-    RUN,
-    THROUGHPUT,
-    STEALS,
-    METRICS
-} metric;
+typedef enum drift_metric {
+    DRIFT_WAIT,
+    DRIFT_TAIL,
+    DRIFT_RUN,
+    DRIFT_THROUGHPUT,
+    DRIFT_STEALS,
+    DRIFT_METRICS
+} drift_metric;
 
-typedef struct rule {
+typedef struct drift_rule {
     bool fall;       /* less is worse */
     double factor;   /* at least so many times worse */
     double floor;    /* and by at least so much, in the metric's unit */
     uint64_t least;  /* samples in a window */
     unsigned streak; /* windows in a row that must be off */
-} rule;
+} drift_rule;
 
-static const rule rules[METRICS] = {
-    [WAIT] = {.factor = 3, .floor = 1e6, .least = 50, .streak = STREAK},                    /* ns */
-    [TAIL] = {.factor = 5, .floor = 2e7, .least = 1000, .streak = TAIL_STREAK},             /* ns */
-    [RUN] = {.factor = 3, .floor = 2e5, .least = 50, .streak = STREAK},                     /* ns */
-    [THROUGHPUT] = {.fall = true, .factor = 2, .floor = 20, .least = 50, .streak = STREAK}, /* tasks a second */
-    [STEALS] = {.fall = true, .factor = 2, .floor = 0.2, .least = 200, .streak = STREAK},   /* of 1 */
+static const drift_rule drift_rules[DRIFT_METRICS] = {
+    [DRIFT_WAIT] = {.factor = 3, .floor = 1e6, .least = 50, .streak = DRIFT_STREAK},        /* ns */
+    [DRIFT_TAIL] = {.factor = 5, .floor = 2e7, .least = 1000, .streak = DRIFT_TAIL_STREAK}, /* ns */
+    [DRIFT_RUN] = {.factor = 3, .floor = 2e5, .least = 50, .streak = DRIFT_STREAK},         /* ns */
+    [DRIFT_THROUGHPUT] =
+        {.fall = true, .factor = 2, .floor = 20, .least = 50, .streak = DRIFT_STREAK}, /* tasks a second */
+    [DRIFT_STEALS] = {.fall = true, .factor = 2, .floor = 0.2, .least = 200, .streak = DRIFT_STREAK}, /* of 1 */
 };
 
-typedef struct series {
-    double past[KEPT];
+typedef struct drift_series {
+    double past[DRIFT_WINDOWS];
     unsigned count, next;
-    double off[STREAK]; /* the last values that were off */
-    unsigned streak;    /* how many in a row */
+    double off[DRIFT_STREAK]; /* the last values that were off */
+    unsigned streak;          /* how many in a row */
     double usual, spread;
     uint64_t since;
-} series;
+} drift_series;
 
 typedef struct vg_drift {
     uint64_t window; /* when it began; 0: none yet */
@@ -73,12 +74,12 @@ typedef struct vg_drift {
     vg_latencies latencies;
     vg_latencies before;
     bool timed; /* `before` is there */
-    series of[METRICS];
-    series delay; /* part of their time that the workers waited for a CPU */
-    series share; /* of the CPUs that the process had */
+    drift_series of[DRIFT_METRICS];
+    drift_series delay; /* part of their time that the workers waited for a CPU */
+    drift_series share; /* of the CPUs that the process had */
 } vg_drift;
 
-static int by_size(const void *a, const void *b)
+static int by_double(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -87,29 +88,29 @@ static int by_size(const void *a, const void *b)
 
 static double median(const double *values, unsigned count)
 {
-    double sorted[KEPT];
+    double sorted[DRIFT_WINDOWS];
     memcpy(sorted, values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_size);
+    qsort(sorted, count, sizeof *sorted, by_double);
     return count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-static void describe(series *it)
+static void describe_series(drift_series *it)
 {
-    double away[KEPT];
+    double away[DRIFT_WINDOWS];
     it->usual = median(it->past, it->count);
     for (unsigned i = 0; i < it->count; i++)
         away[i] = it->past[i] > it->usual ? it->past[i] - it->usual : it->usual - it->past[i];
     it->spread = 1.4826 * median(away, it->count); /* that of a normal distribution with this MAD */
 }
 
-static void remember(series *it, double value)
+static void remember_window(drift_series *it, double value)
 {
     it->past[it->next] = value;
-    it->next = (it->next + 1) % KEPT;
-    it->count += it->count < KEPT;
+    it->next = (it->next + 1) % DRIFT_WINDOWS;
+    it->count += it->count < DRIFT_WINDOWS;
 }
 
-static bool is_off(const series *it, const rule *by, double value)
+static bool is_off(const drift_series *it, const drift_rule *by, double value)
 {
     const double distance = by->fall ? it->usual - value : value - it->usual;
     if (distance < by->floor || distance < 6 * it->spread)
@@ -118,23 +119,23 @@ static bool is_off(const series *it, const rule *by, double value)
 }
 
 /* One window's value. True: it has been off for long enough. */
-static bool judge(series *it, const rule *by, double value, const vg_look *look)
+static bool judge_window(drift_series *it, const drift_rule *by, double value, const vg_look *look)
 {
-    if (it->count < LEAST) {
-        remember(it, value);
+    if (it->count < DRIFT_LEAST) {
+        remember_window(it, value);
         return false;
     }
     if (it->streak == 0)
-        describe(it); /* the past does not change while the present is off */
+        describe_series(it); /* the past does not change while the present is off */
     if (!is_off(it, by, value)) {
-        remember(it, value);
+        remember_window(it, value);
         it->streak = 0;
         return false;
     }
     if (it->streak == 0)
         it->since = look->now;
-    it->off[it->streak % STREAK] = value;
-    if (++it->streak > KEPT) { /* this is how it is now */
+    it->off[it->streak % DRIFT_STREAK] = value;
+    if (++it->streak > DRIFT_WINDOWS) { /* this is how it is now */
         it->count = 0;
         it->next = 0;
         it->streak = 0;
@@ -144,7 +145,8 @@ static bool judge(series *it, const rule *by, double value, const vg_look *look)
 }
 
 /* The value that `part` (0 to 1) of the difference of two histograms is below, in ns; *samples: how many there are. */
-static double quantile(const uint64_t *now, const uint64_t *before, double part, double tick_ns, uint64_t *samples)
+static double window_quantile(const uint64_t *now, const uint64_t *before, double part, double tick_ns,
+                              uint64_t *samples)
 {
     uint64_t all = 0;
     for (unsigned b = 0; b < VG_HIST_BUCKETS; b++)
@@ -160,11 +162,11 @@ static double quantile(const uint64_t *now, const uint64_t *before, double part,
     return 0;
 }
 
-static void say_value(vg_words *to, metric which, double value)
+static void say_metric(vg_words *to, drift_metric which, double value)
 {
-    if (which == THROUGHPUT)
+    if (which == DRIFT_THROUGHPUT)
         vg_say(to, "%.0f a second", value);
-    else if (which == STEALS)
+    else if (which == DRIFT_STEALS)
         vg_say(to, "%.0f %%", 100 * value);
     else if (value < 1e6)
         vg_say(to, "%.0f us", value / 1e3);
@@ -174,26 +176,27 @@ static void say_value(vg_words *to, metric which, double value)
         vg_say(to, "%.2f s", value / 1e9);
 }
 
-static void tell(const series *it, metric which, const vg_pool_facts *facts, const vg_subject *subject,
-                 const vg_look *look)
+static void find_drift(const drift_series *it, drift_metric which, const vg_pool_facts *facts,
+                       const vg_subject *subject, const vg_look *look)
 {
-    static const char *const what[METRICS] = {
-        [WAIT] = "tasks wait longer than they used to: the median is",
-        [TAIL] = "some tasks wait longer than they used to: the 99th percentile is",
-        [RUN] = "tasks run longer than they used to: the median is",
-        [THROUGHPUT] = "less gets done than before, although work waits:",
-        [STEALS] = "fewer attempts to steal succeed than before:",
+    static const char *const what[DRIFT_METRICS] = {
+        [DRIFT_WAIT] = "tasks wait longer than they used to: the median is",
+        [DRIFT_TAIL] = "some tasks wait longer than they used to: the 99th percentile is",
+        [DRIFT_RUN] = "tasks run longer than they used to: the median is",
+        [DRIFT_THROUGHPUT] = "less gets done than before, although work waits:",
+        [DRIFT_STEALS] = "fewer attempts to steal succeed than before:",
     };
-    static const char *const advice[METRICS] = {
-        [WAIT] = "Compare what is submitted now with what was before: more tasks, longer ones, or bursts.",
-        [TAIL] = "Look for long tasks that others queue behind, and for bursts.",
-        [RUN] = "The tasks themselves have become slower: look at their data, at shared locks and at calls that wait.",
-        [THROUGHPUT] =
+    static const char *const advice[DRIFT_METRICS] = {
+        [DRIFT_WAIT] = "Compare what is submitted now with what was before: more tasks, longer ones, or bursts.",
+        [DRIFT_TAIL] = "Look for long tasks that others queue behind, and for bursts.",
+        [DRIFT_RUN] =
+            "The tasks themselves have become slower: look at their data, at shared locks and at calls that wait.",
+        [DRIFT_THROUGHPUT] =
             "If run times have risen too, the tasks have become slower; otherwise look for blocked or hogged workers.",
-        [STEALS] = "Work comes in pieces too small or too few to share, or many workers look for it at once.",
+        [DRIFT_STEALS] = "Work comes in pieces too small or too few to share, or many workers look for it at once.",
     };
-    const double value = it->off[(it->streak - 1) % STREAK];
-    const bool fall = rules[which].fall;
+    const double value = it->off[(it->streak - 1) % DRIFT_STREAK];
+    const bool fall = drift_rules[which].fall;
     const bool bad = fall ? value * 5 <= it->usual : value >= it->usual * 10;
     vg_finding *finding = vg_find(look, VIGIL_STALL_DRIFT, bad ? VIGIL_SEVERITY_WARNING : VIGIL_SEVERITY_INFO, subject,
                                   facts->name, it->since);
@@ -203,19 +206,19 @@ static void tell(const series *it, metric which, const vg_pool_facts *facts, con
     vigil_verdict *verdict = &finding->verdict;
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
     vg_say(&reason, "In pool \"%s\" %s ", facts->name, what[which]);
-    say_value(&reason, which, value);
+    say_metric(&reason, which, value);
     vg_say(&reason, ", it was ");
-    say_value(&reason, which, it->usual);
+    say_metric(&reason, which, it->usual);
     vg_say(&reason, ".");
     vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
     vg_say(&evidence, "median of the %u seconds before: ", it->count);
-    say_value(&evidence, which, it->usual);
+    say_metric(&evidence, which, it->usual);
     vg_say(&evidence, ", usual spread ");
-    say_value(&evidence, which, it->spread);
+    say_metric(&evidence, which, it->spread);
     vg_say(&evidence, "\nthe last seconds:");
-    for (unsigned i = STREAK; i-- > 0;) {
-        vg_say(&evidence, i == STREAK - 1 ? " " : ", ");
-        say_value(&evidence, which, it->off[(it->streak + STREAK - 1 - i) % STREAK]);
+    for (unsigned i = DRIFT_STREAK; i-- > 0;) {
+        vg_say(&evidence, i == DRIFT_STREAK - 1 ? " " : ", ");
+        say_metric(&evidence, which, it->off[(it->streak + DRIFT_STREAK - 1 - i) % DRIFT_STREAK]);
     }
     vg_say(&evidence, "\n");
     (void)snprintf(verdict->advice, sizeof verdict->advice, "%s", advice[which]);
@@ -226,7 +229,7 @@ static unsigned read_delay(const vg_pool_facts *facts, uint64_t *delay_ns)
 {
     unsigned looked = 0;
     *delay_ns = 0;
-    for (size_t i = 0; i < facts->count && looked < SAMPLED; i++) {
+    for (size_t i = 0; i < facts->count && looked < DRIFT_SAMPLED; i++) {
         vg_thread_look one;
         if (facts->worker[i].thread == 0 || facts->worker[i].spare)
             continue;
@@ -237,13 +240,13 @@ static unsigned read_delay(const vg_pool_facts *facts, uint64_t *delay_ns)
     return looked;
 }
 
-typedef enum crowd {
-    ROOM,     /* enough CPU for everybody */
-    QUEUEING, /* the workers wait for a CPU so often that latencies are those of the machine */
-    CROWDED   /* and more than usual, or with less CPU for us than usual: this second says nothing about the tasks */
-} crowd;
+typedef enum drift_crowd {
+    CROWD_NONE,     /* enough CPU for everybody */
+    CROWD_QUEUEING, /* the workers wait for a CPU so often that latencies are those of the machine */
+    CROWD_MORE /* and more than usual, or with less CPU for us than usual: this second says nothing about the tasks */
+} drift_crowd;
 
-static crowd how_crowded(vg_drift *drift, const vg_pool_facts *facts, const vg_look *look)
+static drift_crowd how_crowded(vg_drift *drift, const vg_pool_facts *facts, const vg_look *look)
 {
     uint64_t delay = 0;
     const unsigned looked = read_delay(facts, &delay);
@@ -251,23 +254,23 @@ static crowd how_crowded(vg_drift *drift, const vg_pool_facts *facts, const vg_l
     const uint64_t span = look->real - drift->window_real;
     drift->delay_ns = delay;
     if (looked == 0 || span == 0 || (int64_t)delayed < 0)
-        return ROOM;
+        return CROWD_NONE;
     const double part = (double)delayed / ((double)span * looked);
     bool more = false;
-    if (drift->delay.count >= LEAST) {
-        describe(&drift->delay);
-        describe(&drift->share);
+    if (drift->delay.count >= DRIFT_LEAST) {
+        describe_series(&drift->delay);
+        describe_series(&drift->share);
         more = part > drift->delay.usual + 0.1 + 3 * drift->delay.spread ||
-               (part > QUEUEING_PART && look->share < 0.85 * drift->share.usual);
+               (part > DRIFT_QUEUEING_PART && look->share < 0.85 * drift->share.usual);
     }
-    remember(&drift->delay, part);
-    remember(&drift->share, look->share);
+    remember_window(&drift->delay, part);
+    remember_window(&drift->share, look->share);
     if (more)
-        return CROWDED;
-    return part > QUEUEING_PART ? QUEUEING : ROOM;
+        return CROWD_MORE;
+    return part > DRIFT_QUEUEING_PART ? CROWD_QUEUEING : CROWD_NONE;
 }
 
-static void begin_window(vg_drift *drift, const vg_pool_facts *facts, const vg_look *look)
+static void begin_drift_window(vg_drift *drift, const vg_pool_facts *facts, const vg_look *look)
 {
     drift->window = look->now;
     drift->window_real = look->real;
@@ -286,45 +289,45 @@ void vg_judge_drift(vg_pool_history *history, const vg_subject *subject, const v
     if (drift == NULL)
         return;
     drift->loaded = drift->loaded && facts->visible != 0;
-    if (drift->window != 0 && look->now - drift->window < WINDOW_NS) {
-        for (unsigned m = 0; m < METRICS; m++) /* what was found stays found till the next window is judged */
-            if (drift->of[m].streak >= rules[m].streak)
-                tell(&drift->of[m], (metric)m, facts, subject, look);
+    if (drift->window != 0 && look->now - drift->window < DRIFT_WINDOW_NS) {
+        for (unsigned m = 0; m < DRIFT_METRICS; m++) /* what was found stays found till the next window is judged */
+            if (drift->of[m].streak >= drift_rules[m].streak)
+                find_drift(&drift->of[m], (drift_metric)m, facts, subject, look);
         return;
     }
     /* an idle pool's histograms stay as they were */
     const bool timed = facts->all_ended == drift->ended && drift->timed
                            ? true
                            : subject->calls->latencies(subject->object, &drift->latencies);
-    const crowd crowd_now = how_crowded(drift, facts, look);
-    if (crowd_now != CROWDED && drift->window != 0) {
+    const drift_crowd crowd_now = how_crowded(drift, facts, look);
+    if (crowd_now != CROWD_MORE && drift->window != 0) {
         const double seconds = (double)(look->now - drift->window) / 1e9;
-        double value[METRICS] = {0};
-        uint64_t samples[METRICS] = {0};
-        if (timed && drift->timed && crowd_now == ROOM) {
+        double value[DRIFT_METRICS] = {0};
+        uint64_t samples[DRIFT_METRICS] = {0};
+        if (timed && drift->timed && crowd_now == CROWD_NONE) {
             const vg_latencies *now = &drift->latencies;
             const vg_latencies *old = &drift->before;
-            value[WAIT] = quantile(now->wait, old->wait, 0.5, now->tick_ns, &samples[WAIT]);
-            value[TAIL] = quantile(now->wait, old->wait, 0.99, now->tick_ns, &samples[TAIL]);
-            value[RUN] = quantile(now->run, old->run, 0.5, now->tick_ns, &samples[RUN]);
+            value[DRIFT_WAIT] = window_quantile(now->wait, old->wait, 0.5, now->tick_ns, &samples[DRIFT_WAIT]);
+            value[DRIFT_TAIL] = window_quantile(now->wait, old->wait, 0.99, now->tick_ns, &samples[DRIFT_TAIL]);
+            value[DRIFT_RUN] = window_quantile(now->run, old->run, 0.5, now->tick_ns, &samples[DRIFT_RUN]);
         }
         if (drift->loaded) {
-            samples[THROUGHPUT] = facts->all_ended - drift->ended;
-            value[THROUGHPUT] = (double)samples[THROUGHPUT] / seconds;
+            samples[DRIFT_THROUGHPUT] = facts->all_ended - drift->ended;
+            value[DRIFT_THROUGHPUT] = (double)samples[DRIFT_THROUGHPUT] / seconds;
             /* a throughput that has broken down has few samples by its nature */
-            if (drift->of[THROUGHPUT].count >= LEAST)
-                samples[THROUGHPUT] = rules[THROUGHPUT].least;
+            if (drift->of[DRIFT_THROUGHPUT].count >= DRIFT_LEAST)
+                samples[DRIFT_THROUGHPUT] = drift_rules[DRIFT_THROUGHPUT].least;
         }
-        samples[STEALS] = facts->steals_tried - drift->tried;
-        if (samples[STEALS] != 0)
-            value[STEALS] = (double)(facts->steals_won - drift->won) / (double)samples[STEALS];
-        for (unsigned m = 0; m < METRICS; m++)
-            if (samples[m] < rules[m].least)
+        samples[DRIFT_STEALS] = facts->steals_tried - drift->tried;
+        if (samples[DRIFT_STEALS] != 0)
+            value[DRIFT_STEALS] = (double)(facts->steals_won - drift->won) / (double)samples[DRIFT_STEALS];
+        for (unsigned m = 0; m < DRIFT_METRICS; m++)
+            if (samples[m] < drift_rules[m].least)
                 drift->of[m].streak = 0;
-            else if (judge(&drift->of[m], &rules[m], value[m], look))
-                tell(&drift->of[m], (metric)m, facts, subject, look);
+            else if (judge_window(&drift->of[m], &drift_rules[m], value[m], look))
+                find_drift(&drift->of[m], (drift_metric)m, facts, subject, look);
     }
     drift->before = drift->latencies;
     drift->timed = timed;
-    begin_window(drift, facts, look);
+    begin_drift_window(drift, facts, look);
 }

@@ -14,25 +14,25 @@
 #include <unistd.h>
 
 enum {
-    KEPT = 8 /* files */
+    SYMBOL_FILES = 8 /* files */
 };
 
 static struct {
     char path[512];
     vg_symbols *symbols;
-} kept[KEPT];
-static unsigned next_kept;
+} symbol_files[SYMBOL_FILES];
+static unsigned next_symbol_file;
 
-typedef struct place {
+typedef struct function_place {
     uintptr_t address;
     uintptr_t base; /* what the loader added */
     char path[512];
     bool found;
-} place;
+} function_place;
 
-static int find_module(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_function_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    place *at = arg;
+    function_place *at = arg;
     (void)size;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -49,37 +49,37 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-static const vg_symbols *symbols_of(const char *path)
+static const vg_symbols *symbols_of_file(const char *path)
 {
-    for (size_t i = 0; i < KEPT; i++)
-        if (kept[i].symbols != NULL && strcmp(kept[i].path, path) == 0)
-            return kept[i].symbols;
-    const unsigned at = next_kept++ % KEPT;
-    if (kept[at].symbols != NULL)
-        vg_symbols_free(kept[at].symbols);
-    kept[at].symbols = vg_symbols_load(path, NULL, 0);
-    (void)snprintf(kept[at].path, sizeof kept[at].path, "%s", path);
-    return kept[at].symbols;
+    for (size_t i = 0; i < SYMBOL_FILES; i++)
+        if (symbol_files[i].symbols != NULL && strcmp(symbol_files[i].path, path) == 0)
+            return symbol_files[i].symbols;
+    const unsigned at = next_symbol_file++ % SYMBOL_FILES;
+    if (symbol_files[at].symbols != NULL)
+        vg_symbols_free(symbol_files[at].symbols);
+    symbol_files[at].symbols = vg_symbols_load(path, NULL, 0);
+    (void)snprintf(symbol_files[at].path, sizeof symbol_files[at].path, "%s", path);
+    return symbol_files[at].symbols;
 }
 
 void vg_function_names_forget(void)
 {
-    for (size_t i = 0; i < KEPT; i++) {
-        if (kept[i].symbols != NULL)
-            vg_symbols_free(kept[i].symbols);
-        kept[i].symbols = NULL;
+    for (size_t i = 0; i < SYMBOL_FILES; i++) {
+        if (symbol_files[i].symbols != NULL)
+            vg_symbols_free(symbol_files[i].symbols);
+        symbol_files[i].symbols = NULL;
     }
 }
 
 void vg_function_name(const void *address, char *name, size_t room)
 {
-    place at = {.address = (uintptr_t)address};
-    (void)dl_iterate_phdr(find_module, &at);
+    function_place at = {.address = (uintptr_t)address};
+    (void)dl_iterate_phdr(find_function_module, &at);
     if (!at.found) {
         (void)snprintf(name, room, "%p", address);
         return;
     }
-    const vg_symbols *symbols = symbols_of(at.path);
+    const vg_symbols *symbols = symbols_of_file(at.path);
     uint64_t offset = 0;
     const char *known = symbols != NULL ? vg_symbols_find(symbols, at.address - at.base, &offset) : NULL;
     if (known != NULL) {

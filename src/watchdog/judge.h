@@ -134,7 +134,7 @@ static inline bool vg_stands(const vg_pool_history *history, const vg_look *look
 
 void vg_judge_pool(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
 /* Parts of it. frozen: a worker stands between two tasks, and that was told. */
-void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen);
+void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen_told);
 void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
 void vg_pool_history_free(vg_pool_history *history);
 

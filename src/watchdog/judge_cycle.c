@@ -18,21 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct node {
+typedef struct cycle_node {
     const vg_worker_fact *worker;
     const vg_pool_history *pool;
     uint32_t from; /* who led the search here */
     uint8_t mark;  /* 0 not seen, 1 on the path, 2 done */
-} node;
+} cycle_node;
 
-typedef struct graph {
-    node *nodes;
+typedef struct cycle_graph {
+    cycle_node *nodes;
     size_t count;
     uint32_t *path;
     size_t length;
-} graph;
+} cycle_graph;
 
-static bool holds(const vg_worker_fact *worker, uint64_t object)
+static bool worker_holds(const vg_worker_fact *worker, uint64_t object)
 {
     for (unsigned i = 0; i < worker->hold_count; i++)
         if (worker->holds[i] == object)
@@ -40,7 +40,7 @@ static bool holds(const vg_worker_fact *worker, uint64_t object)
     return false;
 }
 
-static const char *what(const vg_worker_fact *worker)
+static const char *wait_word(const vg_worker_fact *worker)
 {
     return worker->wait.what == VG_WAITS_JOB ? "job" : "group";
 }
@@ -53,22 +53,22 @@ static bool rejectable_first(const vg_worker_fact *a, const vg_worker_fact *b)
 }
 
 /* The same for the same waits, wherever the circle was entered. */
-static uint64_t key_of(const vg_worker_fact *worker)
+static uint64_t cycle_key(const vg_worker_fact *worker)
 {
     uint64_t key = (uint64_t)(uintptr_t)worker->self ^ worker->wait.number * UINT64_C(0x9e3779b97f4a7c15);
     key ^= key >> 31;
     return key * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-static void tell(const graph *all, size_t begin, const vg_look *look)
+static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look)
 {
     const size_t length = all->length - begin;
-    const node *youngest = &all->nodes[all->path[begin]];
+    const cycle_node *youngest = &all->nodes[all->path[begin]];
     uint64_t newest = 0;
     bool limited = false;
     bool one_pool = true;
     for (size_t i = begin; i < all->length; i++) {
-        const node *at = &all->nodes[all->path[i]];
+        const cycle_node *at = &all->nodes[all->path[i]];
         limited = limited || at->worker->wait.limited;
         one_pool = one_pool && at->pool == youngest->pool;
         newest = at->worker->wait.since_ns > newest ? at->worker->wait.since_ns : newest;
@@ -89,13 +89,13 @@ static void tell(const graph *all, size_t begin, const vg_look *look)
     verdict->subject = youngest->pool->object;
     finding->serial = youngest->pool->serial;
     for (size_t i = begin; i < all->length; i++)
-        finding->key += key_of(all->nodes[all->path[i]].worker);
+        finding->key += cycle_key(all->nodes[all->path[i]].worker);
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
     vg_say(&reason, "%zu tasks wait for each other in a circle: ", length);
     vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
     for (size_t i = begin; i < all->length; i++) {
-        const node *at = &all->nodes[all->path[i]];
-        const node *next = &all->nodes[all->path[i + 1 < all->length ? i + 1 : begin]];
+        const cycle_node *at = &all->nodes[all->path[i]];
+        const cycle_node *next = &all->nodes[all->path[i + 1 < all->length ? i + 1 : begin]];
         if (i < begin + VG_MANY) {
             vg_say(&reason, "worker %u -> ", at->worker->index);
             vg_say_worker(&evidence, at->worker);
@@ -103,7 +103,7 @@ static void tell(const graph *all, size_t begin, const vg_look *look)
                 vg_say(&evidence, " of pool \"%s\"", at->pool->facts.name);
             vg_say(&evidence, ": has waited ");
             vg_say_time(&evidence, look->real - at->worker->wait.since_ns);
-            vg_say(&evidence, " for a %s", what(at->worker));
+            vg_say(&evidence, " for a %s", wait_word(at->worker));
             if (at->worker->wait.function != NULL) {
                 char name[128];
                 vg_function_name(at->worker->wait.function, name, sizeof name);
@@ -130,14 +130,15 @@ static void tell(const graph *all, size_t begin, const vg_look *look)
 }
 
 /* Follow the arrows from the last of the path. Depth first, with the path itself as the stack. */
-static void search(graph *all, const vg_look *look)
+static void follow_waits(cycle_graph *all, const vg_look *look)
 {
     while (all->length != 0) {
         const uint32_t at = all->path[all->length - 1];
-        node *here = &all->nodes[at];
+        cycle_node *here = &all->nodes[at];
         uint32_t next = here->from;
         for (; next < all->count; next++)
-            if (next != at && all->nodes[next].mark != 2 && holds(all->nodes[next].worker, here->worker->wait.object))
+            if (next != at && all->nodes[next].mark != 2 &&
+                worker_holds(all->nodes[next].worker, here->worker->wait.object))
                 break;
         here->from = next + 1; /* where to go on when we come back */
         if (next >= all->count) {
@@ -149,7 +150,7 @@ static void search(graph *all, const vg_look *look)
             size_t begin = 0;
             while (all->path[begin] != next)
                 begin++;
-            tell(all, begin, look);
+            find_cycle(all, begin, look);
             here->mark = 2; /* one circle through it is enough */
             all->length--;
             continue;
@@ -167,19 +168,19 @@ void vg_judge_cycles(vg_pool_history *const *pools, size_t count, const vg_look 
             most += pools[p]->facts.worker[i].wait.what != VG_WAITS_NOT;
     if (most < 2)
         return;
-    graph all = {.nodes = calloc(most, sizeof *all.nodes), .path = calloc(most, sizeof *all.path)};
+    cycle_graph all = {.nodes = calloc(most, sizeof *all.nodes), .path = calloc(most, sizeof *all.path)};
     if (all.nodes != NULL && all.path != NULL) {
         for (size_t p = 0; p < count; p++)
             for (size_t i = 0; i < pools[p]->facts.count; i++)
                 if (pools[p]->facts.worker[i].wait.what != VG_WAITS_NOT)
-                    all.nodes[all.count++] = (node){.worker = &pools[p]->facts.worker[i], .pool = pools[p]};
+                    all.nodes[all.count++] = (cycle_node){.worker = &pools[p]->facts.worker[i], .pool = pools[p]};
         for (size_t i = 0; i < all.count; i++) {
             if (all.nodes[i].mark != 0)
                 continue;
             all.nodes[i].mark = 1;
             all.path[0] = (uint32_t)i;
             all.length = 1;
-            search(&all, look);
+            follow_waits(&all, look);
         }
     }
     free(all.nodes);

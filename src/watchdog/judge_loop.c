@@ -18,8 +18,8 @@ static void say_posts(vg_words *to, const vg_loop_facts *facts)
            facts->accepted - facts->taken);
 }
 
-static void judge_wake(vg_loop_history *history, const vg_subject *subject, const vg_look *look, uint64_t since,
-                       const char *how)
+static void judge_loop_wake(vg_loop_history *history, const vg_subject *subject, const vg_look *look, uint64_t since,
+                            const char *how)
 {
     const vg_loop_facts *facts = &history->facts;
     vg_finding *finding = vg_find(look, VIGIL_STALL_LOST_WAKEUP, VIGIL_SEVERITY_CRITICAL, subject, facts->name, since);
@@ -41,8 +41,8 @@ static void judge_wake(vg_loop_history *history, const vg_subject *subject, cons
                     "post may set it going again; VIGIL_RECOVER_REWAKE does so by itself.");
 }
 
-static void judge_blocked(vg_loop_history *history, const vg_subject *subject, const vg_look *look, uint64_t own,
-                          const vg_thread_look *latest)
+static void judge_loop_blocked(vg_loop_history *history, const vg_subject *subject, const vg_look *look, uint64_t own,
+                               const vg_thread_look *latest)
 {
     const vg_loop_facts *facts = &history->facts;
     const bool waits = facts->accepted > facts->taken;
@@ -79,7 +79,7 @@ static void judge_blocked(vg_loop_history *history, const vg_subject *subject, c
         vg_say(&advice, " %" PRIu64 " posts wait meanwhile.", facts->accepted - facts->taken);
 }
 
-static void judge_growth(vg_loop_history *history, const vg_subject *subject, const vg_look *look)
+static void judge_loop_growth(vg_loop_history *history, const vg_subject *subject, const vg_look *look)
 {
     const vg_loop_facts *facts = &history->facts;
     const uint64_t queued = facts->accepted - facts->taken;
@@ -133,7 +133,7 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
         vg_thread_look latest;
         vg_thread_look_at(facts->thread, &latest);
         if (latest.state != 'R')
-            judge_wake(history, subject, look, history->lost_wake_since, "has not been called, and slept");
+            judge_loop_wake(history, subject, look, history->lost_wake_since, "has not been called, and slept");
     }
     if (facts->runs) {
         vg_thread_look latest;
@@ -142,9 +142,9 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
         const bool between = facts->phase == 0 && facts->function == NULL;
         const bool asleep = between && (latest.state == 'S' || latest.state == 'D');
         if (lasts && asleep && facts->waiting)
-            judge_wake(history, subject, look, history->stay.since, "was called, and slept on");
+            judge_loop_wake(history, subject, look, history->stay.since, "was called, and slept on");
         else if (lasts && !between)
-            judge_blocked(history, subject, look, look->now - history->stay.since, &latest);
+            judge_loop_blocked(history, subject, look, look->now - history->stay.since, &latest);
         const uint64_t whole = look->now - history->stay.since;
         if (whole >= look->hog_ns && !lasts && latest.timed && look->share < 0.5) {
             vg_finding *finding =
@@ -169,5 +169,5 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
             }
         }
     }
-    judge_growth(history, subject, look);
+    judge_loop_growth(history, subject, look);
 }

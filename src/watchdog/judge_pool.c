@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Tracks follow the workers; both lists are in the order of the seats, but seats may have come. */
-static bool follow(vg_pool_history *history, const vg_look *look)
+static bool follow_workers(vg_pool_history *history, const vg_look *look)
 {
     const vg_pool_facts *facts = &history->facts;
     if (facts->count > history->track_room) {
@@ -53,7 +53,7 @@ static bool follow(vg_pool_history *history, const vg_look *look)
 }
 
 /* Could this worker take something that is queued? */
-static bool has_work(const vg_pool_facts *facts, const vg_worker_fact *worker)
+static bool has_queued_work(const vg_pool_facts *facts, const vg_worker_fact *worker)
 {
     if (worker->mail != 0 && facts->full == 0)
         return true;
@@ -62,10 +62,10 @@ static bool has_work(const vg_pool_facts *facts, const vg_worker_fact *worker)
 
 /* ---- frozen workers ---- */
 
-typedef struct frozen {
+typedef struct frozen_workers {
     unsigned count;
     unsigned delayed; /* would like to run */
-} frozen;
+} frozen_workers;
 
 static bool between_tasks(const vg_pool_facts *facts, const vg_worker_fact *worker, const vg_worker_track *track)
 {
@@ -81,10 +81,10 @@ static bool between_tasks(const vg_pool_facts *facts, const vg_worker_fact *work
     }
 }
 
-static frozen judge_frozen(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+static frozen_workers judge_frozen(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
 {
     const vg_pool_facts *facts = &history->facts;
-    frozen seen = {0};
+    frozen_workers seen = {0};
     vg_finding *finding = NULL;
     vg_words evidence = {0};
     for (size_t i = 0; i < facts->count; i++) {
@@ -150,7 +150,7 @@ static frozen judge_frozen(vg_pool_history *history, const vg_subject *subject, 
     }
     if (finding != NULL) /* somebody who sleeps may take over what is queued */
         for (size_t i = 0; i < facts->count && finding->rewake < 0; i++)
-            if (facts->worker[i].doing == VG_DOING_PARKED && has_work(facts, &facts->worker[i]))
+            if (facts->worker[i].doing == VG_DOING_PARKED && has_queued_work(facts, &facts->worker[i]))
                 finding->rewake = (int)facts->worker[i].index;
     return seen;
 }
@@ -170,13 +170,14 @@ static bool somebody_comes(vg_pool_history *history, const vg_look *look)
         ->calls; /* a submit that has not come to its wake yet; it may be any thread's, so there is no clock for it */
 }
 
-static void judge_wake(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const frozen *stuck)
+static void judge_pool_wake(vg_pool_history *history, const vg_subject *subject, const vg_look *look,
+                            const frozen_workers *stuck)
 {
     const vg_pool_facts *facts = &history->facts;
     size_t sleeper = facts->count;
     unsigned sleepers = 0;
     for (size_t i = 0; i < facts->count; i++) {
-        if (facts->worker[i].doing != VG_DOING_PARKED || !has_work(facts, &facts->worker[i]) ||
+        if (facts->worker[i].doing != VG_DOING_PARKED || !has_queued_work(facts, &facts->worker[i]) ||
             vg_stays(history, i, look) < look->stuck_ns)
             continue;
         sleepers++;
@@ -240,7 +241,7 @@ static void judge_wake(vg_pool_history *history, const vg_subject *subject, cons
         "submit may set it going again; VIGIL_RECOVER_REWAKE does so by itself.");
 }
 
-static bool work_there(const vg_pool_facts *facts)
+static bool any_queued_work(const vg_pool_facts *facts)
 {
     bool mail = false;
     for (size_t i = 0; i < facts->count; i++)
@@ -253,15 +254,15 @@ void vg_judge_pool(vg_pool_history *history, const vg_subject *subject, const vg
     const vg_pool_facts *facts = &history->facts;
     if (!history->any || facts->all_started != history->all_started || facts->all_ended != history->all_ended)
         history->quiet_since = look->now;
-    if (!work_there(facts))
+    if (!any_queued_work(facts))
         history->stand_since = 0;
     else if (history->stand_since == 0 || facts->all_started != history->all_started)
         history->stand_since = look->now;
-    if (!follow(history, look))
+    if (!follow_workers(history, look))
         return;
     if (history->any) {
-        const frozen stuck = judge_frozen(history, subject, look);
-        judge_wake(history, subject, look, &stuck);
+        const frozen_workers stuck = judge_frozen(history, subject, look);
+        judge_pool_wake(history, subject, look, &stuck);
         vg_judge_tasks(history, subject, look, stuck.count != 0);
         vg_judge_queues(history, subject, look);
     }

@@ -12,10 +12,10 @@
 
 /* The header promises each waiting class one start in 4 * 32 that a worker makes; twice that is beyond doubt. */
 enum {
-    AGEING_BOUND = 2 * 4 * 32,
-    FEW = 4 /* starts of others, when tasks are so long that the bound is far */
+    STARVED_BOUND = 2 * 4 * 32,
+    STARVED_FEW = 4 /* starts of others, when tasks are so long that the bound is far */
 };
-#define LONG_STARVED UINT64_C(10000000000)
+#define STARVED_LONG_NS UINT64_C(10000000000)
 
 static void judge_starved(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
 {
@@ -33,8 +33,8 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
         }
         const uint64_t age = look->now - history->starve_since[c];
         const uint64_t others = facts->all_started - history->starve_others[c];
-        const bool broken = age >= look->stuck_ns && others >= AGEING_BOUND * (uint64_t)workers;
-        if (!broken && (age < LONG_STARVED || others < FEW))
+        const bool broken = age >= look->stuck_ns && others >= STARVED_BOUND * (uint64_t)workers;
+        if (!broken && (age < STARVED_LONG_NS || others < STARVED_FEW))
             continue;
         vg_finding *finding =
             vg_find(look, VIGIL_STALL_STARVED_CLASS, broken ? VIGIL_SEVERITY_ERROR : VIGIL_SEVERITY_WARNING, subject,
@@ -145,7 +145,7 @@ static void judge_lost(vg_pool_history *history, const vg_subject *subject, cons
                     "pool while it was queued; if there is none, please report it with this text.");
 }
 
-static void judge_growth(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+static void judge_pool_growth(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
 {
     const vg_pool_facts *facts = &history->facts;
     const uint64_t queued = vg_queued(facts);
@@ -190,5 +190,5 @@ void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const 
 {
     judge_starved(history, subject, look);
     judge_lost(history, subject, look);
-    judge_growth(history, subject, look);
+    judge_pool_growth(history, subject, look);
 }

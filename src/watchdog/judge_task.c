@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct stand {
+typedef struct task_stand {
     size_t workers;  /* with a thread, dormant spares not counted */
     size_t declared; /* blocked and said so */
     size_t asleep;   /* asleep inside a task for hog_ms without saying so */
@@ -20,22 +20,22 @@ typedef struct stand {
     size_t free;     /* the rest */
     size_t delayed;  /* one task for long, and most of that time waiting for a CPU */
     uint64_t delayed_ns;
-} stand;
+} task_stand;
 
-typedef struct stay_of {
+typedef struct task_stay {
     uint64_t own;
     vg_thread_look latest;
-} stay_of;
+} task_stay;
 
-static bool sleeps(const vg_thread_look *look)
+static bool thread_sleeps(const vg_thread_look *look)
 {
     return look->state == 'S' || look->state == 'D';
 }
 
-static stand take_stand(vg_pool_history *history, const vg_look *look, stay_of *stay, bool frozen)
+static task_stand take_task_stand(vg_pool_history *history, const vg_look *look, task_stay *stay, bool frozen_told)
 {
     const vg_pool_facts *facts = &history->facts;
-    stand all = {0};
+    task_stand all = {0};
     for (size_t i = 0; i < facts->count; i++) {
         const vg_worker_fact *worker = &facts->worker[i];
         vg_stay *since = &history->tracks[i].stay;
@@ -49,11 +49,11 @@ static stand take_stand(vg_pool_history *history, const vg_look *look, stay_of *
         }
         bool lasts = false;
         /* a task that submits is often seen between a queue and a counter */
-        if (worker->doing == VG_DOING_TASK || (worker->doing == VG_DOING_HANDLING && !frozen))
+        if (worker->doing == VG_DOING_TASK || (worker->doing == VG_DOING_HANDLING && !frozen_told))
             lasts = vg_stay_lasts(since, worker->thread, look, look->hog_ns, &stay[i].latest, &stay[i].own);
         const uint64_t whole = vg_stays(history, i, look);
         if (lasts) {
-            if (sleeps(&stay[i].latest) && stay[i].latest.timed && since->at.timed &&
+            if (thread_sleeps(&stay[i].latest) && stay[i].latest.timed && since->at.timed &&
                 stay[i].latest.run_ns - since->at.run_ns < stay[i].own / 4)
                 all.asleep++;
             else
@@ -71,7 +71,7 @@ static stand take_stand(vg_pool_history *history, const vg_look *look, stay_of *
     return all;
 }
 
-static void say_standing(vg_words *to, const vg_pool_history *history, const vg_look *look, const stay_of *stay,
+static void say_standing(vg_words *to, const vg_pool_history *history, const vg_look *look, const task_stay *stay,
                          vg_finding *finding)
 {
     const vg_pool_facts *facts = &history->facts;
@@ -111,8 +111,8 @@ static bool work_waits(const vg_pool_history *history, const vg_look *look)
     return vg_stands(history, look) || (history->stand_since != 0 && vg_oldest(&history->facts) >= look->stuck_ns);
 }
 
-static void judge_blocked(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const stand *all,
-                          const stay_of *stay)
+static void judge_all_blocked(vg_pool_history *history, const vg_subject *subject, const vg_look *look,
+                              const task_stand *all, const task_stay *stay)
 {
     const vg_pool_facts *facts = &history->facts;
     vg_finding *finding =
@@ -142,8 +142,8 @@ static void judge_blocked(vg_pool_history *history, const vg_subject *subject, c
                               "worker.");
 }
 
-static void judge_hog(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const stand *all,
-                      const stay_of *stay)
+static void judge_hog(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const task_stand *all,
+                      const task_stay *stay)
 {
     const vg_pool_facts *facts = &history->facts;
     size_t first = facts->count;
@@ -198,7 +198,7 @@ static void judge_hog(vg_pool_history *history, const vg_subject *subject, const
                               "there for others.");
 }
 
-static void judge_cpu(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const stand *all)
+static void judge_cpu(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const task_stand *all)
 {
     const vg_pool_facts *facts = &history->facts;
     if (look->share >= 0.5)
@@ -224,14 +224,14 @@ static void judge_cpu(vg_pool_history *history, const vg_subject *subject, const
         "of the container (cpu.max, cpu.stat).");
 }
 
-void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen)
+void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen_told)
 {
-    stay_of *stay = calloc(history->facts.count + 1, sizeof *stay);
+    task_stay *stay = calloc(history->facts.count + 1, sizeof *stay);
     if (stay == NULL)
         return;
-    const stand all = take_stand(history, look, stay, frozen);
+    const task_stand all = take_task_stand(history, look, stay, frozen_told);
     if (all.workers != 0 && all.declared + all.asleep == all.workers && vg_stands(history, look))
-        judge_blocked(history, subject, look, &all, stay);
+        judge_all_blocked(history, subject, look, &all, stay);
     else if (all.busy + all.asleep != 0)
         judge_hog(history, subject, look, &all, stay);
     if (all.delayed != 0)

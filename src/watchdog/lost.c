@@ -9,36 +9,36 @@
 #include <string.h>
 
 enum {
-    MOST_FUNCTIONS = 256
+    LOST_FUNCTIONS = 256
 };
 
-typedef struct tally {
+typedef struct lost_tally {
     uint64_t function;
     int64_t missing; /* submits less runs */
     uint64_t last;   /* ticks of the last submit */
     uint64_t by;
-} tally;
+} lost_tally;
 
-typedef struct count {
+typedef struct lost_count {
     uint64_t pool;
     unsigned class_;
     uint64_t from; /* ticks: every ring reaches back to here */
     size_t used;
-    tally of[MOST_FUNCTIONS];
-} count;
+    lost_tally of[LOST_FUNCTIONS];
+} lost_count;
 
-static tally *tally_of(count *all, uint64_t function)
+static lost_tally *lost_tally_of(lost_count *all, uint64_t function)
 {
     for (size_t i = 0; i < all->used; i++)
         if (all->of[i].function == function)
             return &all->of[i];
-    if (all->used == MOST_FUNCTIONS)
+    if (all->used == LOST_FUNCTIONS)
         return NULL;
-    all->of[all->used] = (tally){.function = function};
+    all->of[all->used] = (lost_tally){.function = function};
     return &all->of[all->used++];
 }
 
-static void add_event(count *all, const vg_thread_view *thread, const vg_event *event)
+static void add_event(lost_count *all, const vg_thread_view *thread, const vg_event *event)
 {
     const vg_event_kind kind = vg_event_kind_of(event);
     const bool submit = kind == VG_EVENT_SUBMIT && event->a >> 32 == all->pool;
@@ -47,7 +47,7 @@ static void add_event(count *all, const vg_thread_view *thread, const vg_event *
         return;
     if (kind == VG_EVENT_RUN && event->a == 0)
         return; /* a spawn: its beginning was not noted either */
-    tally *it = tally_of(all, vg_event_address(event));
+    lost_tally *it = lost_tally_of(all, vg_event_address(event));
     if (it == NULL)
         return;
     if (submit) {
@@ -62,7 +62,7 @@ static void add_event(count *all, const vg_thread_view *thread, const vg_event *
 }
 
 /* Twice over all rings: first how far back all of them reach, then the counting. */
-static void read_rings(vg_reader *reader, const vg_snapshot *snapshot, count *all, bool counting)
+static void read_rings(vg_reader *reader, const vg_snapshot *snapshot, lost_count *all, bool counting)
 {
     for (size_t t = 0; t < snapshot->thread_count; t++) {
         const vg_thread_view *thread = &snapshot->threads[t];
@@ -91,13 +91,13 @@ void vg_lost_find(uint64_t pool, unsigned class_, vg_lost *lost)
     const int length = vigil_watch_path(path, sizeof path);
     if (length < 0 || (size_t)length >= sizeof path || vg_reader_open_path(&reader, path) != 0)
         return;
-    count *all = calloc(1, sizeof *all);
+    lost_count *all = calloc(1, sizeof *all);
     if (all != NULL && vg_reader_snapshot(reader, &snapshot) == 0) {
         all->pool = pool;
         all->class_ = class_;
         read_rings(reader, snapshot, all, false);
         read_rings(reader, snapshot, all, true);
-        const tally *best = NULL;
+        const lost_tally *best = NULL;
         for (size_t i = 0; i < all->used; i++) {
             if (all->of[i].missing <= 0)
                 continue;

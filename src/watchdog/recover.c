@@ -8,13 +8,13 @@
 #include <string.h>
 
 /* One act: into the verdict, and into the record. */
-static void acted(vg_words *to, const vg_finding *finding, uint32_t kind, int worker, int result, const char *text)
+static void note_act(vg_words *to, const vg_finding *finding, uint32_t kind, int worker, int result, const char *text)
 {
     vg_say(to, "%s%s%s. ", text, result < 0 ? ", but: " : "", result < 0 ? vigil_strerror(result) : "");
     vg_verdict_file_act(kind, result, finding->verdict.number, finding->serial, worker, text);
 }
 
-static unsigned rewake(vg_finding *finding, vg_words *said)
+static unsigned recover_rewake(vg_finding *finding, vg_words *said)
 {
     if (finding->rewake < 0 && !finding->rewake_loop)
         return 0;
@@ -24,13 +24,14 @@ static unsigned rewake(vg_finding *finding, vg_words *said)
         char text[64];
         (void)snprintf(text, sizeof text, finding->rewake_loop ? "Woke the loop again" : "Woke worker %d",
                        finding->rewake);
-        acted(said, finding, VIGIL_RECOVER_REWAKE, finding->rewake, error, text);
+        note_act(said, finding, VIGIL_RECOVER_REWAKE, finding->rewake, error, text);
     }
     vg_subject_let_go();
     return subject != NULL;
 }
 
-static unsigned lend(const vigil_watchdog_options *options, vg_finding *finding, vg_standing *standing, vg_words *said)
+static unsigned recover_lend(const vigil_watchdog_options *options, vg_finding *finding, vg_standing *standing,
+                             vg_words *said)
 {
     if (!finding->lend || standing->lent >= options->max_spares)
         return 0;
@@ -42,13 +43,13 @@ static unsigned lend(const vigil_watchdog_options *options, vg_finding *finding,
         char text[64];
         (void)snprintf(text, sizeof text, "Let a spare worker stand in, %u of at most %u", standing->lent,
                        options->max_spares);
-        acted(said, finding, VIGIL_RECOVER_SPARE, finding->verdict.worker, error, text);
+        note_act(said, finding, VIGIL_RECOVER_SPARE, finding->verdict.worker, error, text);
     }
     vg_subject_let_go();
     return subject != NULL;
 }
 
-static unsigned reject(vg_finding *finding, vg_words *said)
+static unsigned recover_reject(vg_finding *finding, vg_words *said)
 {
     if (finding->reject_wait == 0)
         return 0;
@@ -58,7 +59,7 @@ static unsigned reject(vg_finding *finding, vg_words *said)
         char text[80];
         (void)snprintf(text, sizeof text, "Ended the youngest wait, on worker %u, with -EDEADLK",
                        finding->reject_worker);
-        acted(said, finding, VIGIL_RECOVER_REJECT, (int)finding->reject_worker, error, text);
+        note_act(said, finding, VIGIL_RECOVER_REJECT, (int)finding->reject_worker, error, text);
     }
     vg_subject_let_go();
     return subject != NULL;
@@ -72,16 +73,16 @@ unsigned vg_recover(const vigil_watchdog_options *options, vg_finding *finding, 
     if (options->recover == 0 || standing->acted)
         return 0;
     if ((options->recover & VIGIL_RECOVER_REWAKE) != 0)
-        acts += rewake(finding, &said);
+        acts += recover_rewake(finding, &said);
     if ((options->recover & VIGIL_RECOVER_SPARE) != 0)
-        acts += lend(options, finding, standing, &said);
+        acts += recover_lend(options, finding, standing, &said);
     if ((options->recover & VIGIL_RECOVER_REJECT) != 0)
-        acts += reject(finding, &said);
+        acts += recover_reject(finding, &said);
     if ((options->recover & VIGIL_RECOVER_CALL) != 0 && options->on_recover != NULL) {
         const int result = options->on_recover(options->user, verdict);
         char text[80];
         (void)snprintf(text, sizeof text, "The program's own recovery was called and returned %d", result);
-        acted(&said, finding, VIGIL_RECOVER_CALL, verdict->worker, result < 0 ? result : 0, text);
+        note_act(&said, finding, VIGIL_RECOVER_CALL, verdict->worker, result < 0 ? result : 0, text);
         acts++;
     }
     /* A worker or loop is woken again as long as that does not help; the rest is done once. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    SKIP_FRAMES = 2, /* the handler and the system's way into it */
+    SHOW_SKIPPED = 2, /* the handler and the system's way into it */
     SHOW_FRAMES = 14
 };
 
@@ -43,7 +43,7 @@ void vg_show_stacks(vg_finding *finding)
             continue;
         }
         vg_say(&to, "\n");
-        const int first = stack.depth > SKIP_FRAMES ? SKIP_FRAMES : 0;
+        const int first = stack.depth > SHOW_SKIPPED ? SHOW_SKIPPED : 0;
         for (int f = first; f < stack.depth && f < first + SHOW_FRAMES; f++) {
             char symbol[160];
             /* all but the innermost are return addresses: one behind the call */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The beginning of a small file as text; 0 if there is nothing. */
-static size_t read_small(const char *path, char *text, size_t room)
+static size_t read_small_file(const char *path, char *text, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -30,7 +30,7 @@ static size_t read_of_thread(int thread, const char *file, char *text, size_t ro
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread, file);
-    return read_small(path, text, room);
+    return read_small_file(path, text, room);
 }
 
 void vg_thread_look_at(int thread, vg_thread_look *look)
@@ -56,7 +56,7 @@ void vg_thread_look_at(int thread, vg_thread_look *look)
         (void)snprintf(look->where, sizeof look->where, "%.31s", text);
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t posix_clock_ns(clockid_t clock)
 {
     struct timespec now;
     if (clock_gettime(clock, &now) != 0)
@@ -66,12 +66,12 @@ static uint64_t clock_ns(clockid_t clock)
 
 uint64_t vg_process_cpu_ns(void)
 {
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return posix_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 uint64_t vg_thread_cpu_ns(void)
 {
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return posix_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 bool vg_cgroup_throttled(uint64_t *times)
@@ -79,7 +79,7 @@ bool vg_cgroup_throttled(uint64_t *times)
     static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"};
     char groups[2048];
     char text[1024];
-    if (read_small("/proc/self/cgroup", groups, sizeof groups) == 0)
+    if (read_small_file("/proc/self/cgroup", groups, sizeof groups) == 0)
         return false;
     char *rest = NULL;
     for (char *line = strtok_r(groups, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
@@ -89,7 +89,7 @@ bool vg_cgroup_throttled(uint64_t *times)
         for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
             char path[512];
             (void)snprintf(path, sizeof path, "%s%.400s/cpu.stat", roots[i], group + 1);
-            const char *at = read_small(path, text, sizeof text) != 0 ? strstr(text, "nr_throttled ") : NULL;
+            const char *at = read_small_file(path, text, sizeof text) != 0 ? strstr(text, "nr_throttled ") : NULL;
             if (at != NULL) {
                 *times = strtoull(at + strlen("nr_throttled "), NULL, 10);
                 return true;

@@ -18,49 +18,49 @@ static struct {
     unsigned looks;
     double length; /* of a tick */
     vg_tick_base base;
-} file;
+} verdict_file;
 
 void vg_verdict_file_begin(uint64_t interval_ns)
 {
-    (void)vg_record_hold(&file.epoch);
-    file.held = true;
+    (void)vg_record_hold(&verdict_file.epoch);
+    verdict_file.held = true;
     vg_file_header *header = vg_record_header();
     if (header == NULL)
         return;
-    if (file.base.ticks == 0)
-        file.base = (vg_tick_base){.ticks = header->born_ticks, .ns = header->born_ns};
-    file.length = vg_tick_length(file.base);
+    if (verdict_file.base.ticks == 0)
+        verdict_file.base = (vg_tick_base){.ticks = header->born_ticks, .ns = header->born_ns};
+    verdict_file.length = vg_tick_length(verdict_file.base);
     vg_cell_set(&header->watch_interval, interval_ns);
     vg_cell_set(&header->watch_ticks, vg_ticks());
-    if (file.looks++ % 5 == 0)
+    if (verdict_file.looks++ % 5 == 0)
         vg_record_mark();
 }
 
 void vg_verdict_file_end(void)
 {
-    if (file.held)
-        vg_record_release(file.epoch);
-    file.held = false;
+    if (verdict_file.held)
+        vg_record_release(verdict_file.epoch);
+    verdict_file.held = false;
 }
 
 void vg_verdict_file_stop(void)
 {
-    file.looks = 0;
-    file.base = (vg_tick_base){0};
+    verdict_file.looks = 0;
+    verdict_file.base = (vg_tick_base){0};
 }
 
 /* A moment of CLOCK_MONOTONIC in ticks, by what a tick has lasted so far. */
-static uint64_t ticks_of(uint64_t ns)
+static uint64_t ticks_at(uint64_t ns)
 {
     const uint64_t now_ns = vg_now_ns();
     const uint64_t now = vg_ticks();
-    if (ns >= now_ns || file.length <= 0)
+    if (ns >= now_ns || verdict_file.length <= 0)
         return now;
-    const uint64_t ago = (uint64_t)((double)(now_ns - ns) / file.length);
+    const uint64_t ago = (uint64_t)((double)(now_ns - ns) / verdict_file.length);
     return ago < now ? now - ago : 1;
 }
 
-static void copy_text(char *to, size_t room, const char *from)
+static void put_text(char *to, size_t room, const char *from)
 {
     size_t length = strlen(from);
     length = length < room - 1 ? length : room - 1;
@@ -70,7 +70,7 @@ static void copy_text(char *to, size_t room, const char *from)
 }
 
 /* Where a verdict is, or where the next one goes. Nobody else writes here, so we may look at it as it is. */
-static vg_file_verdict *place_of(vg_file_verdict *all, uint64_t written, uint64_t number)
+static vg_file_verdict *verdict_place(vg_file_verdict *all, uint64_t written, uint64_t number)
 {
     for (size_t i = 0; i < VG_FILE_VERDICTS; i++)
         if (all[i].number == number)
@@ -80,35 +80,35 @@ static vg_file_verdict *place_of(vg_file_verdict *all, uint64_t written, uint64_
 
 void vg_verdict_file_write(const vigil_verdict *verdict, uint64_t serial)
 {
-    vg_file_header *header = file.held ? vg_record_header() : NULL;
+    vg_file_header *header = verdict_file.held ? vg_record_header() : NULL;
     vg_file_verdict *all = header != NULL ? vg_record_verdicts() : NULL;
     if (all == NULL)
         return;
     char evidence[sizeof verdict->evidence + sizeof verdict->stacks];
     (void)snprintf(evidence, sizeof evidence, "%s%s", verdict->evidence, verdict->stacks);
     const uint64_t written = atomic_load_explicit(&header->verdicts, memory_order_relaxed); /* by us */
-    vg_file_verdict *at = place_of(all, written, verdict->number);
+    vg_file_verdict *at = verdict_place(all, written, verdict->number);
     const bool is_new = at->number != verdict->number;
     vg_file_verdict next = {.number = verdict->number,
                             .kind = (uint32_t)verdict->stall,
                             .severity = (uint32_t)verdict->severity,
                             .object = serial,
                             .worker = verdict->worker < 0 ? UINT64_MAX : (uint64_t)verdict->worker,
-                            .first_ticks = ticks_of(verdict->since_ns),
+                            .first_ticks = ticks_at(verdict->since_ns),
                             .last_ticks = is_new ? 0 : at->last_ticks,
                             .over_ticks = is_new ? 0 : at->over_ticks,
                             .repeats = is_new ? 0 : at->repeats,
                             .function = (uint64_t)(uintptr_t)verdict->function};
     if (verdict->state == VIGIL_VERDICT_CLEARED) {
-        next.over_ticks = ticks_of(verdict->at_ns);
+        next.over_ticks = ticks_at(verdict->at_ns);
     } else {
         next.over_ticks = 0; /* it may have been over, and is back */
-        next.last_ticks = ticks_of(verdict->at_ns);
+        next.last_ticks = ticks_at(verdict->at_ns);
         next.repeats++;
     }
-    copy_text(next.reason, sizeof next.reason, verdict->reason);
-    copy_text(next.evidence, sizeof next.evidence, evidence);
-    copy_text(next.advice, sizeof next.advice, verdict->advice);
+    put_text(next.reason, sizeof next.reason, verdict->reason);
+    put_text(next.evidence, sizeof next.evidence, evidence);
+    put_text(next.advice, sizeof next.advice, verdict->advice);
     vg_entry_put(at, &next, sizeof next);
     if (is_new)
         vg_cell_set(&header->verdicts, written + 1);
@@ -116,7 +116,7 @@ void vg_verdict_file_write(const vigil_verdict *verdict, uint64_t serial)
 
 void vg_verdict_file_act(uint32_t kind, int result, uint64_t number, uint64_t serial, int worker, const char *text)
 {
-    vg_file_header *header = file.held ? vg_record_header() : NULL;
+    vg_file_header *header = verdict_file.held ? vg_record_header() : NULL;
     vg_file_act *all = header != NULL ? vg_record_acts() : NULL;
     if (all == NULL)
         return;
@@ -128,7 +128,7 @@ void vg_verdict_file_act(uint32_t kind, int result, uint64_t number, uint64_t se
                         .result = result,
                         .object = serial,
                         .worker = worker < 0 ? UINT64_MAX : (uint64_t)worker};
-    copy_text(next.text, sizeof next.text, text);
+    put_text(next.text, sizeof next.text, text);
     vg_entry_put(&all[written % VG_FILE_ACTS], &next, sizeof next);
     vg_cell_set(&header->acts, written + 1);
 }

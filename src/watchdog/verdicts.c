@@ -13,7 +13,7 @@ void vg_verdict_begin_look(vg_verdicts *all)
         all->of[i].seen = false;
 }
 
-static vg_standing *find(vg_verdicts *all, const vg_finding *finding)
+static vg_standing *find_standing(vg_verdicts *all, const vg_finding *finding)
 {
     for (size_t i = 0; i < VG_STANDING; i++) {
         vg_standing *it = &all->of[i];
@@ -33,7 +33,7 @@ static vg_standing *find(vg_verdicts *all, const vg_finding *finding)
     return NULL;
 }
 
-static vg_step_to raise(vg_standing *it, const vg_finding *finding, uint64_t real)
+static vg_step_to raise_standing(vg_standing *it, const vg_finding *finding, uint64_t real)
 {
     it->state = VG_STANDING_RAISED;
     it->severity = finding->verdict.severity;
@@ -46,7 +46,7 @@ static vg_step_to raise(vg_standing *it, const vg_finding *finding, uint64_t rea
 vg_step_to vg_verdict_meet(vg_verdicts *all, const vg_finding *finding, uint64_t real, uint64_t repeat_ns,
                            vg_standing **standing)
 {
-    vg_standing *it = find(all, finding);
+    vg_standing *it = find_standing(all, finding);
     *standing = it;
     if (it == NULL || it->seen)
         return VG_TO_NOTHING;
@@ -56,12 +56,12 @@ vg_step_to vg_verdict_meet(vg_verdicts *all, const vg_finding *finding, uint64_t
     switch (it->state) {
     case VG_STANDING_FREE:
         it->state = VG_STANDING_SUSPECT;
-        return finding->at_once ? raise(it, finding, real) : VG_TO_NOTHING;
+        return finding->at_once ? raise_standing(it, finding, real) : VG_TO_NOTHING;
     case VG_STANDING_SUSPECT:
-        return raise(it, finding, real);
+        return raise_standing(it, finding, real);
     case VG_STANDING_CLEARED:
         if (worse || finding->at_once)
-            return raise(it, finding, real);
+            return raise_standing(it, finding, real);
         it->state = VG_STANDING_RAISED; /* back so soon: the same, and nothing new to say */
         return VG_TO_NOTHING;
     default:

@@ -34,12 +34,12 @@
 enum {
     SHARE_LOOKS = 6
 };
-#define LATE          UINT64_C(1000000000)
+#define LATE_NS       UINT64_C(1000000000)
 #define MILLION       UINT64_C(1000000)
 #define MOST_SUBJECTS 4096
 
 /* What the thread alone has. */
-typedef struct dog {
+typedef struct watchdog_thread {
     vigil_watchdog_options options;
     vg_verdicts verdicts;
     vg_findings found;
@@ -54,40 +54,40 @@ typedef struct dog {
         uint64_t real, cpu;
     } past[SHARE_LOOKS];
     unsigned past_count;
-} dog;
+} watchdog_thread;
 
 static struct {
     _Atomic uint32_t owner; /* whose it is: adopt.h */
     vg_mutex lock;
     bool running, stopping; /* under the lock */
     pthread_t thread;
-    dog *dog; /* the thread's while it runs */
+    watchdog_thread *dog; /* the thread's while it runs */
     _Atomic int thread_id;
     _Atomic uint32_t quit;      /* also the futex that it sleeps on */
     vigil_watchdog_stats stats; /* under the lock */
-} state;
+} watchdog;
 
 void vg_watchdog_adopt(void)
 {
     uint32_t before;
-    if (!vg_adopt_begin(&state.owner, &before))
+    if (!vg_adopt_begin(&watchdog.owner, &before))
         return;
-    vg_mutex_init(&state.lock);
-    state.running = false;
-    state.stopping = false;
-    state.dog = NULL; /* the parent's memory: what its thread was doing is not known, so it stays */
-    memset(&state.stats, 0, sizeof state.stats);
-    atomic_store_explicit(&state.thread_id, 0, memory_order_relaxed);
+    vg_mutex_init(&watchdog.lock);
+    watchdog.running = false;
+    watchdog.stopping = false;
+    watchdog.dog = NULL; /* the parent's memory: what its thread was doing is not known, so it stays */
+    memset(&watchdog.stats, 0, sizeof watchdog.stats);
+    atomic_store_explicit(&watchdog.thread_id, 0, memory_order_relaxed);
     if (before != 0) {
         vg_stack_after_fork();
         vg_log_after_fork();
     }
-    vg_adopt_end(&state.owner);
+    vg_adopt_end(&watchdog.owner);
 }
 
 /* ---- histories ---- */
 
-static vg_pool_history *pool_history(dog *it, const vg_subject *subject)
+static vg_pool_history *pool_history(watchdog_thread *it, const vg_subject *subject)
 {
     for (size_t i = 0; i < it->pool_count; i++)
         if (it->pools[i]->serial == subject->serial)
@@ -109,7 +109,7 @@ static vg_pool_history *pool_history(dog *it, const vg_subject *subject)
     return history;
 }
 
-static vg_loop_history *loop_history(dog *it, const vg_subject *subject)
+static vg_loop_history *loop_history(watchdog_thread *it, const vg_subject *subject)
 {
     for (size_t i = 0; i < it->loop_count; i++)
         if (it->loops[i]->serial == subject->serial)
@@ -130,7 +130,7 @@ static vg_loop_history *loop_history(dog *it, const vg_subject *subject)
     return history;
 }
 
-static void forget_gone(dog *it, bool all)
+static void forget_gone(watchdog_thread *it, bool all)
 {
     size_t kept = 0;
     for (size_t i = 0; i < it->pool_count; i++) {
@@ -154,7 +154,7 @@ static void forget_gone(dog *it, bool all)
 
 /* ---- a look ---- */
 
-static void look_at(dog *it, const vg_subject *subject)
+static void look_at_subject(watchdog_thread *it, const vg_subject *subject)
 {
     const vg_look *look = &it->look;
     if (subject->calls->pool) {
@@ -179,7 +179,7 @@ static void look_at(dog *it, const vg_subject *subject)
     }
 }
 
-static void tell_late(dog *it, uint64_t late)
+static void tell_late(watchdog_thread *it, uint64_t late)
 {
     vg_thread_look self;
     vg_thread_look_at(vg_thread_id(), &self);
@@ -187,8 +187,8 @@ static void tell_late(dog *it, uint64_t late)
     const uint64_t delay = timed ? self.delay_ns - it->self.delay_ns : 0;
     const bool stopped = timed && delay < late / 2;
     vg_finding *finding =
-        vg_find(&it->look, VIGIL_STALL_NO_CPU, late >= 10 * LATE ? VIGIL_SEVERITY_ERROR : VIGIL_SEVERITY_WARNING, NULL,
-                "", it->look.now);
+        vg_find(&it->look, VIGIL_STALL_NO_CPU, late >= 10 * LATE_NS ? VIGIL_SEVERITY_ERROR : VIGIL_SEVERITY_WARNING,
+                NULL, "", it->look.now);
     if (finding == NULL)
         return;
     finding->at_once = true;
@@ -222,7 +222,7 @@ static void tell_late(dog *it, uint64_t late)
               "cpu.stat).");
 }
 
-static void begin_look(dog *it)
+static void begin_look(watchdog_thread *it)
 {
     vg_look *look = &it->look;
     const uint64_t real = vg_now_ns();
@@ -241,20 +241,20 @@ static void begin_look(dog *it)
     const uint64_t span = real - it->past[0].real;
     const uint64_t used = it->past[it->past_count - 1].cpu - it->past[0].cpu;
     look->share = span != 0 ? (double)used / ((double)span * look->cpus) : 1;
-    if (elapsed >= look->interval_ns + LATE)
+    if (elapsed >= look->interval_ns + LATE_NS)
         tell_late(it, elapsed - look->interval_ns);
     vg_thread_look_at(vg_thread_id(), &it->self);
     it->last_real = real;
 }
 
 /* A circle explains why everybody is blocked; and what hogs in it only waits. */
-static bool explained(const vg_findings *found, const vg_finding *finding)
+static bool explained_by_cycle(const vg_findings *found, const vg_finding *finding)
 {
     return finding->verdict.stall == VIGIL_STALL_ALL_BLOCKED &&
            vg_found(found, VIGIL_STALL_WAIT_CYCLE, finding->serial);
 }
 
-static void speak(dog *it, vg_finding *finding, vg_standing *standing, vg_step_to step)
+static void say_verdict(watchdog_thread *it, vg_finding *finding, vg_standing *standing, vg_step_to step)
 {
     vigil_verdict *verdict = &finding->verdict;
     verdict->number = standing->number;
@@ -264,22 +264,22 @@ static void speak(dog *it, vg_finding *finding, vg_standing *standing, vg_step_t
     const unsigned acts = vg_recover(&it->options, finding, standing);
     vg_log_verdict(verdict);
     vg_verdict_file_write(verdict, finding->serial);
-    vg_mutex_lock(&state.lock);
-    state.stats.raised[verdict->stall] += step == VG_TO_RAISE;
-    state.stats.standing += step == VG_TO_RAISE;
-    state.stats.actions += acts;
-    vg_mutex_unlock(&state.lock);
+    vg_mutex_lock(&watchdog.lock);
+    watchdog.stats.raised[verdict->stall] += step == VG_TO_RAISE;
+    watchdog.stats.standing += step == VG_TO_RAISE;
+    watchdog.stats.actions += acts;
+    vg_mutex_unlock(&watchdog.lock);
     if (it->options.on_verdict != NULL && verdict->severity >= it->options.least)
         it->options.on_verdict(it->options.user, verdict);
 }
 
-static void speak_over(dog *it, vg_standing *standing)
+static void say_cleared(watchdog_thread *it, vg_standing *standing)
 {
     vigil_verdict verdict;
     vg_recover_end(standing);
-    vg_mutex_lock(&state.lock);
-    state.stats.standing--;
-    vg_mutex_unlock(&state.lock);
+    vg_mutex_lock(&watchdog.lock);
+    watchdog.stats.standing--;
+    vg_mutex_unlock(&watchdog.lock);
     if (!vg_log_find(standing->number, &verdict))
         return;
     verdict.state = VIGIL_VERDICT_CLEARED;
@@ -290,7 +290,7 @@ static void speak_over(dog *it, vg_standing *standing)
         it->options.on_verdict(it->options.user, &verdict);
 }
 
-static void look_around(dog *it)
+static void look_once(watchdog_thread *it)
 {
     const uint64_t repeat_ns = it->options.repeat_ms * MILLION;
     begin_look(it);
@@ -300,7 +300,7 @@ static void look_around(dog *it)
         it->loops[i]->seen = false;
     vg_subject *subject = vg_subject_next(NULL);
     for (unsigned i = 0; subject != NULL && i < MOST_SUBJECTS; i++) {
-        look_at(it, subject);
+        look_at_subject(it, subject);
         subject = vg_subject_next(subject);
     }
     vg_subject_let_go();
@@ -312,38 +312,38 @@ static void look_around(dog *it)
     for (size_t i = 0; i < it->found.count; i++) {
         vg_finding *finding = &it->found.of[i];
         vg_standing *standing = NULL;
-        if (explained(&it->found, finding))
+        if (explained_by_cycle(&it->found, finding))
             continue;
         const vg_step_to step = vg_verdict_meet(&it->verdicts, finding, it->look.real, repeat_ns, &standing);
         if (step != VG_TO_NOTHING)
-            speak(it, finding, standing, step);
+            say_verdict(it, finding, standing, step);
         else if (standing != NULL)
             vg_recover_again(&it->options, finding, standing);
     }
     vg_standing *over;
     while ((over = vg_verdict_over(&it->verdicts, it->look.real, repeat_ns)) != NULL)
-        speak_over(it, over);
+        say_cleared(it, over);
     vg_verdict_file_end();
-    vg_mutex_lock(&state.lock);
-    state.stats.looks++;
-    state.stats.suspicions = it->verdicts.suspicions;
-    state.stats.cpu_ns = vg_thread_cpu_ns();
-    vg_mutex_unlock(&state.lock);
+    vg_mutex_lock(&watchdog.lock);
+    watchdog.stats.looks++;
+    watchdog.stats.suspicions = it->verdicts.suspicions;
+    watchdog.stats.cpu_ns = vg_thread_cpu_ns();
+    vg_mutex_unlock(&watchdog.lock);
 }
 
 static void *dog_main(void *arg)
 {
-    dog *it = arg;
-    atomic_store_explicit(&state.thread_id, vg_thread_id(), memory_order_relaxed);
+    watchdog_thread *it = arg;
+    atomic_store_explicit(&watchdog.thread_id, vg_thread_id(), memory_order_relaxed);
     vg_thread_set_name("vigil/watchdog");
     it->last_real = vg_now_ns();
     it->look.now = it->last_real;
     /* relaxed: the futex word says it all, and the join orders the rest */
-    while (atomic_load_explicit(&state.quit, memory_order_relaxed) == 0) {
-        look_around(it);
+    while (atomic_load_explicit(&watchdog.quit, memory_order_relaxed) == 0) {
+        look_once(it);
         const uint64_t next = it->last_real + it->look.interval_ns;
-        while (atomic_load_explicit(&state.quit, memory_order_relaxed) == 0 &&
-               vg_futex_wait(&state.quit, 0, next) == 0) {
+        while (atomic_load_explicit(&watchdog.quit, memory_order_relaxed) == 0 &&
+               vg_futex_wait(&watchdog.quit, 0, next) == 0) {
         }
     }
     for (size_t i = 0; i < VG_STANDING; i++)
@@ -358,12 +358,12 @@ static void *dog_main(void *arg)
 
 /* ---- from outside ---- */
 
-static unsigned or_default(unsigned value, unsigned otherwise)
+static unsigned unless_zero(unsigned value, unsigned otherwise)
 {
     return value != 0 ? value : otherwise;
 }
 
-static int check_options(vigil_watchdog_options *options)
+static int check_watchdog_options(vigil_watchdog_options *options)
 {
     const unsigned day_ms = 86400000;
     if (options->interval_ms != 0 && (options->interval_ms < 10 || options->interval_ms > 10000))
@@ -380,23 +380,23 @@ static int check_options(vigil_watchdog_options *options)
         return -EINVAL;
     if (options->stack_signal == SIGKILL || options->stack_signal == SIGSTOP || options->stack_signal >= NSIG)
         return -EINVAL;
-    options->interval_ms = or_default(options->interval_ms, 200);
-    options->hog_ms = or_default(options->hog_ms, 1000);
-    options->loop_ms = or_default(options->loop_ms, 500);
-    options->stuck_ms = or_default(options->stuck_ms, 600);
-    options->growth_ms = or_default(options->growth_ms, 500);
-    options->repeat_ms = or_default(options->repeat_ms, 10000);
-    options->max_spares = or_default(options->max_spares, 4);
+    options->interval_ms = unless_zero(options->interval_ms, 200);
+    options->hog_ms = unless_zero(options->hog_ms, 1000);
+    options->loop_ms = unless_zero(options->loop_ms, 500);
+    options->stuck_ms = unless_zero(options->stuck_ms, 600);
+    options->growth_ms = unless_zero(options->growth_ms, 500);
+    options->repeat_ms = unless_zero(options->repeat_ms, 10000);
+    options->max_spares = unless_zero(options->max_spares, 4);
     if (options->stack_signal == 0)
         options->stack_signal = SIGURG;
     return 0;
 }
 
-static int start(const vigil_watchdog_options *options)
+static int start_watchdog(const vigil_watchdog_options *options)
 {
-    if (state.running)
+    if (watchdog.running)
         return -EALREADY;
-    dog *it = calloc(1, sizeof *it);
+    watchdog_thread *it = calloc(1, sizeof *it);
     if (it == NULL)
         return -ENOMEM;
     it->options = *options;
@@ -411,17 +411,17 @@ static int start(const vigil_watchdog_options *options)
         free(it);
         return error;
     }
-    memset(&state.stats, 0, sizeof state.stats);
-    atomic_store_explicit(&state.quit, 0, memory_order_relaxed);
-    error = vg_thread_start(&state.thread, 0, dog_main, it);
+    memset(&watchdog.stats, 0, sizeof watchdog.stats);
+    atomic_store_explicit(&watchdog.quit, 0, memory_order_relaxed);
+    error = vg_thread_start(&watchdog.thread, 0, dog_main, it);
     if (error != 0) {
         vg_stack_end();
         free(it);
         return error;
     }
-    state.dog = it;
-    state.running = true;
-    state.stats.running = true;
+    watchdog.dog = it;
+    watchdog.running = true;
+    watchdog.stats.running = true;
     return 0;
 }
 
@@ -433,40 +433,40 @@ int vigil_watchdog_start(const vigil_watchdog_options *given)
         error = vg_options_take(&options, sizeof options, given, given->size,
                                 offsetof(vigil_watchdog_options, interval_ms) + sizeof options.interval_ms);
     if (error == 0)
-        error = check_options(&options);
+        error = check_watchdog_options(&options);
     if (error != 0)
         return error;
     vg_watchdog_adopt();
-    vg_mutex_lock(&state.lock);
-    error = start(&options);
-    vg_mutex_unlock(&state.lock);
+    vg_mutex_lock(&watchdog.lock);
+    error = start_watchdog(&options);
+    vg_mutex_unlock(&watchdog.lock);
     return error;
 }
 
 int vigil_watchdog_stop(void)
 {
     vg_watchdog_adopt();
-    if (atomic_load_explicit(&state.thread_id, memory_order_relaxed) == vg_thread_id())
+    if (atomic_load_explicit(&watchdog.thread_id, memory_order_relaxed) == vg_thread_id())
         return -EDEADLK;
-    vg_mutex_lock(&state.lock);
-    const bool ours = state.running && !state.stopping;
+    vg_mutex_lock(&watchdog.lock);
+    const bool ours = watchdog.running && !watchdog.stopping;
     if (ours)
-        state.stopping = true;
-    vg_mutex_unlock(&state.lock);
+        watchdog.stopping = true;
+    vg_mutex_unlock(&watchdog.lock);
     if (!ours)
         return -ENOENT;
-    atomic_store_explicit(&state.quit, 1, memory_order_relaxed); /* the same word is slept on */
-    (void)vg_futex_wake(&state.quit, VG_WAKE_ALL);
-    vg_thread_join(state.thread); /* without the lock: it takes it now and then */
-    vg_mutex_lock(&state.lock);
-    free(state.dog);
-    state.dog = NULL;
+    atomic_store_explicit(&watchdog.quit, 1, memory_order_relaxed); /* the same word is slept on */
+    (void)vg_futex_wake(&watchdog.quit, VG_WAKE_ALL);
+    vg_thread_join(watchdog.thread); /* without the lock: it takes it now and then */
+    vg_mutex_lock(&watchdog.lock);
+    free(watchdog.dog);
+    watchdog.dog = NULL;
     vg_stack_end();
-    atomic_store_explicit(&state.thread_id, 0, memory_order_relaxed);
-    state.running = false;
-    state.stopping = false;
-    state.stats.running = false;
-    vg_mutex_unlock(&state.lock);
+    atomic_store_explicit(&watchdog.thread_id, 0, memory_order_relaxed);
+    watchdog.running = false;
+    watchdog.stopping = false;
+    watchdog.stats.running = false;
+    vg_mutex_unlock(&watchdog.lock);
     return 0;
 }
 
@@ -475,9 +475,9 @@ int vigil_watchdog_stats_get(vigil_watchdog_stats *given)
     if (given == NULL)
         return -EINVAL;
     vg_watchdog_adopt();
-    vg_mutex_lock(&state.lock);
-    vigil_watchdog_stats stats = state.stats;
-    vg_mutex_unlock(&state.lock);
+    vg_mutex_lock(&watchdog.lock);
+    vigil_watchdog_stats stats = watchdog.stats;
+    vg_mutex_unlock(&watchdog.lock);
     return vg_options_give(given, given->size, &stats, sizeof stats,
                            offsetof(vigil_watchdog_stats, running) + sizeof stats.running);
 }
