@@ -14,7 +14,7 @@
 
 #include <vigil_check.h>
 
-#include "reader/reading.h"
+#include "reader/raw.h"
 #include "record/life.h"
 #include "record/record.h"
 #include "record/recorder.h"

@@ -5,7 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "reading.h"
+#include "raw.h"
 
 #include "record/directory.h"
 

@@ -6,7 +6,8 @@
  * and the third copy tell the counts, the second what they count. One copy could not tell: in which order the words of a copy were read
  * is the kernel's business.
  */
-#include "reading.h"
+#include "reader_entries.h"
+#include "raw.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,8 @@
  * The head is read before and after the events. What the thread has written meanwhile may lie over the oldest ones; and event
  * number head is perhaps being written just now, over the one that is a whole ring older. Both are left out.
  */
-#include "reading.h"
+#include "reader_events.h"
+#include "raw.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /*
  * reader_hists.c - histograms, as the file has them and as they are shown.
  */
-#include "reading.h"
+#include "reader_hists.h"
+#include "raw.h"
 
 void vg_raw_hist(const vg_raw *raw, const vg_file_hist *from, vg_hist_view *into)
 {

@@ -2,7 +2,8 @@
 /*
  * reader_loop.c - a loop, from the copy of its block.
  */
-#include "reading.h"
+#include "reader_loop.h"
+#include "raw.h"
 
 static void show_counters(const vg_file_loop *from, vg_loop_view *view)
 {

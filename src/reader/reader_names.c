@@ -2,7 +2,9 @@
 /*
  * reader_names.c - names for addresses.
  */
-#include "reading.h"
+#include "reader_names.h"
+#include "raw.h"
+#include "reader_entries.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,8 @@
 /*
  * reader_pool.c - a pool and its workers, from the copies of their blocks.
  */
-#include "reading.h"
+#include "reader_pool.h"
+#include "raw.h"
 
 #include <errno.h>
 #include <stdlib.h>

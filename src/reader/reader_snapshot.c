@@ -15,7 +15,11 @@
  * An aligned word is copied whole by the kernels and machines that we know, so a cell is never torn. Nothing depends on that
  * but the numbers that are shown.
  */
-#include "reading.h"
+#include "reader_snapshot.h"
+#include "raw.h"
+#include "reader_entries.h"
+#include "reader_loop.h"
+#include "reader_pool.h"
 
 #include "base/clock.h"
 

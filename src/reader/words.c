@@ -2,7 +2,9 @@
 /*
  * words.c - names for the numbers in a recorder file.
  */
-#include "reader.h"
+#include "words.h"
+
+#include "record/format.h"
 
 #include <vigil/loop.h>
 #include <vigil/pool.h>

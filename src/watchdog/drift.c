@@ -15,7 +15,7 @@
  *                 it has risen, or the process has got less CPU than usual, nothing is judged
  *   a new normal  after KEPT windows that are off the past is forgotten, and the finding with it
  */
-#include "judge.h"
+#include "drift.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #ifndef VG_WATCHDOG_JUDGE_H
 #define VG_WATCHDOG_JUDGE_H
 
-#include "lost.h"
 #include "record/subject.h"
 #include "threads.h"
 #include "base/say.h"
@@ -89,75 +88,6 @@ typedef struct vg_growth {
 
 /* Note this look. True: it has grown at each of the last VG_GROWTH_LOOKS, and by more than noise; look[0] is the first of them. */
 bool vg_growth_note(vg_growth *growth, const vg_look *look, uint64_t queued, uint64_t in, uint64_t out);
-
-/* ---- pools ---- */
-
-typedef struct vg_worker_track {
-    const void *self;
-    uint64_t progress, changes, activity;
-    vg_stay stay; /* since one of these changed */
-} vg_worker_track;
-
-typedef struct vg_pool_history {
-    uint64_t serial;
-    const void *object;
-    bool seen; /* in this look */
-    bool any;  /* there was a look before */
-    vg_pool_facts facts;
-    vg_worker_track *tracks; /* parallel to facts.worker */
-    size_t track_count, track_room;
-    uint64_t all_started, all_ended, all_submitted; /* at the last look */
-    uint64_t quiet_since;                           /* nothing was started or ended since */
-    uint64_t stand_since;                           /* there was work to take, and nothing was started since; 0: not */
-    uint64_t lost_wake_since;                       /* 0: not */
-    uint64_t starve_since[VG_FACT_CLASSES], starve_started[VG_FACT_CLASSES], starve_others[VG_FACT_CLASSES];
-    uint64_t audit_since;
-    int64_t audit_lost;
-    vg_lost lost; /* who that is */
-    uint64_t lost_at;
-    vg_growth growth;
-    unsigned lent; /* spares that stand in by the watchdog's will */
-    struct vg_drift *drift;
-} vg_pool_history;
-
-/* For how long worker i has done what it does. */
-static inline uint64_t vg_stays(const vg_pool_history *history, size_t i, const vg_look *look)
-{
-    return look->now - history->tracks[i].stay.since;
-}
-
-/* Has there been work to take for long, and nothing was started? */
-static inline bool vg_stands(const vg_pool_history *history, const vg_look *look)
-{
-    return history->stand_since != 0 && look->now - history->stand_since >= look->stuck_ns;
-}
-
-void vg_judge_pool(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
-/* Parts of it. frozen: a worker stands between two tasks, and that was told. */
-void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen_told);
-void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
-void vg_pool_history_free(vg_pool_history *history);
-
-/* All pools together: circles may go through several. `count` histories whose facts are of this look. */
-void vg_judge_cycles(vg_pool_history *const *pools, size_t count, const vg_look *look);
-
-/* drift.c; once a look. The history's own part is made at the first call. */
-void vg_judge_drift(vg_pool_history *history, const vg_subject *subject, const vg_look *look);
-
-/* ---- loops ---- */
-
-typedef struct vg_loop_history {
-    uint64_t serial;
-    bool seen, any;
-    vg_loop_facts facts;
-    uint64_t progress;
-    vg_stay stay; /* since progress changed */
-    uint64_t lost_wake_since;
-    uint64_t taken;
-    vg_growth growth;
-} vg_loop_history;
-
-void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg_look *look);
 
 /* "worker 3 (thread 4711)" */
 void vg_say_worker(vg_words *to, const vg_worker_fact *worker);

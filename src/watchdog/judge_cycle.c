@@ -11,7 +11,7 @@
  * number means one unbroken wait, and what lies under it cannot leave its stack meanwhile, all its arrows were there at one
  * moment. The finding's key is made of these numbers, so that another circle is another finding.
  */
-#include "judge.h"
+#include "judge_cycle.h"
 
 #include "function.h"
 

@@ -6,7 +6,7 @@
  * own time, one callback has it. The exception: the loop sleeps although its state says that it was woken (the call was lost on
  * the way): then it is between two phases, inside no callback, and its thread is asleep.
  */
-#include "judge.h"
+#include "judge_loop.h"
 
 #include "function.h"
 

@@ -12,7 +12,10 @@
  *                 system would run it, stands inside the library. If it holds the search token nobody else is woken, which looks
  *                 like a lost wake-up from outside; the frozen one is the cause, so it is told instead.
  */
-#include "judge.h"
+#include "judge_pool.h"
+
+#include "judge_queue.h"
+#include "judge_task.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * judge_queue.c - what stands in a pool, as far as it shows in its queues: a class that nobody takes, a task that is nowhere, a
  * queue that grows.
  */
-#include "judge.h"
+#include "judge_queue.h"
 
 #include "function.h"
 

@@ -7,7 +7,7 @@
  *                 they sleep.
  * No CPU.         The same task for long, and most of that time the system did not run the thread although it could.
  */
-#include "judge.h"
+#include "judge_task.h"
 
 #include <stdlib.h>
 #include <string.h>

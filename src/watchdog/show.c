@@ -5,7 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "verdicts.h"
+#include "show.h"
 
 #include "function.h"
 #include "record/stack.h"

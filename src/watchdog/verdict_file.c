@@ -5,11 +5,12 @@
  * The watchdog's thread is the only writer of these sections. It holds the recorder for the length of a look, so that the file
  * cannot go while it writes, and comes and goes with the pools and loops all the same.
  */
-#include "verdicts.h"
+#include "verdict_file.h"
 
 #include "base/clock.h"
 #include "record/record.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct {

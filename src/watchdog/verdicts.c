@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "verdicts.h"
 
+#include "verdict_log.h"
+
 #include <string.h>
 
 enum {

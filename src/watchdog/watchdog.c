@@ -12,6 +12,16 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "watchdog.h"
+
+#include "drift.h"
+#include "judge_cycle.h"
+#include "judge_loop.h"
+#include "judge_pool.h"
+#include "recover.h"
+#include "show.h"
+#include "verdict_file.h"
+#include "verdict_log.h"
 #include "verdicts.h"
 
 #include "base/adopt.h"

@@ -2,7 +2,8 @@
 /* Drift against the own past: what is told, with which numbers, and what is not. The judge is fed with seconds made up here. */
 #include "watchdog_test.h"
 
-#include "watchdog/judge.h"
+#include "watchdog/drift.h"
+#include "watchdog/judge_pool.h"
 
 enum {
     LOOKS = 5 /* in a second */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.c - the last verdicts, for the process itself (vigil_watchdog_verdicts).
+ * verdict_log.c - the last verdicts, for the process itself (vigil_watchdog_verdicts).
  */
-#include "verdicts.h"
+#include "verdict_log.h"
+
+#include "watchdog.h"
 
 #include "base/mutex.h"
 
