@@ -12,15 +12,10 @@
  */
 #include "inner.h"
 
-static vigil_promise *promise_of(vigil_post *post)
-{
-    return (vigil_promise *)(void *)post;
-}
-
 /* The other one is settled. */
 static void run_adopted(vigil_post *post)
 {
-    vigil_promise *promise = promise_of(post);
+    vigil_promise *promise = vg_promise_of(post);
     vigil_promise *other = promise->link.source;
     post->vg_reserved = 0;
     if ((promise->flags & VG_FORCED) == 0)
@@ -32,7 +27,7 @@ static void run_adopted(vigil_post *post)
 /* The loop is closed while the reaction is queued, or the other one is gone. */
 static void cancel_adopted(vigil_post *post)
 {
-    vigil_promise *promise = promise_of(post);
+    vigil_promise *promise = vg_promise_of(post);
     vigil_promise *other = promise->link.source;
     post->vg_reserved = 0;
     if (other == NULL) {
@@ -42,7 +37,7 @@ static void cancel_adopted(vigil_post *post)
     run_adopted(post); /* no handler of anybody's runs by it */
 }
 
-static void wait_for(vigil_promise *promise, vigil_promise *other)
+static void await_other(vigil_promise *promise, vigil_promise *other)
 {
     promise->flags |= VG_ADOPTS;
     promise->link.post.run = run_adopted;
@@ -52,9 +47,9 @@ static void wait_for(vigil_promise *promise, vigil_promise *other)
 
 static void adopt_job(vigil_post *post)
 {
-    vigil_promise *promise = promise_of(post);
+    vigil_promise *promise = vg_promise_of(post);
     vigil_promise *other = promise->link.source;
-    wait_for(promise, other);
+    await_other(promise, other);
     vigil_promise_unref(other); /* if nobody can settle it, ours may be gone as well now */
 }
 
@@ -65,13 +60,13 @@ void vg_promise_adopt(vigil_promise *promise, vigil_promise *other)
     promise->link.post.run = adopt_job;
     promise->link.post.cancel = adopt_job;
     vg_promise_hold(promise);
-    vg_promise_queue(promise->room, &promise->link);
-    vg_loop_stir(promise->room->loop);
+    vg_promise_queue(promise->realm, &promise->link);
+    vg_loop_stir(promise->realm->loop);
 }
 
 /* ---- thenables --------------------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) int call_then(vigil_thenable *thenable, vigil_promise *inner)
+static __attribute__((noinline)) int call_thenable_then(vigil_thenable *thenable, vigil_promise *inner)
 {
     vg_raise_frame frame;
     int status;
@@ -88,9 +83,9 @@ static __attribute__((noinline)) int call_then(vigil_thenable *thenable, vigil_p
 
 static void thenable_job(vigil_post *post)
 {
-    vigil_promise *promise = promise_of(post);
+    vigil_promise *promise = vg_promise_of(post);
     vigil_value value = promise->value;
-    vigil_promise *inner = vg_promise_new(promise->room, VG_KIND_ROOT, 2, 0, promise->created);
+    vigil_promise *inner = vg_promise_new(promise->realm, VG_KIND_ROOT, 2, 0, promise->created);
     if (inner == NULL) {
         vg_promise_resolve(promise, vigil_value_error(-ENOMEM));
         vg_promise_unhold(promise);
@@ -98,8 +93,8 @@ static void thenable_job(vigil_post *post)
         return;
     }
     post->vg_reserved = VG_DIRECT;
-    wait_for(promise, inner);
-    int status = call_then(value.thenable, inner);
+    await_other(promise, inner);
+    int status = call_thenable_then(value.thenable, inner);
     if (status != 0) {
         (void)vigil_promise_reject(inner, vigil_value_error(status));
         vigil_promise_unref(inner); /* the reference that then() was given; it did not get to its end */
@@ -110,7 +105,7 @@ static void thenable_job(vigil_post *post)
 
 static void cancel_thenable(vigil_post *post)
 {
-    vigil_promise *promise = promise_of(post);
+    vigil_promise *promise = vg_promise_of(post);
     vigil_value value = promise->value;
     vg_promise_resolve(promise, vigil_value_error(-ECANCELED));
     vg_promise_unhold(promise);
@@ -124,6 +119,6 @@ void vg_promise_call_thenable(vigil_promise *promise, vigil_value value)
     promise->link.post.run = thenable_job;
     promise->link.post.cancel = cancel_thenable;
     vg_promise_hold(promise);
-    vg_promise_queue(promise->room, &promise->link);
-    vg_loop_stir(promise->room->loop);
+    vg_promise_queue(promise->realm, &promise->link);
+    vg_loop_stir(promise->realm->loop);
 }

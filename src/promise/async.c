@@ -8,7 +8,7 @@
  *
  * After fn has returned the worker owns the operation until its post is accepted by the internal lane. If the lane is closed
  * the loop has ended, and has rejected the promise: the worker destroys the result. The lane can be asked even when the loop
- * has been given back, because the room keeps its memory as long as the operation lives.
+ * has been given back, because the realm keeps its memory as long as the operation lives.
  *
  * A limit counts places. A call has its place from its submit until fn has returned, or until it is certain that it will
  * not be called. All of that happens on the owner, so the limit needs no lock.
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 struct vigil_limit {
-    vg_room *room;
+    vg_realm *realm;
     size_t most;
     size_t used;
     vigil_limit_policy policy;
@@ -29,22 +29,22 @@ struct vigil_limit {
     _Atomic size_t refs; /* the user, and each call that has a place or waits for one; the last may be on any thread */
 };
 
-static int submit(vg_op *op);
+static int submit_call(vg_op *op);
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 int vigil_limit_create(vigil_limit **out, vigil_loop *loop, size_t most, vigil_limit_policy policy)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
     if (out == NULL || most == 0 || (unsigned)policy > VIGIL_LIMIT_REFUSE)
         return vg_refuse(loop, -EINVAL, "a limit is at least 1, and its policy to queue or to refuse");
     vigil_limit *limit = calloc(1, sizeof *limit);
     if (limit == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for the limit");
-    limit->room = room;
+    limit->realm = realm;
     limit->most = most;
     limit->policy = policy;
     atomic_init(&limit->refs, 1U);
@@ -97,11 +97,11 @@ static void leave_limit(vg_op *op)
         return;
     op->limit = NULL;
     limit->used--;
-    while (limit->first != NULL && limit->used < limit->most && !limit->room->ending) {
+    while (limit->first != NULL && limit->used < limit->most && !limit->realm->ending) {
         vg_op *next = limit->first;
         limit_unqueue(limit, next);
         limit->used++;
-        int error = submit(next);
+        int error = submit_call(next);
         if (error == 0)
             continue;
         limit->used--;
@@ -119,7 +119,7 @@ static vg_op *op_of_task(vigil_task *task)
     return (vg_op *)(void *)((char *)task - offsetof(vg_op, task));
 }
 
-static bool turn_to(vg_op *op, uint32_t from, uint32_t to)
+static bool turn_call(vg_op *op, uint32_t from, uint32_t to)
 {
     /* relaxed: fn and arg came with the task through the pool's queue; the result goes through the lane */
     return atomic_compare_exchange_strong_explicit(&op->call, &from, to, memory_order_relaxed, memory_order_relaxed);
@@ -128,7 +128,7 @@ static bool turn_to(vg_op *op, uint32_t from, uint32_t to)
 static void send_result(vg_op *op)
 {
     atomic_store_explicit(&op->call, VG_CALL_OVER, memory_order_relaxed);
-    if (vigil_loop_post_internal(op->room->loop, &op->deliver_post) == 0)
+    if (vigil_loop_post_internal(op->realm->loop, &op->deliver_post) == 0)
         return;
     vigil_value_destroy(&op->result);
     if (op->limit != NULL) /* the owner has gone: the last word about it is ours */
@@ -139,7 +139,7 @@ static void send_result(vg_op *op)
 static int run_call(vigil_task *task)
 {
     vg_op *op = op_of_task(task);
-    if (!turn_to(op, VG_CALL_QUEUED, VG_CALL_RUNNING)) {
+    if (!turn_call(op, VG_CALL_QUEUED, VG_CALL_RUNNING)) {
         vg_call_done(op->done, op->arg);
         vg_op_unref(op);
         return 0;
@@ -154,7 +154,7 @@ static int run_call(vigil_task *task)
 static void cancel_call(vigil_task *task)
 {
     vg_op *op = op_of_task(task);
-    bool ours = turn_to(op, VG_CALL_QUEUED, VG_CALL_DEAD);
+    bool ours = turn_call(op, VG_CALL_QUEUED, VG_CALL_DEAD);
     vg_call_done(op->done, op->arg);
     if (!ours) {
         vg_op_unref(op);
@@ -170,19 +170,19 @@ static void cancel_call(vigil_task *task)
    its id. */
 static void note_call(const vg_op *op)
 {
-    if (op->room->loop->level == VIGIL_WATCH_EVENTS)
+    if (op->realm->loop->level == VIGIL_WATCH_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_PROMISIFY, (unsigned)op->priority, (uint64_t)(uintptr_t)op->fn),
                      (uint64_t)(uintptr_t)op->promise, 0);
 }
 
 static void note_settle(const vg_op *op, bool fulfilled, uint64_t task)
 {
-    if (op->room->loop->level == VIGIL_WATCH_EVENTS)
+    if (op->realm->loop->level == VIGIL_WATCH_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_SETTLE, fulfilled ? 1 : 2, 0), (uint64_t)(uintptr_t)op->promise,
                      task);
 }
 
-static void delivered(vigil_post *post)
+static void call_delivered(vigil_post *post)
 {
     vg_op *op = (vg_op *)(void *)((char *)post - offsetof(vg_op, deliver_post));
     if (!op->finished)
@@ -192,7 +192,7 @@ static void delivered(vigil_post *post)
     vg_op_unref(op);
 }
 
-static int submit(vg_op *op)
+static int submit_call(vg_op *op)
 {
     atomic_store_explicit(&op->call, VG_CALL_QUEUED, memory_order_relaxed); /* the queue publishes it */
     vg_op_ref(op);                                                          /* the pool's */
@@ -226,9 +226,9 @@ static void call_stop(vg_op *op)
         vg_call_done(done, op->arg);
         return;
     }
-    /* If it runs, its place is given back by delivered(), or, when the lane is closed by then, by the worker: also at the end
+    /* If it runs, its place is given back by call_delivered(), or, when the lane is closed by then, by the worker: also at the end
        of the loop the owner must not touch what the worker may be looking at. */
-    if (turn_to(op, VG_CALL_QUEUED, VG_CALL_DEAD))
+    if (turn_call(op, VG_CALL_QUEUED, VG_CALL_DEAD))
         leave_limit(op);
 }
 
@@ -259,7 +259,7 @@ static int enter_limit(vigil_limit *limit, vg_op *op)
         return 1;
     bool free_place = limit->used < limit->most && limit->first == NULL;
     if (!free_place && limit->policy == VIGIL_LIMIT_REFUSE)
-        return vg_refuse(limit->room->loop, -EAGAIN, "the limit is reached; try again when a call has ended");
+        return vg_refuse(limit->realm->loop, -EAGAIN, "the limit is reached; try again when a call has ended");
     (void)atomic_fetch_add_explicit(&limit->refs, 1, memory_order_relaxed); /* the caller has one */
     op->limit = limit;
     if (free_place)
@@ -269,19 +269,19 @@ static int enter_limit(vigil_limit *limit, vg_op *op)
     return free_place;
 }
 
-static int take_options(vg_room *room, vigil_async_options *taken, const vigil_async_options *given)
+static int take_async_options(vg_realm *realm, vigil_async_options *taken, const vigil_async_options *given)
 {
     int error = given == NULL ? 0
                               : vg_options_take(taken, sizeof *taken, given, given->size,
                                                 offsetof(vigil_async_options, priority) + sizeof given->priority);
     if (error != 0 || (unsigned)taken->priority >= VIGIL_PRIORITIES ||
-        (taken->limit != NULL && taken->limit->room != room))
-        return vg_refuse(room->loop, -EINVAL, "an option is out of range, or the limit belongs to another loop");
+        (taken->limit != NULL && taken->limit->realm != realm))
+        return vg_refuse(realm->loop, -EINVAL, "an option is out of range, or the limit belongs to another loop");
     return 0;
 }
 
 /* Fill in the call; what it needs to be discarded comes first. */
-static void prepare(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *arg, const vigil_async_options *options)
+static void prepare_call(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *arg, const vigil_async_options *options)
 {
     op->stop = call_stop;
     atomic_init(&op->call, VG_CALL_WAITS);
@@ -290,7 +290,7 @@ static void prepare(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *arg, c
     op->limit_next = NULL;
     op->done = NULL; /* not before it has been accepted */
     vigil_task_init(&op->task, run_call, cancel_call);
-    vigil_post_init(&op->deliver_post, delivered, delivered);
+    vigil_post_init(&op->deliver_post, call_delivered, call_delivered);
     op->priority = options->priority;
     op->pool = pool;
     op->fn = fn;
@@ -301,19 +301,19 @@ int vigil_async(vigil_loop *loop, vigil_pool *pool, vigil_async_fn fn, void *arg
                 vigil_promise **promise)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
     if (pool == NULL || fn == NULL || promise == NULL)
         return vg_refuse(loop, -EINVAL, "there is no pool, no function, or nowhere to put the promise");
     vigil_async_options options = VIGIL_ASYNC_OPTIONS_INIT;
-    error = take_options(room, &options, given);
+    error = take_async_options(realm, &options, given);
     if (error != 0)
         return error;
-    vg_op *op = vg_op_new(room, options.token, __builtin_return_address(0), &error);
+    vg_op *op = vg_op_new(realm, options.token, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
-    prepare(op, pool, fn, arg, &options);
+    prepare_call(op, pool, fn, arg, &options);
     error = vg_loop_keep(loop);
     op->kept = error == 0;
     int place = error == 0 ? enter_limit(options.limit, op) : error;
@@ -328,7 +328,7 @@ int vigil_async(vigil_loop *loop, vigil_pool *pool, vigil_async_fn fn, void *arg
         return error;
     op->done = options.done;
     if (place == 1) {
-        error = submit(op);
+        error = submit_call(op);
         if (error != 0) {
             op->done = NULL;
             vg_op_discard(op);

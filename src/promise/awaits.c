@@ -9,17 +9,17 @@
 #include <sys/wait.h>
 
 /* What each of the calls below begins with. */
-static vg_op *begin(vigil_loop *loop, vigil_cancel_token *token, vigil_promise **promise, const void *created,
-                    int *error)
+static vg_op *begin_await(vigil_loop *loop, vigil_cancel_token *token, vigil_promise **promise, const void *created,
+                          int *error)
 {
-    vg_room *room = vg_room_of_owner(loop, error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, error);
+    if (realm == NULL)
         return NULL;
     if (promise == NULL) {
         *error = vg_refuse(loop, -EINVAL, "there is nowhere to put the promise");
         return NULL;
     }
-    return vg_op_new(room, token, created, error);
+    return vg_op_new(realm, token, created, error);
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void slept(vigil_loop *loop, vigil_timer timer, void *arg)
 int vigil_promise_sleep(vigil_loop *loop, uint64_t delay_ns, vigil_cancel_token *token, vigil_promise **promise)
 {
     int error;
-    vg_op *op = begin(loop, token, promise, __builtin_return_address(0), &error);
+    vg_op *op = begin_await(loop, token, promise, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
     error = vigil_timer_start(loop, &op->timer, delay_ns, slept, op);
@@ -64,13 +64,13 @@ static void fd_closed(void *arg)
 
 static void fd_stop(vg_op *op)
 {
-    (void)vigil_watch_remove(op->room->loop, (vigil_watch){op->id});
+    (void)vigil_watch_remove(op->realm->loop, (vigil_watch){op->id});
 }
 
 int vigil_promise_fd(vigil_loop *loop, int fd, unsigned events, vigil_cancel_token *token, vigil_promise **promise)
 {
     int error;
-    vg_op *op = begin(loop, token, promise, __builtin_return_address(0), &error);
+    vg_op *op = begin_await(loop, token, promise, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
     vigil_watch watch;
@@ -106,13 +106,13 @@ static void child_ended(vigil_loop *loop, vigil_child child, pid_t pid, int code
 static void child_stop(vg_op *op)
 {
     if (op->id != 0)
-        (void)vigil_child_remove(op->room->loop, (vigil_child){op->id});
+        (void)vigil_child_remove(op->realm->loop, (vigil_child){op->id});
 }
 
 int vigil_promise_child(vigil_loop *loop, pid_t pid, vigil_cancel_token *token, vigil_promise **promise)
 {
     int error;
-    vg_op *op = begin(loop, token, promise, __builtin_return_address(0), &error);
+    vg_op *op = begin_await(loop, token, promise, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
     vigil_child child;
@@ -135,13 +135,13 @@ static void signal_came(vigil_loop *loop, vigil_signal signal, const vigil_signa
 
 static void signal_stop(vg_op *op)
 {
-    (void)vigil_signal_remove(op->room->loop, (vigil_signal){op->id});
+    (void)vigil_signal_remove(op->realm->loop, (vigil_signal){op->id});
 }
 
 int vigil_promise_signal(vigil_loop *loop, int signo, vigil_cancel_token *token, vigil_promise **promise)
 {
     int error;
-    vg_op *op = begin(loop, token, promise, __builtin_return_address(0), &error);
+    vg_op *op = begin_await(loop, token, promise, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
     vigil_signal signal;
@@ -231,7 +231,7 @@ int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint6
     if (promise == NULL)
         return -EINVAL;
     int error;
-    vg_op *op = begin(promise->room->loop, token, guarded, __builtin_return_address(0), &error);
+    vg_op *op = begin_await(promise->realm->loop, token, guarded, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
     error = vg_op_arm(op, token, timeout_ns, guarded);
@@ -261,7 +261,7 @@ static void clock_let_go(const vg_cancel_clock *clock, bool lonely)
     vg_op *op = op_of_clock(clock);
     if (lonely) {
         /* The hold travels with the post. If that is refused the loop is ending, and takes the timer itself. */
-        if (vigil_loop_post_internal(op->room->loop, &op->abort_post) == 0)
+        if (vigil_loop_post_internal(op->realm->loop, &op->abort_post) == 0)
             return;
     }
     vg_op_unref(op);
@@ -288,7 +288,7 @@ static void clock_rings(vigil_loop *loop, vigil_timer timer, void *arg)
 static void clock_stop(vg_op *op)
 {
     vigil_cancel_source *source = op->source;
-    if (op->room->ending)
+    if (op->realm->ending)
         (void)vigil_cancel_abort(source, -ESHUTDOWN, "the loop has ended");
     vigil_cancel_drop(source);
 }
@@ -296,14 +296,14 @@ static void clock_stop(vg_op *op)
 int vigil_cancel_timeout(vigil_cancel_source **out, vigil_loop *loop, uint64_t delay_ns)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
     vigil_cancel_source *source = NULL;
     error = out == NULL ? -EINVAL : vigil_cancel_create(&source);
     if (error != 0)
         return vg_refuse(loop, error, "there is nowhere to put the source, or no memory for it");
-    vg_op *op = vg_op_new(room, NULL, NULL, &error);
+    vg_op *op = vg_op_new(realm, NULL, NULL, &error);
     if (op == NULL) {
         vigil_cancel_drop(source);
         return error;

@@ -42,9 +42,9 @@ struct vigil_cancel_token {
     vg_parent parent[];
 };
 
-static _Thread_local char self;
+static _Thread_local char cancel_thread;
 
-static vigil_cancel_token *make(size_t parents)
+static vigil_cancel_token *make_token(size_t parents)
 {
     if (parents > (SIZE_MAX / 2 - sizeof(vigil_cancel_token)) / sizeof(vg_parent))
         return NULL;
@@ -62,7 +62,7 @@ int vigil_cancel_create(vigil_cancel_source **source)
 {
     if (source == NULL)
         return -EINVAL;
-    vigil_cancel_token *token = make(0);
+    vigil_cancel_token *token = make_token(0);
     if (token == NULL)
         return -ENOMEM;
     *source = (vigil_cancel_source *)token;
@@ -83,7 +83,7 @@ vigil_cancel_token *vigil_cancel_ref(vigil_cancel_token *token)
     return token;
 }
 
-static bool ref_if_alive(vigil_cancel_token *token)
+static bool ref_token_if_alive(vigil_cancel_token *token)
 {
     uint32_t refs = atomic_load_explicit(&token->refs, memory_order_relaxed);
     do {
@@ -95,7 +95,7 @@ static bool ref_if_alive(vigil_cancel_token *token)
     return true;
 }
 
-static void destroy(vigil_cancel_token *token)
+static void destroy_token(vigil_cancel_token *token)
 {
     for (size_t i = 0; i < token->parents; i++) {
         (void)vigil_cancel_remove(token->parent[i].token, &token->parent[i].handler);
@@ -116,7 +116,7 @@ void vigil_cancel_unref(vigil_cancel_token *token)
     /* release: our last touch; acquire: the others', if we are the last */
     uint32_t before = atomic_fetch_sub_explicit(&token->refs, 1, memory_order_acq_rel);
     if (before == 1)
-        destroy(token);
+        destroy_token(token);
     if (clock != NULL)
         clock->let_go(clock, before == 2); /* only the clock itself is left: nobody wants to know any more */
 }
@@ -145,7 +145,7 @@ const char *vigil_cancel_text(const vigil_cancel_token *token)
     return vigil_cancel_status(token) == 0 ? "" : token->text;
 }
 
-static void unlink_handler(vigil_cancel_token *token, vigil_cancel_handler *handler)
+static void unlink_cancel_handler(vigil_cancel_token *token, vigil_cancel_handler *handler)
 {
     if (handler->vg_previous != NULL)
         handler->vg_previous->vg_next = handler->vg_next;
@@ -158,7 +158,7 @@ static void unlink_handler(vigil_cancel_token *token, vigil_cancel_handler *hand
     handler->vg_token = NULL;
 }
 
-static __attribute__((noinline)) void call(vigil_cancel_handler *handler, int status)
+static __attribute__((noinline)) void call_cancel_handler(vigil_cancel_handler *handler, int status)
 {
     vg_raise_frame frame; /* the rest of the handlers is called whatever this one does */
     vg_raise_push(&frame);
@@ -167,16 +167,16 @@ static __attribute__((noinline)) void call(vigil_cancel_handler *handler, int st
     vg_raise_pop(&frame);
 }
 
-static void run_handlers(vigil_cancel_token *token, int status)
+static void run_cancel_handlers(vigil_cancel_token *token, int status)
 {
     vg_mutex_lock(&token->lock);
     while (token->first != NULL) {
         vigil_cancel_handler *handler = token->first;
-        unlink_handler(token, handler);
+        unlink_cancel_handler(token, handler);
         token->running = handler;
-        token->runner = &self;
+        token->runner = &cancel_thread;
         vg_mutex_unlock(&token->lock);
-        call(handler, status);
+        call_cancel_handler(handler, status);
         vg_mutex_lock(&token->lock);
         token->running = NULL;
         /* relaxed: who sleeps on it takes the lock again */
@@ -203,7 +203,7 @@ int vigil_cancel_abort(vigil_cancel_source *source, int status, const char *text
     atomic_store_explicit(&token->status, status, memory_order_release);
     vg_mutex_unlock(&token->lock);
     (void)vigil_cancel_ref(token); /* a handler may give back all that there are */
-    run_handlers(token, status);
+    run_cancel_handlers(token, status);
     vigil_cancel_unref(token);
     return 0;
 }
@@ -237,7 +237,7 @@ int vigil_cancel_remove(vigil_cancel_token *token, vigil_cancel_handler *handler
     if (token == NULL || handler == NULL)
         return -EINVAL;
     vg_mutex_lock(&token->lock);
-    while (token->running == handler && token->runner != &self) {
+    while (token->running == handler && token->runner != &cancel_thread) {
         uint32_t turn = atomic_load_explicit(&token->turn, memory_order_relaxed); /* changes under the lock */
         vg_mutex_unlock(&token->lock);
         (void)vg_futex_wait(&token->turn, turn, VG_NO_DEADLINE);
@@ -245,7 +245,7 @@ int vigil_cancel_remove(vigil_cancel_token *token, vigil_cancel_handler *handler
     }
     int answer = -EALREADY;
     if (token->running != handler && handler->vg_token == token) {
-        unlink_handler(token, handler);
+        unlink_cancel_handler(token, handler);
         answer = 0;
     }
     vg_mutex_unlock(&token->lock);
@@ -258,7 +258,7 @@ static void parent_aborted(vigil_cancel_handler *handler, int status)
 {
     vg_parent *parent = (vg_parent *)(void *)handler;
     vigil_cancel_token *child = parent->child;
-    if (!ref_if_alive(child))
+    if (!ref_token_if_alive(child))
         return;
     (void)vigil_cancel_abort((vigil_cancel_source *)child, status, vigil_cancel_text(parent->token));
     vigil_cancel_unref(child);
@@ -271,7 +271,7 @@ int vigil_cancel_any(vigil_cancel_source **source, vigil_cancel_token *const *to
     for (size_t i = 0; i < count; i++)
         if (tokens[i] == NULL)
             return -EINVAL;
-    vigil_cancel_token *token = make(count);
+    vigil_cancel_token *token = make_token(count);
     if (token == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {

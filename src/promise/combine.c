@@ -48,7 +48,7 @@ static vigil_value *items_of(vg_combine *combine)
     return (vigil_value *)(void *)&combine->element[combine->list.count];
 }
 
-static void finish(vg_combine *combine, vigil_value value)
+static void finish_combined(vg_combine *combine, vigil_value value)
 {
     vigil_promise *result = combine->result;
     combine->result = NULL;
@@ -60,17 +60,17 @@ static void finish_with_list(vg_combine *combine, vigil_value value)
 {
     value.list = &combine->list;
     value.destroy = combine_free; /* the block is the value's from here on */
-    finish(combine, value);
+    finish_combined(combine, value);
 }
 
 /* Is the result what the first promise of this outcome has? */
-static bool decides(const vg_combine *combine, vigil_promise_state state)
+static bool outcome_decides(const vg_combine *combine, vigil_promise_state state)
 {
     return combine->kind == COMBINE_RACE || (combine->kind == COMBINE_ALL && state == VIGIL_REJECTED) ||
            (combine->kind == COMBINE_ANY && state == VIGIL_FULFILLED);
 }
 
-static void pass_on(vg_combine *combine, vigil_promise *source)
+static void combine_pass_on(vg_combine *combine, vigil_promise *source)
 {
     vigil_promise *result = combine->result;
     combine->result = NULL;
@@ -86,7 +86,7 @@ static void all_told(vg_combine *combine)
     combine_free(combine);
 }
 
-static void came(vigil_post *post)
+static void element_came(vigil_post *post)
 {
     vg_element *element = (vg_element *)(void *)post;
     vg_combine *combine = element->of;
@@ -98,8 +98,8 @@ static void came(vigil_post *post)
         vg_promise_unhold(combine->result); /* the loop has ended it */
         combine->result = NULL;
     }
-    if (combine->result != NULL && decides(combine, state)) {
-        pass_on(combine, source);
+    if (combine->result != NULL && outcome_decides(combine, state)) {
+        combine_pass_on(combine, source);
     } else if (combine->result != NULL) {
         vigil_value *item = &items_of(combine)[element - combine->element];
         *item = *vg_promise_value(source);
@@ -120,7 +120,7 @@ static void came(vigil_post *post)
 }
 
 /* The promise is gone, or the loop is closed. */
-static void never_came(vigil_post *post)
+static void element_lost(vigil_post *post)
 {
     vg_element *element = (vg_element *)(void *)post;
     vg_combine *combine = element->of;
@@ -140,18 +140,18 @@ static void never_came(vigil_post *post)
         vg_promise_unhold(source);
 }
 
-static int check(vg_room *room, vigil_promise *const *promises, size_t count)
+static int check_all_here(vg_realm *realm, vigil_promise *const *promises, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (promises[i] == NULL)
-            return vg_refuse(room->loop, -EINVAL, "one of the promises is NULL");
-        if (promises[i]->room != room)
-            return vg_refuse(room->loop, -EXDEV, "one of the promises belongs to another loop");
+            return vg_refuse(realm->loop, -EINVAL, "one of the promises is NULL");
+        if (promises[i]->realm != realm)
+            return vg_refuse(realm->loop, -EXDEV, "one of the promises belongs to another loop");
     }
     return 0;
 }
 
-static vg_combine *block_for(combine_kind kind, size_t count)
+static vg_combine *make_combine(combine_kind kind, size_t count)
 {
     const size_t each = sizeof(vg_element) + sizeof(vigil_value);
     if (count > (SIZE_MAX / 2 - sizeof(vg_combine)) / each)
@@ -171,16 +171,16 @@ static int combine_promises(combine_kind kind, vigil_loop *loop, vigil_promise *
                             vigil_promise **out, const void *created)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
     if (out == NULL || (promises == NULL && count != 0))
         return vg_refuse(loop, -EINVAL, "there are no promises, or nowhere to put the result");
-    error = check(room, promises, count);
+    error = check_all_here(realm, promises, count);
     if (error != 0)
         return error;
-    vg_combine *combine = block_for(kind, count);
-    vigil_promise *result = combine == NULL ? NULL : vg_promise_new(room, VG_KIND_DERIVED, 1, 1, created);
+    vg_combine *combine = make_combine(kind, count);
+    vigil_promise *result = combine == NULL ? NULL : vg_promise_new(realm, VG_KIND_DERIVED, 1, 1, created);
     if (result == NULL) {
         free(combine);
         return vg_refuse(loop, -ENOMEM, "no memory to combine the promises");
@@ -190,7 +190,7 @@ static int combine_promises(combine_kind kind, vigil_loop *loop, vigil_promise *
     *out = result;
     for (size_t i = 0; i < count; i++) {
         vg_element *element = &combine->element[i];
-        vigil_post_init(&element->link.post, came, never_came);
+        vigil_post_init(&element->link.post, element_came, element_lost);
         element->of = combine;
         element->promise = NULL;
         vg_promise_subscribe(promises[i], &element->link); /* nothing runs in here */

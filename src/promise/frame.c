@@ -2,13 +2,13 @@
 /*
  * frame.c - asynchronous functions in plain C (vigil/async.h): a frame, and a function of steps that is called again and again.
  *
- * A frame is in one of three places, and so has one owner at a time: inside its steps (run_steps), waiting (its reaction is on a
- * promise), or ending. The reaction is run or cancelled exactly once, so a waiting frame always comes back to run_steps.
+ * A frame is in one of three places, and so has one owner at a time: inside its steps (run_frame), waiting (its reaction is on a
+ * promise), or ending. The reaction is run or cancelled exactly once, so a waiting frame always comes back to run_frame.
  *
  *   F1  vg_out_reached changes once, from false to true, in the macro at OUT. All jumps to OUT ask for it first, and a raise
  *       enters the steps again at OUT only while it is false: so the part behind OUT begins exactly once.
  *   F2  A raise behind OUT ends the call: what was left of the clean-up is lost with it, as vigil_raise says.
- *   F3  The steps never free their own frame: VIGIL_ASYNC_END only says that it is over, and run_steps, whose stack is not in the
+ *   F3  The steps never free their own frame: VIGIL_ASYNC_END only says that it is over, and run_frame, whose stack is not in the
  *       frame, settles and frees.
  *
  * What was awaited is held until the next await, so that frame->value stays valid; it goes after the next call was made, because that
@@ -47,14 +47,14 @@ void vigil_frame_drop(vigil_frame *frame)
 }
 
 /* What the promise was rejected with, as long as nobody has taken it. */
-static int status_of(vigil_promise *rejected)
+static int rejection_status(vigil_promise *rejected)
 {
     vigil_value reason = vigil_value_none();
     (void)vigil_promise_result(rejected, &reason);
     return reason.status;
 }
 
-static void settle(vigil_frame *frame)
+static void settle_frame(vigil_frame *frame)
 {
     vigil_value with = frame->vg_result;
     frame->vg_result = vigil_value_none();
@@ -62,7 +62,7 @@ static void settle(vigil_frame *frame)
         vigil_value_destroy(&with);
         with = vigil_value_error(frame->error);
         if (frame->vg_reason != NULL &&
-            status_of(frame->vg_reason) == frame->error) { /* it says more: as that one does */
+            rejection_status(frame->vg_reason) == frame->error) { /* it says more: as that one does */
             with = vigil_value_promise(frame->vg_reason);
             frame->vg_reason = NULL;
         }
@@ -73,7 +73,7 @@ static void settle(vigil_frame *frame)
 }
 
 /* Call the steps once, with a way out for vigil_raise. False: they were left by one. */
-static __attribute__((noinline)) bool call_steps(vigil_frame *frame, int *raised)
+static __attribute__((noinline)) bool call_frame_steps(vigil_frame *frame, int *raised)
 {
     vg_raise_frame way_out;
     vg_raise_push(&way_out);
@@ -86,10 +86,10 @@ static __attribute__((noinline)) bool call_steps(vigil_frame *frame, int *raised
     return returned;
 }
 
-static void run_steps(vigil_frame *frame)
+static void run_frame(vigil_frame *frame)
 {
     int raised = 0;
-    while (!call_steps(frame, &raised)) {
+    while (!call_frame_steps(frame, &raised)) {
         frame->error = raised;
         frame->vg_at = frame->vg_out;
         vigil_promise_unref(frame->vg_next); /* of a call that has made its promise and raised then */
@@ -101,7 +101,7 @@ static void run_steps(vigil_frame *frame)
     }
     if (!frame->vg_over)
         return;
-    settle(frame);
+    settle_frame(frame);
     vigil_frame_drop(frame);
 }
 
@@ -120,7 +120,7 @@ static void on_settled(vigil_reaction *reaction, vigil_promise_state state, vigi
     if (state == VIGIL_REJECTED)
         frame->status =
             value->status < 0 ? value->status : -EIO; /* -EIO: the reason was moved away by another handler */
-    run_steps(frame);
+    run_frame(frame);
 }
 
 /* The loop was closed, or nobody can settle the promise any more. */
@@ -129,7 +129,7 @@ static void on_cancelled(vigil_reaction *reaction)
     vigil_frame *frame = frame_of(reaction);
     frame->value = &frame->vg_nothing;
     frame->status = -ECANCELED;
-    run_steps(frame);
+    run_frame(frame);
 }
 
 static bool nothing_to_wait_for(vigil_frame *frame, int status)
@@ -207,6 +207,6 @@ int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **
     if (promise != NULL)
         *promise = vigil_promise_ref(frame->vg_promise);
     frame->vg_steps = steps;
-    run_steps(frame);
+    run_frame(frame);
     return 0;
 }

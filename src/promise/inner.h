@@ -45,7 +45,7 @@
 
 #include <string.h>
 
-typedef struct vg_room vg_room;
+typedef struct vg_realm vg_realm;
 
 /* A place in a list of reactions: the head of vigil_reaction, of vigil_promise, and of an element of vigil_promise_all. post.run is
    called as a microtask, when `source` is settled. */
@@ -88,7 +88,7 @@ enum {
     VG_REPORTED = 2,  /* as unhandled */
     VG_LATE = 4,      /* is in the list of rejections to be reported as handled after all */
     VG_WAITING = 8,   /* for another promise, or for its own microtask */
-    VG_AWAY = 16,     /* made by another thread: it is in the room's list of those */
+    VG_AWAY = 16,     /* made by another thread: it is in the realm's list of those */
     VG_HANDLERS = 32, /* the union holds handlers */
     VG_LISTED = 128,  /* in a list of pending promises */
     VG_ORPHAN = 256,  /* what it waited for will never be settled */
@@ -119,13 +119,13 @@ struct vigil_promise {
     vg_link link;
     _Atomic uint32_t refs;
     _Atomic uint32_t state;
-    vg_room *room;
+    vg_realm *realm;
     vg_link *last; /* owner: reactions, a ring: last->post.vg_next is the first */
     union {
         vigil_value value;    /* claimed or settled */
         vg_handlers handlers; /* derived, and its handler has not run */
     };
-    vg_ring place; /* owner (VG_AWAY: under the room's lock): among the pending; later, the rejected */
+    vg_ring place; /* owner (VG_AWAY: under the realm's lock): among the pending; later, the rejected */
     const void *created;
     uint32_t held;
     uint8_t kind;
@@ -152,30 +152,30 @@ enum {
 
 #ifdef VIGIL_CHECK
 enum {
-    VG_ROOM_STRIPES = 1
+    VG_REALM_STRIPES = 1
 };
 #else
 enum {
-    VG_ROOM_STRIPES = 8
+    VG_REALM_STRIPES = 8
 };
 #endif
 
 /* For threads that are not the owner. */
-typedef struct vg_room_stripe {
+typedef struct vg_realm_stripe {
     alignas(64) vg_mutex lock;
     vg_slab_cache caches[VG_SLABS];
-} vg_room_stripe;
+} vg_realm_stripe;
 
 /* What a loop has of promises. It lives, and with it the memory of struct vigil_loop, until the loop is given back and the last
    promise and operation are gone: so every promise may look at its loop. */
-struct vg_room {
+struct vg_realm {
     vg_upstairs upstairs; /* first */
     vigil_loop *loop;
     vg_fence_mode fences;
     _Atomic bool traced;                  /* debug builds: somebody wants to know where promises are made */
     _Atomic bool ended;                   /* nothing is pending and nothing new is accepted. Written under away_lock */
     alignas(64) _Atomic uint64_t waiters; /* threads in vigil_promise_wait */
-    alignas(64) _Atomic int64_t away; /* objects made minus freed by threads other than the owner, and VG_ROOM_OPEN */
+    alignas(64) _Atomic int64_t away; /* objects made minus freed by threads other than the owner, and VG_REALM_OPEN */
     _Atomic uint64_t away_created, away_destroyed;
     vg_mutex away_lock;
     vg_ring away_pending; /* under away_lock */
@@ -198,64 +198,64 @@ struct vg_room {
     vigil_promise_hooks hooks;
 
     vg_slab slabs[VG_SLABS];
-    vg_room_stripe stripes[VG_ROOM_STRIPES];
+    vg_realm_stripe stripes[VG_REALM_STRIPES];
 };
 
-#define VG_ROOM_OPEN (INT64_C(1) << 40)
+#define VG_REALM_OPEN (INT64_C(1) << 40)
 
-/* ---- room.c ------------------------------------------------------------------------------------------------------ */
+/* ---- realm.c ------------------------------------------------------------------------------------------------------ */
 
-/* The room of a loop that has not ended, made if there is none. Any thread. NULL: *error says why. */
-vg_room *vg_room_of(vigil_loop *loop, int *error);
+/* The realm of a loop that has not ended, made if there is none. Any thread. NULL: *error says why. */
+vg_realm *vg_realm_of(vigil_loop *loop, int *error);
 /* The same for owner's calls. */
-vg_room *vg_room_of_owner(vigil_loop *loop, int *error);
+vg_realm *vg_realm_of_owner(vigil_loop *loop, int *error);
 /* Memory for an object that may live longer than the loop. Any thread. NULL: none. The first two on other threads. */
-void *vg_room_alloc_away(vg_room *room, int slab);
-void vg_room_free_away(vg_room *room, int slab, void *object);
-static inline void *vg_room_alloc(vg_room *room, int slab);
-static inline void vg_room_free(vg_room *room, int slab, void *object);
+void *vg_realm_alloc_away(vg_realm *realm, int slab);
+void vg_realm_free_away(vg_realm *realm, int slab, void *object);
+static inline void *vg_realm_alloc(vg_realm *realm, int slab);
+static inline void vg_realm_free(vg_realm *realm, int slab, void *object);
 /* The lines that an owner's call begins with: this is the loop's thread (or nobody runs it), and it has not ended. */
-static inline int vg_room_guard_owner(const vg_room *room);
-int vg_room_guard_owner_slow(const vg_room *room);
+static inline int vg_realm_guard_owner(const vg_realm *realm);
+int vg_realm_guard_owner_slow(const vg_realm *realm);
 
-static inline bool vg_room_ended(const vg_room *room)
+static inline bool vg_realm_ended(const vg_realm *realm)
 {
-    /* acquire: every promise is settled; pairs with the release in room_end */
-    return atomic_load_explicit(&room->ended, memory_order_acquire);
+    /* acquire: every promise is settled; pairs with the release in realm_end */
+    return atomic_load_explicit(&realm->ended, memory_order_acquire);
 }
 
-static inline bool vg_on_owner(const vg_room *room)
+static inline bool vg_on_owner(const vg_realm *realm)
 {
-    return vg_is_owner(room->loop);
+    return vg_is_owner(realm->loop);
 }
 
-static inline int vg_room_guard_owner(const vg_room *room)
+static inline int vg_realm_guard_owner(const vg_realm *realm)
 {
-    const vigil_loop *loop = room->loop;
-    if (__builtin_expect(vg_on_owner(room) && !loop->ended && !vg_forked(&loop->guard) && !vg_room_ended(room), 1))
+    const vigil_loop *loop = realm->loop;
+    if (__builtin_expect(vg_on_owner(realm) && !loop->ended && !vg_forked(&loop->guard) && !vg_realm_ended(realm), 1))
         return 0;
-    return vg_room_guard_owner_slow(room);
+    return vg_realm_guard_owner_slow(realm);
 }
 
-static inline void *vg_room_alloc(vg_room *room, int slab)
+static inline void *vg_realm_alloc(vg_realm *realm, int slab)
 {
-    if (__builtin_expect(!vg_on_owner(room), 0))
-        return vg_room_alloc_away(room, slab);
-    void *object = vg_slab_alloc(&room->caches[slab]);
+    if (__builtin_expect(!vg_on_owner(realm), 0))
+        return vg_realm_alloc_away(realm, slab);
+    void *object = vg_slab_alloc(&realm->caches[slab]);
     if (slab == VG_SLAB_OPS && object != NULL)
-        vg_tally(&room->own, 1);
+        vg_tally(&realm->own, 1);
     return object;
 }
 
-static inline void vg_room_free(vg_room *room, int slab, void *object)
+static inline void vg_realm_free(vg_realm *realm, int slab, void *object)
 {
-    if (__builtin_expect(!vg_on_owner(room), 0)) {
-        vg_room_free_away(room, slab, object);
+    if (__builtin_expect(!vg_on_owner(realm), 0)) {
+        vg_realm_free_away(realm, slab, object);
         return;
     }
-    vg_slab_free(&room->caches[slab], object);
+    vg_slab_free(&realm->caches[slab], object);
     if (slab == VG_SLAB_OPS)
-        vg_tally(&room->own, UINT64_MAX); /* one less */
+        vg_tally(&realm->own, UINT64_MAX); /* one less */
 }
 
 static inline void vg_ring_init(vg_ring *ring)
@@ -291,7 +291,7 @@ static inline vigil_promise *vg_ring_promise(vg_ring *place)
 /* ---- promise.c: owner, except where it says any thread ------------------------------------------------------------ */
 
 /* A pending promise with `users` references and `held` holds. Any thread (held must be 0 on others). */
-vigil_promise *vg_promise_new(vg_room *room, uint8_t kind, uint32_t users, uint32_t held, const void *created);
+vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uint32_t held, const void *created);
 /* Takes the value over, whatever it is. The promise must be claimed, or derived. */
 void vg_promise_resolve_with(vigil_promise *promise, const vigil_value *value);
 static inline void vg_promise_resolve(vigil_promise *promise, vigil_value value)
@@ -334,14 +334,14 @@ void vg_call_then(vigil_value *result, vigil_then_fn fn, vigil_value *value, voi
 vigil_value vg_call_plain(vigil_value (*fn)(void *arg), void *arg);
 void vg_call_done(void (*done)(void *arg), void *arg);
 /* Queue link.post as a microtask. */
-static inline void vg_promise_queue(vg_room *room, vg_link *link)
+static inline void vg_promise_queue(vg_realm *realm, vg_link *link)
 {
-    vg_fifo_push(&room->loop->microtasks, &link->post);
+    vg_fifo_push(&realm->loop->microtasks, &link->post);
 }
 
 static inline vigil_promise_state vg_promise_state(const vigil_promise *promise)
 {
-    /* acquire: the value; pairs with the release in promise.c, publish */
+    /* acquire: the value; pairs with the release in promise.c, publish_state */
     return (vigil_promise_state)(atomic_load_explicit(&promise->state, memory_order_acquire) & VG_STATE_SETTLED);
 }
 
@@ -372,12 +372,12 @@ void vg_promise_adopt(vigil_promise *promise, vigil_promise *other);
 void vg_promise_call_thenable(vigil_promise *promise, vigil_value value);
 
 /* unhandled.c */
-void vg_room_rejected(vg_room *room, vigil_promise *promise);
-void vg_room_report(vg_upstairs *upstairs, vigil_loop *loop);
+void vg_realm_rejected(vg_realm *realm, vigil_promise *promise);
+void vg_realm_report(vg_upstairs *upstairs, vigil_loop *loop);
 
 /* op.c */
 size_t vg_op_size(void);
-bool vg_room_end_ops(vg_room *room);  /* the loop ends. True: there was something */
-void vg_room_fork_ops(vg_room *room); /* this is the child: what was in flight on a pool stays with the parent */
+bool vg_realm_end_ops(vg_realm *realm);  /* the loop ends. True: there was something */
+void vg_realm_fork_ops(vg_realm *realm); /* this is the child: what was in flight on a pool stays with the parent */
 
 #endif

@@ -15,12 +15,12 @@ void vg_op_unref(vg_op *op)
 {
     /* release: our last touch; acquire: the others', if we free it */
     if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
-        vg_room_free(op->room, VG_SLAB_OPS, op);
+        vg_realm_free(op->realm, VG_SLAB_OPS, op);
 }
 
 /* ---- aborted ----------------------------------------------------------------------------------------------------- */
 
-static void abort_delivered(vigil_post *post)
+static void op_abort_delivered(vigil_post *post)
 {
     vg_op *op = (vg_op *)(void *)post;
     if (!op->finished && !vg_op_is_served(op))
@@ -29,24 +29,24 @@ static void abort_delivered(vigil_post *post)
 }
 
 /* The token is aborted, on whatever thread. */
-static void aborted(vigil_cancel_handler *handler, int status)
+static void op_aborted(vigil_cancel_handler *handler, int status)
 {
     vg_op *op = (vg_op *)(void *)((char *)handler - offsetof(vg_op, handler));
-    if (vg_on_owner(op->room)) {
+    if (vg_on_owner(op->realm)) {
         if (!vg_op_is_served(op))
             vg_op_finish(op, vigil_value_error(status));
         return;
     }
     vg_op_ref(op);
-    if (vigil_loop_post_internal(op->room->loop, &op->abort_post) != 0)
+    if (vigil_loop_post_internal(op->realm->loop, &op->abort_post) != 0)
         vg_op_unref(op); /* the loop ends, and finishes it */
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, int *error)
+vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error)
 {
-    vigil_loop *loop = room->loop;
+    vigil_loop *loop = realm->loop;
     *error = 0;
     if (vigil_cancel_status(token) != 0)
         *error = vg_refuse(loop, -ECANCELED, "the token is aborted already");
@@ -54,39 +54,39 @@ vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, 
         *error = vg_refuse(loop, -ESHUTDOWN, "the loop is ending and starts nothing new");
     if (*error != 0)
         return NULL;
-    vg_op *op = vg_room_alloc(room, VG_SLAB_OPS);
+    vg_op *op = vg_realm_alloc(realm, VG_SLAB_OPS);
     vigil_promise *promise = NULL;
     if (op != NULL && created != NULL) {
-        promise = vg_promise_new(room, VG_KIND_DERIVED, 2, 0, created);
+        promise = vg_promise_new(realm, VG_KIND_DERIVED, 2, 0, created);
         if (promise == NULL)
-            vg_room_free(room, VG_SLAB_OPS, op);
+            vg_realm_free(realm, VG_SLAB_OPS, op);
     }
     if (op == NULL || (created != NULL && promise == NULL)) {
         *error = vg_refuse(loop, -ENOMEM, "no memory for another operation");
         return NULL;
     }
-    vigil_post_init(&op->abort_post, abort_delivered, abort_delivered);
+    vigil_post_init(&op->abort_post, op_abort_delivered, op_abort_delivered);
     atomic_init(&op->refs, 1U);
     op->finished = false;
     op->kept = false;
-    op->room = room;
+    op->realm = realm;
     op->promise = promise;
     op->token = NULL;
     op->stop = NULL;
     op->timer.id = 0;
     op->id = 0;
     op->previous = NULL;
-    op->next = room->ops;
-    if (room->ops != NULL)
-        room->ops->previous = op;
+    op->next = realm->ops;
+    if (realm->ops != NULL)
+        realm->ops->previous = op;
     else
-        room->oldest_op = op;
-    room->ops = op;
-    vg_tally(&room->in_flight, 1);
+        realm->oldest_op = op;
+    realm->ops = op;
+    vg_tally(&realm->in_flight, 1);
     return op;
 }
 
-static void time_is_up(vigil_loop *loop, vigil_timer timer, void *arg)
+static void op_time_is_up(vigil_loop *loop, vigil_timer timer, void *arg)
 {
     vg_op *op = arg;
     (void)loop;
@@ -101,10 +101,10 @@ int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_p
     int error = 0;
     if (timeout_ns != 0) {
         vigil_timer_options options = {.size = sizeof options, .delay_ns = timeout_ns, .flags = VIGIL_TIMER_UNREF};
-        error = vigil_timer_start_with(op->room->loop, &op->timer, &options, time_is_up, op);
+        error = vigil_timer_start_with(op->realm->loop, &op->timer, &options, op_time_is_up, op);
     }
     if (error == 0 && token != NULL) {
-        op->handler = (vigil_cancel_handler){.fn = aborted};
+        op->handler = (vigil_cancel_handler){.fn = op_aborted};
         op->token = vigil_cancel_ref(token);
         error = vigil_cancel_add(token, &op->handler);
         if (error != 0) {
@@ -119,28 +119,28 @@ int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_p
     return error;
 }
 
-static void leave_list(vg_op *op)
+static void op_leave_list(vg_op *op)
 {
-    vg_room *room = op->room;
+    vg_realm *realm = op->realm;
     op->finished = true;
     if (op->previous != NULL)
         op->previous->next = op->next;
     else
-        room->ops = op->next;
+        realm->ops = op->next;
     if (op->next != NULL)
         op->next->previous = op->previous;
     else
-        room->oldest_op = op->previous;
-    vg_tally(&room->in_flight, UINT64_MAX); /* one less */
+        realm->oldest_op = op->previous;
+    vg_tally(&realm->in_flight, UINT64_MAX); /* one less */
     if (op->stop != NULL)
         op->stop(op);
     if (op->timer.id != 0)
-        (void)vigil_timer_cancel(room->loop, op->timer);
+        (void)vigil_timer_cancel(realm->loop, op->timer);
     if (op->kept)
-        vg_loop_unkeep(room->loop);
+        vg_loop_unkeep(realm->loop);
 }
 
-static void leave_token(vg_op *op)
+static void op_leave_token(vg_op *op)
 {
     vigil_cancel_token *token = op->token;
     if (token == NULL)
@@ -155,8 +155,8 @@ void vg_op_discard(vg_op *op)
 {
     vigil_promise *promise = op->promise;
     op->promise = NULL;
-    leave_list(op);
-    leave_token(op);
+    op_leave_list(op);
+    op_leave_token(op);
     if (promise != NULL) {
         vigil_promise_unref(promise); /* the caller's */
         vigil_promise_unref(promise); /* nobody can settle it: it is gone */
@@ -168,8 +168,8 @@ void vg_op_forget(vg_op *op)
 {
     vigil_promise *promise = op->promise;
     op->promise = NULL;
-    leave_list(op);
-    leave_token(op);
+    op_leave_list(op);
+    op_leave_token(op);
     vigil_promise_unref(promise);
     vg_op_unref(op);
 }
@@ -181,8 +181,8 @@ void vg_op_finish(vg_op *op, vigil_value value)
         return;
     }
     vigil_promise *promise = op->promise;
-    leave_list(op);
-    leave_token(op);
+    op_leave_list(op);
+    op_leave_token(op);
     op->promise = NULL;
     if (promise != NULL) {
         vg_promise_resolve(promise, value);
@@ -191,22 +191,22 @@ void vg_op_finish(vg_op *op, vigil_value value)
     vg_op_unref(op);
 }
 
-bool vg_room_end_ops(vg_room *room)
+bool vg_realm_end_ops(vg_realm *realm)
 {
-    bool any = room->ops != NULL;
+    bool any = realm->ops != NULL;
     /* Each finish may finish others, if they share a token. What these start is refused. */
-    while (room->oldest_op != NULL)
-        vg_op_finish(room->oldest_op, vigil_value_error(-ESHUTDOWN));
+    while (realm->oldest_op != NULL)
+        vg_op_finish(realm->oldest_op, vigil_value_error(-ESHUTDOWN));
     return any;
 }
 
-void vg_room_fork_ops(vg_room *room)
+void vg_realm_fork_ops(vg_realm *realm)
 {
-    vg_op *op = room->oldest_op;
+    vg_op *op = realm->oldest_op;
     while (op != NULL) {
         if (vg_op_on_pool(op)) {
             vg_call_forked(op); /* may finish others as well */
-            op = room->oldest_op;
+            op = realm->oldest_op;
         } else {
             op = op->previous;
         }

@@ -2,7 +2,7 @@
 /*
  * op.h - operations: what stands behind a promise that the library settles by itself.
  *
- * An operation is in the room's list from its start to its finish, which happens once, on the owner: because what it waits for has
+ * An operation is in the realm's list from its start to its finish, which happens once, on the owner: because what it waits for has
  * come, its token was aborted, its time is up, or the loop ends. Its memory stays until its last reference is gone: those of the
  * list, of an abort that is on its way through the lane, of a watch that is not closed yet, of a task in a pool.
  */
@@ -26,9 +26,9 @@ struct vg_op {
     _Atomic uint32_t refs;
     bool finished; /* owner */
     bool kept;     /* owner: it keeps the loop alive by itself */
-    vg_room *room;
+    vg_realm *realm;
     vigil_promise *promise; /* owner: a user's reference, until it is finished. NULL: there is none */
-    vg_op *next;            /* owner: the room's list */
+    vg_op *next;            /* owner: the realm's list */
     vg_op *previous;
     vigil_cancel_token *token; /* owner: a reference, or NULL */
     vigil_cancel_handler handler;
@@ -60,7 +60,7 @@ struct vg_op {
 
 /* Owner. An operation in the list, with one reference, and (if created is not NULL) its promise, with one for the operation and
    one for the user. The token is looked at. NULL: *error says why. */
-vg_op *vg_op_new(vg_room *room, vigil_cancel_token *token, const void *created, int *error);
+vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error);
 /* Owner. The last step of starting one: the token and the time (0: no limit) may finish it from here on, and the user gets the
    promise. 0; else it is discarded. */
 int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **promise);

@@ -13,7 +13,7 @@
 #endif
 #endif
 
-static void bury(vigil_post *post);
+static void bury_promise(vigil_post *post);
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */
 
@@ -23,68 +23,68 @@ static void remember_where(vigil_promise *promise, const void *created)
 #ifndef NDEBUG
     promise->trace_count = 0;
 #ifdef VG_HAVE_BACKTRACE
-    if (atomic_load_explicit(&promise->room->traced, memory_order_relaxed)) /* it takes microseconds */
+    if (atomic_load_explicit(&promise->realm->traced, memory_order_relaxed)) /* it takes microseconds */
         promise->trace_count = (uint8_t)backtrace(promise->trace, VG_TRACE);
 #endif
 #endif
 }
 
 /* Put it into the list of the pending; false: the loop has ended meanwhile. */
-static bool list_away(vg_room *room, vigil_promise *promise)
+static bool list_pending_away(vg_realm *realm, vigil_promise *promise)
 {
-    vg_mutex_lock(&room->away_lock);
-    bool open = !atomic_load_explicit(&room->ended, memory_order_relaxed); /* written under the lock */
+    vg_mutex_lock(&realm->away_lock);
+    bool open = !atomic_load_explicit(&realm->ended, memory_order_relaxed); /* written under the lock */
     if (open) {
         promise->flags |= VG_AWAY;
-        vg_ring_add(&room->away_pending, promise);
+        vg_ring_add(&realm->away_pending, promise);
     }
-    vg_mutex_unlock(&room->away_lock);
+    vg_mutex_unlock(&realm->away_lock);
     return open;
 }
 
-vigil_promise *vg_promise_new(vg_room *room, uint8_t kind, uint32_t users, uint32_t held, const void *created)
+vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uint32_t held, const void *created)
 {
-    bool on_owner = vg_on_owner(room);
-    vigil_promise *promise = vg_room_alloc(room, VG_SLAB_PROMISES);
+    bool on_owner = vg_on_owner(realm);
+    vigil_promise *promise = vg_realm_alloc(realm, VG_SLAB_PROMISES);
     if (__builtin_expect(promise == NULL, 0))
         return NULL;
     vigil_post_init(&promise->link.post, NULL, NULL);
     promise->link.source = NULL;
     atomic_init(&promise->refs, users * VG_USER + VG_SHARE);
     atomic_init(&promise->state, VIGIL_PENDING);
-    promise->room = room;
+    promise->realm = realm;
     promise->last = NULL;
     promise->held = held;
     promise->kind = kind;
     promise->flags = VG_LISTED;
     remember_where(promise, created);
     if (__builtin_expect(on_owner, 1)) {
-        vg_tally(&room->own_created, 1);
-        vg_ring_add(&room->pending, promise);
+        vg_tally(&realm->own_created, 1);
+        vg_ring_add(&realm->pending, promise);
         return promise;
     }
-    (void)atomic_fetch_add_explicit(&room->away_created, 1, memory_order_relaxed);
-    if (list_away(room, promise))
+    (void)atomic_fetch_add_explicit(&realm->away_created, 1, memory_order_relaxed);
+    if (list_pending_away(realm, promise))
         return promise;
-    (void)atomic_fetch_add_explicit(&room->away_destroyed, 1, memory_order_relaxed);
-    vg_room_free(room, VG_SLAB_PROMISES, promise);
+    (void)atomic_fetch_add_explicit(&realm->away_destroyed, 1, memory_order_relaxed);
+    vg_realm_free(realm, VG_SLAB_PROMISES, promise);
     return NULL;
 }
 
-static __attribute__((noinline)) void unlist_away(vigil_promise *promise)
+static __attribute__((noinline)) void unlist_pending_away(vigil_promise *promise)
 {
-    vg_mutex_lock(&promise->room->away_lock);
+    vg_mutex_lock(&promise->realm->away_lock);
     vg_ring_remove(promise);
-    vg_mutex_unlock(&promise->room->away_lock);
+    vg_mutex_unlock(&promise->realm->away_lock);
 }
 
-static inline void unlist(vigil_promise *promise)
+static inline void unlist_pending(vigil_promise *promise)
 {
     if ((promise->flags & VG_LISTED) == 0)
         return;
     promise->flags &= (uint16_t)~VG_LISTED;
     if (__builtin_expect((promise->flags & VG_AWAY) != 0, 0))
-        unlist_away(promise);
+        unlist_pending_away(promise);
     else
         vg_ring_remove(promise);
 }
@@ -105,17 +105,17 @@ void vigil_value_destroy(vigil_value *value)
 /* Any thread: nobody has it any more, and it is settled or has never had a value. */
 static void promise_free(vigil_promise *promise, bool settled)
 {
-    vg_room *room = promise->room;
+    vg_realm *realm = promise->realm;
     /* relaxed: nobody else has it any more, which was seen with an acquire */
     if ((atomic_load_explicit(&promise->state, memory_order_relaxed) & VG_SHARED) != 0)
         vigil_promise_unref(promise->link.source);
     else if (settled && promise->value.destroy != NULL)
         vigil_value_destroy(&promise->value);
-    if (vg_on_owner(room))
-        vg_tally(&room->own_destroyed, 1);
+    if (vg_on_owner(realm))
+        vg_tally(&realm->own_destroyed, 1);
     else
-        (void)atomic_fetch_add_explicit(&room->away_destroyed, 1, memory_order_relaxed);
-    vg_room_free(room, VG_SLAB_PROMISES, promise);
+        (void)atomic_fetch_add_explicit(&realm->away_destroyed, 1, memory_order_relaxed);
+    vg_realm_free(realm, VG_SLAB_PROMISES, promise);
 }
 
 static void orphan_reactions(vigil_promise *promise)
@@ -135,28 +135,28 @@ static void orphan_reactions(vigil_promise *promise)
 }
 
 /* It is pending and nobody can settle it. What waits for it may go the same way, and so on: a list, not a recursion. */
-static void abandon(vigil_promise *promise)
+static void abandon_promise(vigil_promise *promise)
 {
-    vg_room *room = promise->room;
-    promise->link.post.vg_next = room->to_bury != NULL ? &room->to_bury->link.post : NULL;
-    room->to_bury = promise;
-    if (room->burying)
+    vg_realm *realm = promise->realm;
+    promise->link.post.vg_next = realm->to_bury != NULL ? &realm->to_bury->link.post : NULL;
+    realm->to_bury = promise;
+    if (realm->burying)
         return;
-    room->burying = true;
-    while (room->to_bury != NULL) {
-        vigil_promise *it = room->to_bury;
-        room->to_bury = (vigil_promise *)(void *)it->link.post.vg_next;
-        unlist(it);
+    realm->burying = true;
+    while (realm->to_bury != NULL) {
+        vigil_promise *it = realm->to_bury;
+        realm->to_bury = (vigil_promise *)(void *)it->link.post.vg_next;
+        unlist_pending(it);
         orphan_reactions(it);
         if ((it->flags & VG_HANDLERS) != 0)
             vg_call_done(it->handlers.done, it->handlers.arg);
         promise_free(it, false);
     }
-    room->burying = false;
+    realm->burying = false;
 }
 
 /* Owner: it has no users, and the loop's share is there. */
-static void unused(vigil_promise *promise)
+static void promise_unused(vigil_promise *promise)
 {
     if (promise->held != 0)
         return; /* looked at again in vg_promise_unhold */
@@ -164,7 +164,7 @@ static void unused(vigil_promise *promise)
     if ((state & VG_STATE_SETTLED) != 0)
         promise_free(promise, true);
     else if ((state & VG_CLAIMED) == 0 || (promise->flags & VG_ORPHAN) != 0)
-        abandon(promise);
+        abandon_promise(promise);
 }
 
 /* Owner: the loop has nothing to do with it any more, and it is settled. */
@@ -198,7 +198,7 @@ void vg_promise_unhold(vigil_promise *promise)
         give_up_share(promise);
     /* acquire: as in give_up_share */
     else if (atomic_load_explicit(&promise->refs, memory_order_acquire) == VG_SHARE)
-        unused(promise);
+        promise_unused(promise);
 }
 
 vigil_promise *vigil_promise_ref(vigil_promise *promise)
@@ -218,7 +218,7 @@ static void unref_on_owner(vigil_promise *promise)
     }
     if (refs == VG_USER + VG_SHARE) {
         atomic_store_explicit(&promise->refs, VG_SHARE, memory_order_relaxed);
-        unused(promise);
+        promise_unused(promise);
         return;
     }
     /* release: our last touch; acquire: the others' */
@@ -226,7 +226,7 @@ static void unref_on_owner(vigil_promise *promise)
     if (refs == 0)
         promise_free(promise, true);
     else if (refs == VG_SHARE)
-        unused(promise);
+        promise_unused(promise);
 }
 
 /* The last user of a promise that nobody has resolved goes, and this is not the owner: our reference travels there. */
@@ -234,15 +234,15 @@ static bool send_home(vigil_promise *promise)
 {
     if (promise->kind != VG_KIND_ROOT || !vg_promise_claim(promise))
         return false;
-    promise->link.post.run = bury;
-    promise->link.post.cancel = bury;
-    if (vigil_loop_post_internal(promise->room->loop, &promise->link.post) == 0)
+    promise->link.post.run = bury_promise;
+    promise->link.post.cancel = bury_promise;
+    if (vigil_loop_post_internal(promise->realm->loop, &promise->link.post) == 0)
         return true;
     vg_promise_unclaim(promise); /* the loop has ended, or is ending and waits for us to let go */
     return false;
 }
 
-static void bury(vigil_post *post)
+static void bury_promise(vigil_post *post)
 {
     vigil_promise *promise = vg_promise_of(post);
     atomic_store_explicit(&promise->state, VIGIL_PENDING, memory_order_relaxed); /* it is ours alone */
@@ -253,7 +253,7 @@ void vigil_promise_unref(vigil_promise *promise)
 {
     if (promise == NULL)
         return;
-    if (vg_on_owner(promise->room)) {
+    if (vg_on_owner(promise->realm)) {
         unref_on_owner(promise);
         return;
     }
@@ -273,17 +273,17 @@ void vigil_promise_unref(vigil_promise *promise)
 /* ---- settled ----------------------------------------------------------------------------------------------------- */
 
 /* The value is there: say so. */
-static void publish(vigil_promise *promise, uint32_t state)
+static void publish_state(vigil_promise *promise, uint32_t state)
 {
-    vg_room *room = promise->room;
+    vg_realm *realm = promise->realm;
     uint32_t settled = state | VG_CLAIMED;
-    if (atomic_load_explicit(&room->waiters, memory_order_relaxed) == 0) {
+    if (atomic_load_explicit(&realm->waiters, memory_order_relaxed) == 0) {
         /* release: the value and the flags; pairs with the acquire in vg_promise_state. A waiter that leaves its mark just now
            loses it here and is woken for nothing below: it marks again. */
         atomic_store_explicit(&promise->state, settled, memory_order_release);
         /* A light fence: the state is there before the waiters are counted; pairs with the heavy one in wait.c */
-        vg_fence_light(room->fences);
-        if (atomic_load_explicit(&room->waiters, memory_order_relaxed) != 0)
+        vg_fence_light(realm->fences);
+        if (atomic_load_explicit(&realm->waiters, memory_order_relaxed) != 0)
             (void)vg_futex_wake(&promise->state, VG_WAKE_ALL);
         return;
     }
@@ -297,12 +297,12 @@ static void publish(vigil_promise *promise, uint32_t state)
 }
 
 /* Its value is stored; state may carry VG_SHARED. The promise may be gone afterwards. */
-static void settle(vigil_promise *promise, uint32_t state)
+static void settle_promise(vigil_promise *promise, uint32_t state)
 {
-    vg_room *room = promise->room;
+    vg_realm *realm = promise->realm;
     promise->flags &= (uint16_t) ~(VG_WAITING | VG_HANDLERS);
-    unlist(promise);
-    publish(promise, state);
+    unlist_pending(promise);
+    publish_state(promise, state);
     vg_link *last = promise->last;
     if (last != NULL) {
         promise->last = NULL;
@@ -316,14 +316,14 @@ static void settle(vigil_promise *promise, uint32_t state)
             if (__builtin_expect(link->post.vg_reserved == VG_DIRECT, 0))
                 link->post.run(&link->post);
             else
-                vg_promise_queue(room, link);
+                vg_promise_queue(realm, link);
         }
         if (--promise->held == 0)
             give_up_share(promise);
         return;
     }
     if ((state & VG_STATE_SETTLED) == VIGIL_REJECTED && (promise->flags & VG_HANDLED) == 0)
-        vg_room_rejected(room, promise);
+        vg_realm_rejected(realm, promise);
     if (promise->held == 0)
         give_up_share(promise);
 }
@@ -331,12 +331,12 @@ static void settle(vigil_promise *promise, uint32_t state)
 static inline void settle_with(vigil_promise *promise, const vigil_value *value)
 {
     vg_value_copy(&promise->value, value);
-    settle(promise, vigil_value_is_error(value) ? VIGIL_REJECTED : VIGIL_FULFILLED);
+    settle_promise(promise, vigil_value_is_error(value) ? VIGIL_REJECTED : VIGIL_FULFILLED);
 }
 
 static __attribute__((noinline)) void resolve_with_promise(vigil_promise *promise, vigil_promise *other)
 {
-    if (other != promise && other->room == promise->room) {
+    if (other != promise && other->realm == promise->realm) {
         vg_promise_adopt(promise, other);
         return;
     }
@@ -366,7 +366,7 @@ void vg_promise_pass_on(vigil_promise *promise, vigil_promise *from)
         promise->link.source = vigil_promise_ref(origin);
         state |= VG_SHARED;
     }
-    settle(promise, state);
+    settle_promise(promise, state);
 }
 
 void vg_promise_orphan(vigil_promise *promise)

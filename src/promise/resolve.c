@@ -5,46 +5,46 @@
 #include "inner.h"
 
 /* The winner of another thread has stored its value and sent the promise here. */
-static void deliver(vigil_post *post)
+static void deliver_value(vigil_post *post)
 {
     vigil_promise *promise = vg_promise_of(post);
     vigil_value value = promise->value;
     vg_promise_resolve_with(promise, &value);
 }
 
-static inline int make(vigil_loop *loop, vigil_promise **out, uint8_t kind, uint32_t users, const void *created)
+static inline int make_promise(vigil_loop *loop, vigil_promise **out, uint8_t kind, uint32_t users, const void *created)
 {
     int error;
-    vg_room *room = vg_room_of(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of(loop, &error);
+    if (realm == NULL)
         return error;
     if (out == NULL)
         return vg_refuse(loop, -EINVAL, "there is nowhere to put the promise");
-    vigil_promise *promise = vg_promise_new(room, kind, users, 0, created);
+    vigil_promise *promise = vg_promise_new(realm, kind, users, 0, created);
     if (promise == NULL)
-        return vg_room_ended(room) ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one")
-                                   : vg_refuse(loop, -ENOMEM, "no memory for another promise");
+        return vg_realm_ended(realm) ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one")
+                                     : vg_refuse(loop, -ENOMEM, "no memory for another promise");
     *out = promise;
     return 0;
 }
 
 int vigil_promise_create(vigil_loop *loop, vigil_promise **promise)
 {
-    return make(loop, promise, VG_KIND_ROOT, 1, __builtin_return_address(0));
+    return make_promise(loop, promise, VG_KIND_ROOT, 1, __builtin_return_address(0));
 }
 
 int vigil_promise_with_resolvers(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
 {
     if (resolver == NULL)
         return -EINVAL;
-    int error = make(loop, promise, VG_KIND_RESOLVER, 2, __builtin_return_address(0));
+    int error = make_promise(loop, promise, VG_KIND_RESOLVER, 2, __builtin_return_address(0));
     if (error == 0)
         *resolver = (vigil_resolver *)*promise;
     return error;
 }
 
 /* It is of a known kind, and if it promises something, names it. */
-static bool sensible(const vigil_value *value)
+static bool is_sensible_value(const vigil_value *value)
 {
     if (value->kind == VIGIL_PROMISE)
         return value->promise != NULL;
@@ -53,26 +53,26 @@ static bool sensible(const vigil_value *value)
     return (unsigned)value->kind <= VIGIL_AGGREGATE;
 }
 
-static inline int resolve(vigil_promise *promise, const vigil_value *value)
+static inline int resolve_by_user(vigil_promise *promise, const vigil_value *value)
 {
-    vg_room *room = promise->room;
-    vigil_loop *loop = room->loop;
+    vg_realm *realm = promise->realm;
+    vigil_loop *loop = realm->loop;
     int error = vg_guard_any(loop);
     if (error != 0)
         return error;
-    if (vg_room_ended(room))
+    if (vg_realm_ended(realm))
         return vg_refuse(loop, -ESHUTDOWN, "the loop has ended, and with it all its promises are settled");
-    if (__builtin_expect(value->kind >= VIGIL_PROMISE, 0) && !sensible(value))
+    if (__builtin_expect(value->kind >= VIGIL_PROMISE, 0) && !is_sensible_value(value))
         return vg_refuse(loop, -EINVAL, "the value is of no known kind, or promises something and names nothing");
     if (!vg_promise_claim(promise))
         return -EALREADY; /* no reason is noted: to be late is nothing special */
-    if (vg_on_owner(room)) {
+    if (vg_on_owner(realm)) {
         vg_promise_resolve_with(promise, value);
         return 0;
     }
     promise->value = *value;
-    promise->link.post.run = deliver;
-    promise->link.post.cancel = deliver; /* the promise is settled in any case; its handlers are cancelled */
+    promise->link.post.run = deliver_value;
+    promise->link.post.cancel = deliver_value; /* the promise is settled in any case; its handlers are cancelled */
     error = vigil_loop_post_internal(loop, &promise->link.post);
     if (error != 0)
         vg_promise_unclaim(promise);
@@ -84,9 +84,9 @@ int vigil_promise_resolve(vigil_promise *promise, vigil_value value)
     if (promise == NULL)
         return -EINVAL;
     if (promise->kind != VG_KIND_ROOT)
-        return vg_refuse(promise->room->loop, -EPERM,
+        return vg_refuse(promise->realm->loop, -EPERM,
                          "the promise is settled by its handler, its operation or its resolver, and by nobody else");
-    return resolve(promise, &value);
+    return resolve_by_user(promise, &value);
 }
 
 int vigil_promise_reject(vigil_promise *promise, vigil_value reason)
@@ -94,13 +94,13 @@ int vigil_promise_reject(vigil_promise *promise, vigil_value reason)
     if (promise == NULL)
         return -EINVAL;
     if (!vigil_value_is_error(&reason))
-        return vg_refuse(promise->room->loop, -EINVAL, "a reason is an error: see vigil_value_error");
+        return vg_refuse(promise->realm->loop, -EINVAL, "a reason is an error: see vigil_value_error");
     return vigil_promise_resolve(promise, reason);
 }
 
 int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value)
 {
-    return resolver == NULL ? -EINVAL : resolve((vigil_promise *)resolver, &value);
+    return resolver == NULL ? -EINVAL : resolve_by_user((vigil_promise *)resolver, &value);
 }
 
 int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason)
@@ -109,8 +109,8 @@ int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason)
         return -EINVAL;
     vigil_promise *promise = (vigil_promise *)resolver;
     if (!vigil_value_is_error(&reason))
-        return vg_refuse(promise->room->loop, -EINVAL, "a reason is an error: see vigil_value_error");
-    return resolve(promise, &reason);
+        return vg_refuse(promise->realm->loop, -EINVAL, "a reason is an error: see vigil_value_error");
+    return resolve_by_user(promise, &reason);
 }
 
 void vigil_resolver_drop(vigil_resolver *resolver)
@@ -119,23 +119,23 @@ void vigil_resolver_drop(vigil_resolver *resolver)
         return;
     vigil_promise *promise = (vigil_promise *)resolver;
     vigil_value error = vigil_value_error(-EPIPE);
-    (void)resolve(promise, &error);
+    (void)resolve_by_user(promise, &error);
     vigil_promise_unref(promise);
 }
 
 int vigil_promise_resolved(vigil_loop *loop, vigil_value value, vigil_promise **out)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
-    if (out == NULL || !sensible(&value))
+    if (out == NULL || !is_sensible_value(&value))
         return vg_refuse(loop, -EINVAL, "there is no value, or nowhere to put the promise");
-    if (value.kind == VIGIL_PROMISE && value.promise->room == room) {
+    if (value.kind == VIGIL_PROMISE && value.promise->realm == realm) {
         *out = value.promise;
         return 0;
     }
-    vigil_promise *promise = vg_promise_new(room, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
+    vigil_promise *promise = vg_promise_new(realm, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
     if (promise == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for another promise");
     *out = promise;
@@ -146,12 +146,12 @@ int vigil_promise_resolved(vigil_loop *loop, vigil_value value, vigil_promise **
 int vigil_promise_try(vigil_loop *loop, vigil_value (*fn)(void *arg), void *arg, vigil_promise **out)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
     if (out == NULL || fn == NULL)
         return vg_refuse(loop, -EINVAL, "there is no function, or nowhere to put the promise");
-    vigil_promise *promise = vg_promise_new(room, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
+    vigil_promise *promise = vg_promise_new(realm, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
     if (promise == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for another promise");
     *out = promise;
@@ -161,5 +161,5 @@ int vigil_promise_try(vigil_loop *loop, vigil_value (*fn)(void *arg), void *arg,
 
 vigil_loop *vigil_promise_loop(const vigil_promise *promise)
 {
-    return promise == NULL ? NULL : promise->room->loop;
+    return promise == NULL ? NULL : promise->realm->loop;
 }

@@ -13,11 +13,6 @@
  */
 #include "inner.h"
 
-static vigil_promise *promise_of(vigil_post *post)
-{
-    return (vigil_promise *)(void *)post;
-}
-
 /* ---- calling handlers -------------------------------------------------------------------------------------------- */
 
 /* Apart, because whatever calls setjmp is poor in registers. */
@@ -61,7 +56,7 @@ __attribute__((noinline)) void vg_call_done(void (*done)(void *arg), void *arg)
 /* ---- the reaction of a derived promise --------------------------------------------------------------------------- */
 
 /* The handler has returned the value that it was lent. */
-static bool passes_on(const vigil_value *result, const vigil_value *lent)
+static bool returns_lent_value(const vigil_value *result, const vigil_value *lent)
 {
     return result->destroy != NULL && result->destroy == lent->destroy && result->pointer == lent->pointer &&
            result->kind == lent->kind;
@@ -75,7 +70,7 @@ static vg_handlers take_handlers(vigil_promise *derived)
 
 static void run_then(vigil_post *post)
 {
-    vigil_promise *derived = promise_of(post);
+    vigil_promise *derived = vg_promise_of(post);
     vigil_promise *source = derived->link.source;
     if (__builtin_expect((derived->flags & VG_FORCED) == 0, 1)) {
         const vg_handlers handlers = take_handlers(derived);
@@ -87,7 +82,7 @@ static void run_then(vigil_post *post)
             vigil_value *lent = vg_promise_value(source);
             vigil_value result;
             vg_call_then(&result, fn, lent, handlers.arg);
-            if (__builtin_expect(passes_on(&result, lent), 0) && fulfilled == !vigil_value_is_error(&result))
+            if (__builtin_expect(returns_lent_value(&result, lent), 0) && fulfilled == !vigil_value_is_error(&result))
                 vg_promise_pass_on(derived, source);
             else
                 vg_promise_resolve_with(derived, &result);
@@ -102,7 +97,7 @@ static void run_then(vigil_post *post)
 /* The loop is closed, or the source is gone. */
 static void cancel_reaction(vigil_post *post)
 {
-    vigil_promise *derived = promise_of(post);
+    vigil_promise *derived = vg_promise_of(post);
     vigil_promise *source = derived->link.source;
     if (source == NULL) {
         if ((derived->flags & VG_HANDLERS) != 0) {
@@ -127,7 +122,7 @@ static void cancel_reaction(vigil_post *post)
 
 static void finally_ends(vigil_post *post)
 {
-    vigil_promise *derived = promise_of(post);
+    vigil_promise *derived = vg_promise_of(post);
     vigil_promise *source = derived->link.source;
     if ((derived->flags & VG_FORCED) == 0)
         vg_promise_pass_on(derived, source);
@@ -138,13 +133,13 @@ static void finally_ends(vigil_post *post)
 static void finally_hops(vigil_post *post)
 {
     post->run = finally_ends;
-    vg_promise_queue(promise_of(post)->room, (vg_link *)(void *)post);
+    vg_promise_queue(vg_promise_of(post)->realm, (vg_link *)(void *)post);
 }
 
 /* fn has returned a promise, which is settled now: link.source is that one, handlers.arg the source. */
 static void finally_waited(vigil_post *post)
 {
-    vigil_promise *derived = promise_of(post);
+    vigil_promise *derived = vg_promise_of(post);
     vigil_promise *inner = derived->link.source;
     if ((derived->flags & VG_FORCED) != 0) {
         vg_promise_unhold(derived);
@@ -155,12 +150,12 @@ static void finally_waited(vigil_post *post)
     post->run = finally_ends;
     if (vg_promise_state(inner) == VIGIL_REJECTED) { /* it wins: pass that on */
         vg_promise_unhold(source);
-        vg_promise_queue(derived->room, &derived->link);
+        vg_promise_queue(derived->realm, &derived->link);
         return;
     }
     derived->link.source = source;
     vg_promise_unhold(inner);
-    vg_promise_queue(derived->room, &derived->link);
+    vg_promise_queue(derived->realm, &derived->link);
 }
 
 static void drop_source(void *source)
@@ -170,7 +165,7 @@ static void drop_source(void *source)
 
 static void run_finally(vigil_post *post)
 {
-    vigil_promise *derived = promise_of(post);
+    vigil_promise *derived = vg_promise_of(post);
     vigil_promise *source = derived->link.source;
     if ((derived->flags & VG_FORCED) != 0) {
         vg_promise_unhold(derived);
@@ -179,7 +174,7 @@ static void run_finally(vigil_post *post)
     }
     vg_handlers handlers = take_handlers(derived);
     vigil_value result = vg_call_plain(handlers.finally, handlers.arg);
-    if (result.kind == VIGIL_PROMISE && result.promise != derived && result.promise->room == derived->room) {
+    if (result.kind == VIGIL_PROMISE && result.promise != derived && result.promise->realm == derived->realm) {
         vigil_promise *inner = result.promise;
         derived->handlers = (vg_handlers){.arg = source, .done = drop_source};
         derived->flags |= VG_HANDLERS | VG_ADOPTS;
@@ -196,7 +191,7 @@ static void run_finally(vigil_post *post)
     }
     vigil_value_destroy(&result);
     post->run = finally_hops;
-    vg_promise_queue(derived->room, &derived->link);
+    vg_promise_queue(derived->realm, &derived->link);
 }
 
 /* ---- subscribing ------------------------------------------------------------------------------------------------- */
@@ -208,7 +203,7 @@ void vg_promise_handled(vigil_promise *promise)
     promise->flags |= VG_HANDLED;
     if ((promise->flags & VG_REPORTED) != 0) {
         promise->flags |= VG_LATE;
-        vg_room_rejected(promise->room, promise);
+        vg_realm_rejected(promise->realm, promise);
     }
 }
 
@@ -221,8 +216,8 @@ void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
         if (link->post.vg_reserved == VG_DIRECT) {
             link->post.run(&link->post);
         } else {
-            vg_promise_queue(promise->room, link);
-            vg_loop_stir(promise->room->loop);
+            vg_promise_queue(promise->realm, link);
+            vg_loop_stir(promise->realm->loop);
         }
         return;
     }
@@ -254,17 +249,17 @@ bool vg_promise_unsubscribe(vigil_promise *promise, vg_link *link)
 }
 
 /* Inlined, so that the handlers are written where they belong at once: see vg_value_copy. */
-static inline __attribute__((always_inline)) int add(vigil_promise *promise, void (*run)(vigil_post *post),
-                                                     const vg_handlers handlers, vigil_promise **out,
-                                                     const void *created)
+static inline __attribute__((always_inline)) int add_handlers(vigil_promise *promise, void (*run)(vigil_post *post),
+                                                              const vg_handlers handlers, vigil_promise **out,
+                                                              const void *created)
 {
-    vg_room *room = promise->room;
-    int error = vg_room_guard_owner(room);
+    vg_realm *realm = promise->realm;
+    int error = vg_realm_guard_owner(realm);
     if (error != 0)
         return error;
-    vigil_promise *derived = vg_promise_new(room, VG_KIND_DERIVED, out != NULL ? 1 : 0, 1, created);
+    vigil_promise *derived = vg_promise_new(realm, VG_KIND_DERIVED, out != NULL ? 1 : 0, 1, created);
     if (derived == NULL)
-        return vg_refuse(room->loop, -ENOMEM, "no memory for another promise");
+        return vg_refuse(realm->loop, -ENOMEM, "no memory for another promise");
     derived->flags |= VG_WAITING | VG_HANDLERS;
     derived->handlers.fulfilled = handlers.fulfilled;
     derived->handlers.rejected = handlers.rejected;
@@ -284,7 +279,7 @@ int vigil_promise_then(vigil_promise *promise, vigil_then_fn fulfilled, vigil_th
     if (promise == NULL)
         return -EINVAL;
     vg_handlers handlers = {.fulfilled = fulfilled, .rejected = rejected, .arg = arg, .done = NULL};
-    return add(promise, run_then, handlers, derived, __builtin_return_address(0));
+    return add_handlers(promise, run_then, handlers, derived, __builtin_return_address(0));
 }
 
 int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *given, vigil_promise **derived)
@@ -293,10 +288,10 @@ int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *given,
         return -EINVAL;
     vigil_handlers taken;
     if (vg_options_take(&taken, sizeof taken, given, given->size, offsetof(vigil_handlers, done)) != 0)
-        return vg_refuse(promise->room->loop, -EINVAL, "handlers->size must be the size of the struct");
+        return vg_refuse(promise->realm->loop, -EINVAL, "handlers->size must be the size of the struct");
     vg_handlers handlers = {
         .fulfilled = taken.fulfilled, .rejected = taken.rejected, .arg = taken.arg, .done = taken.done};
-    return add(promise, run_then, handlers, derived, __builtin_return_address(0));
+    return add_handlers(promise, run_then, handlers, derived, __builtin_return_address(0));
 }
 
 int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *arg, vigil_promise **derived)
@@ -304,7 +299,7 @@ int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *ar
     if (promise == NULL)
         return -EINVAL;
     vg_handlers handlers = {.fulfilled = NULL, .rejected = rejected, .arg = arg, .done = NULL};
-    return add(promise, run_then, handlers, derived, __builtin_return_address(0));
+    return add_handlers(promise, run_then, handlers, derived, __builtin_return_address(0));
 }
 
 int vigil_promise_finally(vigil_promise *promise, vigil_value (*fn)(void *arg), void *arg, vigil_promise **derived)
@@ -313,8 +308,8 @@ int vigil_promise_finally(vigil_promise *promise, vigil_value (*fn)(void *arg), 
         return -EINVAL;
     vg_handlers handlers = {.fulfilled = NULL, .finally = fn, .arg = arg, .done = NULL};
     if (fn == NULL) /* as in ECMAScript: then(NULL, NULL) */
-        return add(promise, run_then, (vg_handlers){.done = NULL}, derived, __builtin_return_address(0));
-    return add(promise, run_finally, handlers, derived, __builtin_return_address(0));
+        return add_handlers(promise, run_then, (vg_handlers){.done = NULL}, derived, __builtin_return_address(0));
+    return add_handlers(promise, run_finally, handlers, derived, __builtin_return_address(0));
 }
 
 vigil_promise *vigil_promise_chain(vigil_promise *promise, vigil_then_fn fulfilled, vigil_then_fn rejected, void *arg)
@@ -323,7 +318,7 @@ vigil_promise *vigil_promise_chain(vigil_promise *promise, vigil_then_fn fulfill
         return NULL;
     vigil_promise *derived = NULL;
     vg_handlers handlers = {.fulfilled = fulfilled, .rejected = rejected, .arg = arg, .done = NULL};
-    (void)add(promise, run_then, handlers, &derived, __builtin_return_address(0));
+    (void)add_handlers(promise, run_then, handlers, &derived, __builtin_return_address(0));
     vigil_promise_unref(promise);
     return derived;
 }
@@ -355,7 +350,7 @@ static void run_reaction(vigil_post *post)
         vigil_raise(status); /* to the loop, as from any callback */
 }
 
-static __attribute__((noinline)) int call_cancel(vigil_reaction *reaction)
+static __attribute__((noinline)) int call_reaction_cancel(vigil_reaction *reaction)
 {
     vg_raise_frame frame;
     int status;
@@ -374,7 +369,7 @@ static void cancel_user_reaction(vigil_post *post)
 {
     vigil_reaction *reaction = (vigil_reaction *)(void *)post;
     vigil_promise *source = reaction->vg_source;
-    int status = reaction->cancel != NULL ? call_cancel(reaction) : 0;
+    int status = reaction->cancel != NULL ? call_reaction_cancel(reaction) : 0;
     if (source == NULL)
         return; /* whoever gave the promise back has nothing to do with what is raised here */
     vg_promise_unhold(source);
@@ -386,11 +381,11 @@ int vigil_promise_react(vigil_promise *promise, vigil_reaction *reaction)
 {
     if (promise == NULL)
         return -EINVAL;
-    int error = vg_room_guard_owner(promise->room);
+    int error = vg_realm_guard_owner(promise->realm);
     if (error != 0)
         return error;
     if (reaction == NULL || reaction->run == NULL)
-        return vg_refuse(promise->room->loop, -EINVAL, "the reaction has no function to call");
+        return vg_refuse(promise->realm->loop, -EINVAL, "the reaction has no function to call");
     vigil_post_init(&reaction->vg_post, run_reaction, cancel_user_reaction);
     vg_promise_subscribe(promise, (vg_link *)(void *)reaction);
     return 0;
@@ -400,7 +395,7 @@ int vigil_promise_unreact(vigil_promise *promise, vigil_reaction *reaction)
 {
     if (promise == NULL || reaction == NULL)
         return -EINVAL;
-    int error = vg_guard_owner(promise->room->loop);
+    int error = vg_guard_owner(promise->realm->loop);
     if (error != 0)
         return error;
     if (vg_promise_state(promise) != VIGIL_PENDING)

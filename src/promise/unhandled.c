@@ -9,16 +9,16 @@
  */
 #include "inner.h"
 
-void vg_room_rejected(vg_room *room, vigil_promise *promise)
+void vg_realm_rejected(vg_realm *realm, vigil_promise *promise)
 {
     vg_promise_hold(promise);
-    vg_ring_add(&room->rejected, promise);
-    room->loop->upstairs_waits = true;
-    vg_loop_stir(room->loop);
+    vg_ring_add(&realm->rejected, promise);
+    realm->loop->upstairs_waits = true;
+    vg_loop_stir(realm->loop);
 }
 
-static __attribute__((noinline)) void tell(vg_room *room, vigil_promise *promise,
-                                           void (*hook)(void *user, const vigil_rejection *rejection))
+static __attribute__((noinline)) void call_rejection_hook(vg_realm *realm, vigil_promise *promise,
+                                                          void (*hook)(void *user, const vigil_rejection *rejection))
 {
     if (hook == NULL)
         return;
@@ -32,41 +32,41 @@ static __attribute__((noinline)) void tell(vg_room *room, vigil_promise *promise
     vg_raise_frame frame;
     vg_raise_push(&frame);
     if (VG_RAISE_LAND(&frame) == 0)
-        hook(room->hooks.user, &it);
+        hook(realm->hooks.user, &it);
     vg_raise_pop(&frame);
 }
 
 /* What the end of the loop has rejected is nobody's mistake. */
-static bool by_the_end(vg_room *room, vigil_promise *promise)
+static bool rejected_by_the_end(vg_realm *realm, vigil_promise *promise)
 {
-    return room->ending && vg_promise_value(promise)->status == -ESHUTDOWN;
+    return realm->ending && vg_promise_value(promise)->status == -ESHUTDOWN;
 }
 
-static void look_at(vg_room *room, vigil_promise *promise)
+static void report_rejection(vg_realm *realm, vigil_promise *promise)
 {
     if ((promise->flags & VG_LATE) != 0) {
         promise->flags &= (uint16_t)~VG_LATE;
-        vg_tally(&room->handled_late, 1);
-        tell(room, promise, room->hooks.handled);
+        vg_tally(&realm->handled_late, 1);
+        call_rejection_hook(realm, promise, realm->hooks.handled);
         return;
     }
     uint32_t state = atomic_load_explicit(&promise->state, memory_order_relaxed);
     if ((promise->flags & (VG_HANDLED | VG_REPORTED)) != 0 || (state & (VG_WAITED | VG_TAKEN)) != 0 ||
-        by_the_end(room, promise))
+        rejected_by_the_end(realm, promise))
         return;
     promise->flags |= VG_REPORTED;
-    vg_tally(&room->unhandled, 1);
-    tell(room, promise, room->hooks.unhandled);
+    vg_tally(&realm->unhandled, 1);
+    call_rejection_hook(realm, promise, realm->hooks.unhandled);
 }
 
-void vg_room_report(vg_upstairs *upstairs, vigil_loop *loop)
+void vg_realm_report(vg_upstairs *upstairs, vigil_loop *loop)
 {
-    vg_room *room = (vg_room *)upstairs;
+    vg_realm *realm = (vg_realm *)upstairs;
     (void)loop;
-    while (!vg_ring_empty(&room->rejected)) {
-        vigil_promise *promise = vg_ring_promise(room->rejected.next);
+    while (!vg_ring_empty(&realm->rejected)) {
+        vigil_promise *promise = vg_ring_promise(realm->rejected.next);
         vg_ring_remove(promise);
-        look_at(room, promise);
+        report_rejection(realm, promise);
         vg_promise_unhold(promise);
     }
 }
@@ -74,15 +74,15 @@ void vg_room_report(vg_upstairs *upstairs, vigil_loop *loop)
 int vigil_promise_hooks_set(vigil_loop *loop, const vigil_promise_hooks *hooks)
 {
     int error;
-    vg_room *room = vg_room_of_owner(loop, &error);
-    if (room == NULL)
+    vg_realm *realm = vg_realm_of_owner(loop, &error);
+    if (realm == NULL)
         return error;
     vigil_promise_hooks taken = {.size = sizeof taken};
     if (hooks != NULL &&
         vg_options_take(&taken, sizeof taken, hooks, hooks->size, offsetof(vigil_promise_hooks, user)) != 0)
         return vg_refuse(loop, -EINVAL, "hooks->size must be the size of the struct");
-    room->hooks = taken;
-    atomic_store_explicit(&room->traced, taken.unhandled != NULL || taken.handled != NULL, memory_order_relaxed);
+    realm->hooks = taken;
+    atomic_store_explicit(&realm->traced, taken.unhandled != NULL || taken.handled != NULL, memory_order_relaxed);
     return 0;
 }
 
@@ -90,10 +90,10 @@ int vigil_promise_mark_handled(vigil_promise *promise)
 {
     if (promise == NULL)
         return -EINVAL;
-    int error = vg_guard_owner(promise->room->loop);
+    int error = vg_guard_owner(promise->realm->loop);
     if (error != 0)
         return error;
-    if (!vg_room_ended(promise->room)) /* afterwards nobody is told anything */
+    if (!vg_realm_ended(promise->realm)) /* afterwards nobody is told anything */
         vg_promise_handled(promise);
     return 0;
 }

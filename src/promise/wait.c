@@ -2,7 +2,7 @@
 /*
  * wait.c - promises seen from other threads: state, value, and a way to sleep until it is settled.
  *
- * A waiter sleeps on the state word itself. Settling must not pay for that: a waiter first counts itself in the room, with a
+ * A waiter sleeps on the state word itself. Settling must not pay for that: a waiter first counts itself in the realm, with a
  * heavy fence, and whoever settles looks at that count after a light one. If it is zero then, the waiter sees the new state.
  */
 #include "inner.h"
@@ -62,23 +62,23 @@ int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *
 {
     if (promise == NULL)
         return -EINVAL;
-    vg_room *room = promise->room;
-    int rc = vg_guard_any(room->loop);
+    vg_realm *realm = promise->realm;
+    int rc = vg_guard_any(realm->loop);
     if (rc != 0)
         return rc;
-    if (vg_on_owner(room))
-        return vg_refuse(room->loop, -EDEADLK,
+    if (vg_on_owner(realm))
+        return vg_refuse(realm->loop, -EDEADLK,
                          "the owner cannot wait for what only it can do; add a handler instead, or wait on another "
                          "thread");
     uint64_t deadline = vg_deadline_after(timeout_ns);
-    (void)atomic_fetch_add_explicit(&room->waiters, 1, memory_order_relaxed);
-    /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish */
-    vg_fence_heavy(room->fences);
+    (void)atomic_fetch_add_explicit(&realm->waiters, 1, memory_order_relaxed);
+    /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish_state */
+    vg_fence_heavy(realm->fences);
     bool blocking = vg_promise_state(promise) == VIGIL_PENDING && vigil_blocking_begin() == 0;
     rc = sleep_until_settled(promise, deadline);
     if (blocking)
         (void)vigil_blocking_end();
-    (void)atomic_fetch_sub_explicit(&room->waiters, 1, memory_order_relaxed);
+    (void)atomic_fetch_sub_explicit(&realm->waiters, 1, memory_order_relaxed);
     if (rc > 0)
         (void)vigil_promise_result(promise,
                                    value); /* acquires what was written before it was settled, without a value too */

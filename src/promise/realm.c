@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * realm.c - what a loop has of promises: their memory, the list of the pending, and their end.
+ *
+ * The end of the loop (docs/promise.md, E-a) goes in rounds, with all microtasks between them, so that handlers see a world in
+ * which things happen one after the other: first the operations and the promises that wait for nothing else are rejected; their
+ * handlers settle what is derived from them. When a round finds only promises that wait for each other, there is a cycle, and every
+ * cycle has a link that was made by adoption: those are rejected. When nothing is pending, the realm is closed.
+ */
+#include "inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    END_ROUNDS = 1000 /* handlers that make new promises all the time do not keep the loop from ending */
+};
+
+static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
+{
+    vg_realm_report(upstairs, loop);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Move all of `from` behind `to`. */
+static void ring_move(vg_ring *to, vg_ring *from)
+{
+    while (!vg_ring_empty(from)) {
+        vigil_promise *promise = vg_ring_promise(from->next);
+        vg_ring_remove(promise);
+        vg_ring_add(to, promise);
+    }
+}
+
+/* From here on those that other threads have made are like the owner's. */
+static void take_in_away(vg_realm *realm)
+{
+    vg_mutex_lock(&realm->away_lock);
+    for (vg_ring *it = realm->away_pending.next; it != &realm->away_pending; it = it->next)
+        vg_ring_promise(it)->flags &= (uint16_t)~VG_AWAY;
+    ring_move(&realm->pending, &realm->away_pending);
+    vg_mutex_unlock(&realm->away_lock);
+}
+
+/* Reject those that wait for nothing else; or have one of the flags. */
+static bool reject_pending(vg_realm *realm, uint16_t or_with)
+{
+    vg_ring now;
+    bool any = false;
+    vg_ring_init(&now);
+    ring_move(&now, &realm->pending);
+    while (!vg_ring_empty(&now)) {
+        vigil_promise *promise = vg_ring_promise(now.next);
+        if ((promise->flags & VG_WAITING) != 0 && (promise->flags & or_with) == 0) {
+            vg_ring_remove(promise);
+            vg_ring_add(&realm->pending, promise);
+            continue;
+        }
+        any = true;
+        vg_promise_force(promise, -ESHUTDOWN);
+    }
+    return any;
+}
+
+/* The loop is closed: nobody is told of them any more. */
+static void forget_rejected(vg_realm *realm)
+{
+    while (!vg_ring_empty(&realm->rejected)) {
+        vigil_promise *promise = vg_ring_promise(realm->rejected.next);
+        vg_ring_remove(promise);
+        vg_promise_unhold(promise);
+    }
+}
+
+static bool realm_end(vg_upstairs *upstairs, vigil_loop *loop)
+{
+    vg_realm *realm = (vg_realm *)upstairs;
+    realm->ending = true;
+    bool last_round = ++realm->end_rounds >= END_ROUNDS;
+    if (last_round)
+        atomic_store_explicit(&realm->ended, true, memory_order_relaxed); /* what is there goes, nothing new comes */
+    bool any = vg_realm_end_ops(realm);
+    take_in_away(realm);
+    any = reject_pending(realm, 0) || any;
+    if (any || reject_pending(realm, VG_ADOPTS) || reject_pending(realm, VG_WAITING))
+        return true;
+    vg_mutex_lock(&realm->away_lock);
+    bool over = vg_ring_empty(&realm->away_pending);
+    if (over) /* release: who sees it, sees every promise settled; pairs with the acquire in vg_realm_ended */
+        atomic_store_explicit(&realm->ended, true, memory_order_release);
+    vg_mutex_unlock(&realm->away_lock);
+    if (over && loop->ended)
+        forget_rejected(realm);
+    return !over;
+}
+
+static void realm_destroy(vg_realm *realm)
+{
+    vigil_loop *loop = realm->loop;
+    for (int i = 0; i < VG_SLABS; i++)
+        vg_slab_destroy(&realm->slabs[i]);
+    free(realm);
+    vg_loop_free(loop);
+}
+
+/* `change` objects more (or less) than before, seen from another thread. */
+static void count_away(vg_realm *realm, int64_t change)
+{
+    /* acq_rel: each thread's last touch of the realm comes before its end */
+    if (atomic_fetch_add_explicit(&realm->away, change, memory_order_acq_rel) + change == 0)
+        realm_destroy(realm);
+}
+
+static bool realm_gone(vg_upstairs *upstairs, vigil_loop *loop)
+{
+    vg_realm *realm = (vg_realm *)upstairs;
+    (void)loop;
+    forget_rejected(realm);
+    uint64_t own = atomic_load_explicit(&realm->own, memory_order_relaxed) +
+                   atomic_load_explicit(&realm->own_created, memory_order_relaxed) -
+                   atomic_load_explicit(&realm->own_destroyed, memory_order_relaxed);
+    count_away(realm, (int64_t)own - VG_REALM_OPEN);
+    return true; /* it has been freed just now, or will be */
+}
+
+/* Whoever held a lock at the fork is not here. */
+static void realm_forked(vg_upstairs *upstairs, vigil_loop *loop)
+{
+    vg_realm *realm = (vg_realm *)upstairs;
+    (void)loop;
+    vg_mutex_init(&realm->away_lock);
+    for (unsigned i = 0; i < VG_REALM_STRIPES; i++)
+        vg_mutex_init(&realm->stripes[i].lock);
+    atomic_store_explicit(&realm->waiters, 0, memory_order_relaxed);
+    if (realm->fences == VG_FENCE_MEMBARRIER)
+        (void)vg_fence_register(); /* belongs to the process; succeeded in the parent */
+    vg_realm_fork_ops(realm);
+}
+
+/* ---- making it --------------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) vg_realm *realm_make(vigil_loop *loop)
+{
+    vg_realm *realm = aligned_alloc(64, (sizeof *realm + 63) / 64 * 64);
+    if (realm == NULL)
+        return NULL;
+    memset(realm, 0, sizeof *realm);
+    realm->upstairs =
+        (vg_upstairs){.checkpoint = realm_checkpoint, .end = realm_end, .gone = realm_gone, .forked = realm_forked};
+    realm->loop = loop;
+    realm->fences = vg_fence_register() == 0 ? VG_FENCE_MEMBARRIER : VG_FENCE_SYMMETRIC;
+    atomic_init(&realm->away, VG_REALM_OPEN);
+    vg_ring_init(&realm->pending);
+    vg_ring_init(&realm->away_pending);
+    vg_ring_init(&realm->rejected);
+    vg_slab_init(&realm->slabs[VG_SLAB_PROMISES], sizeof(vigil_promise));
+    vg_slab_init(&realm->slabs[VG_SLAB_OPS], vg_op_size());
+    for (int i = 0; i < VG_SLABS; i++) {
+        vg_slab_cache_init(&realm->caches[i], &realm->slabs[i]);
+        for (unsigned k = 0; k < VG_REALM_STRIPES; k++)
+            vg_slab_cache_init(&realm->stripes[k].caches[i], &realm->slabs[i]);
+    }
+    return realm;
+}
+
+static inline vg_realm *realm_find_or_make(vigil_loop *loop, int *error)
+{
+    /* acquire: what its maker wrote; pairs with the release below */
+    vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_acquire);
+    if (__builtin_expect(upstairs == NULL, 0)) {
+        vg_realm *realm = realm_make(loop);
+        if (realm == NULL) {
+            *error = vg_refuse(loop, -ENOMEM, "no memory for the loop's first promise");
+            return NULL;
+        }
+        /* release: the realm's fields; pairs with the acquires here and in src/loop. acquire if it fails: another's realm */
+        if (atomic_compare_exchange_strong_explicit(&loop->upstairs, &upstairs, &realm->upstairs, memory_order_release,
+                                                    memory_order_acquire))
+            return realm;
+        free(realm);
+    }
+    if (__builtin_expect(upstairs == &vg_upstairs_none, 0)) {
+        *error = vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        return NULL;
+    }
+    return (vg_realm *)upstairs;
+}
+
+vg_realm *vg_realm_of(vigil_loop *loop, int *error)
+{
+    *error = vg_guard_any(loop);
+    if (*error != 0)
+        return NULL;
+    vg_realm *realm = realm_find_or_make(loop, error);
+    if (realm != NULL && vg_realm_ended(realm)) {
+        *error = vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        return NULL;
+    }
+    return realm;
+}
+
+vg_realm *vg_realm_of_owner(vigil_loop *loop, int *error)
+{
+    *error = vg_guard_owner(loop);
+    if (*error != 0)
+        return NULL;
+    vg_realm *realm = realm_find_or_make(loop, error);
+    if (realm == NULL)
+        return NULL;
+    *error = vg_realm_guard_owner(realm);
+    return *error == 0 ? realm : NULL;
+}
+
+int vg_realm_guard_owner_slow(const vg_realm *realm)
+{
+    vigil_loop *loop = realm->loop;
+    int error = vg_guard_owner(loop);
+    if (error != 0)
+        return error;
+    if (loop->ended || vg_realm_ended(realm))
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+    return 0;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+void *vg_realm_alloc_away(vg_realm *realm, int slab)
+{
+    vg_realm_stripe *stripe = &realm->stripes[vg_thread_number() % VG_REALM_STRIPES];
+    vg_mutex_lock(&stripe->lock);
+    void *object = vg_slab_alloc(&stripe->caches[slab]);
+    vg_mutex_unlock(&stripe->lock);
+    if (object != NULL)
+        count_away(realm, 1);
+    return object;
+}
+
+void vg_realm_free_away(vg_realm *realm, int slab, void *object)
+{
+    vg_realm_stripe *stripe = &realm->stripes[vg_thread_number() % VG_REALM_STRIPES];
+    vg_mutex_lock(&stripe->lock);
+    vg_slab_free(&stripe->caches[slab], object);
+    vg_mutex_unlock(&stripe->lock);
+    count_away(realm, -1);
+}
+
+/* ---- looking at it ----------------------------------------------------------------------------------------------- */
+
+int vigil_promise_stats_get(vigil_loop *loop, vigil_promise_stats *stats)
+{
+    int error = vg_guard_any(loop);
+    if (error != 0)
+        return error;
+    if (stats == NULL)
+        return vg_refuse(loop, -EINVAL, "there is nowhere to put the statistics");
+    vigil_promise_stats ours = {.size = sizeof ours};
+    /* acquire: what its maker wrote; pairs with the release in realm_find_or_make */
+    vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_acquire);
+    if (upstairs != NULL && upstairs != &vg_upstairs_none) {
+        vg_realm *realm = (vg_realm *)upstairs;
+        /* The destroyed first: what is made and destroyed between the looks counts as alive, not as less than nothing. They are
+           relaxed, so the second look may be the older one all the same. */
+        uint64_t destroyed = atomic_load_explicit(&realm->own_destroyed, memory_order_relaxed) +
+                             atomic_load_explicit(&realm->away_destroyed, memory_order_relaxed);
+        ours.created = atomic_load_explicit(&realm->own_created, memory_order_relaxed) +
+                       atomic_load_explicit(&realm->away_created, memory_order_relaxed);
+        ours.alive = ours.created > destroyed ? ours.created - destroyed : 0;
+        ours.unhandled = atomic_load_explicit(&realm->unhandled, memory_order_relaxed);
+        ours.handled_late = atomic_load_explicit(&realm->handled_late, memory_order_relaxed);
+        ours.in_flight = atomic_load_explicit(&realm->in_flight, memory_order_relaxed);
+        ours.chunks = vg_slab_chunks(&realm->slabs[VG_SLAB_PROMISES]) + vg_slab_chunks(&realm->slabs[VG_SLAB_OPS]);
+    }
+    if (vg_options_give(stats, stats->size, &ours, sizeof ours, 2 * sizeof(uint64_t)) != 0)
+        return vg_refuse(loop, -EINVAL, "stats->size must be the size of the struct");
+    return 0;
+}
