@@ -40,16 +40,16 @@ static void *answer(void *arg)
 {
     siginfo_t info = {.si_code = SI_QUEUE};
     info.si_pid = getpid();
-    info.si_value.sival_ptr = &ask;
+    info.si_value.sival_ptr = &stack_ask;
     self_number = (intptr_t)arg;
-    on_signal(SIGURG, &info, NULL);
+    on_stack_signal(SIGURG, &info, NULL);
     return NULL;
 }
 
 static void ask_twice(void)
 {
     pthread_t threads[ANSWERERS];
-    ask.signal = SIGURG;
+    stack_ask.signal = SIGURG;
     for (intptr_t i = 0; i < ANSWERERS; i++)
         threads[i] = vgc_thread_start(answer, (void *)(i + 1));
     for (int i = 0; i < 2; i++) {

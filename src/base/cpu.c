@@ -28,31 +28,31 @@
 #include <vigil/pool.h>
 
 enum {
-    VG_PATH_ROOM = 4096,
+    VG_CPU_PATH_ROOM = 4096,
     VG_MOST_CPUS = 1 << 20 /* a number that no kernel knows, to end loops over what files say */
 };
 
 /* A mounted tree of control groups; points into the line that it was read from. */
-typedef struct hierarchy {
+typedef struct cgroup_tree {
     unsigned version;
     char *visible; /* the group that is mounted */
     char *mount;   /* and where */
-} hierarchy;
+} cgroup_tree;
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_cpus(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-static FILE *open_at(const char *root, const char *path)
+static FILE *open_under(const char *root, const char *path)
 {
-    char name[VG_PATH_ROOM];
+    char name[VG_CPU_PATH_ROOM];
     int length = snprintf(name, sizeof name, "%s%s", root, path);
     return length < 0 || (size_t)length >= sizeof name ? NULL : fopen(name, "re");
 }
 
 /* A number at *text, which is moved behind it. strtoull alone would take blanks, signs and too much. */
-static bool number(const char **text, uint64_t *value)
+static bool parse_number(const char **text, uint64_t *value)
 {
     if (!isdigit((unsigned char)**text))
         return false;
@@ -66,14 +66,14 @@ static bool number(const char **text, uint64_t *value)
     return true;
 }
 
-static bool at_end(const char *text)
+static bool at_line_end(const char *text)
 {
     return *text == '\0' || *text == '\n';
 }
 
-static bool first_line_at(const char *root, const char *path, char *line, int room)
+static bool read_first_line(const char *root, const char *path, char *line, int room)
 {
-    FILE *file = open_at(root, path);
+    FILE *file = open_under(root, path);
     if (file == NULL)
         return false;
     bool read = fgets(line, room, file) != NULL;
@@ -83,33 +83,33 @@ static bool first_line_at(const char *root, const char *path, char *line, int ro
 
 unsigned vg_cpu_online_at(const char *root)
 {
-    char line[VG_PATH_ROOM];
-    if (!first_line_at(root, "/sys/devices/system/cpu/online", line, sizeof line))
+    char line[VG_CPU_PATH_ROOM];
+    if (!read_first_line(root, "/sys/devices/system/cpu/online", line, sizeof line))
         return VG_CPU_NO_LIMIT;
     unsigned count = 0;
     const char *text = line;
     for (;;) { /* "0-3,7" */
         uint64_t from;
         uint64_t to;
-        if (!number(&text, &from))
+        if (!parse_number(&text, &from))
             return VG_CPU_NO_LIMIT;
         to = from;
         if (*text == '-') {
             text++;
-            if (!number(&text, &to))
+            if (!parse_number(&text, &to))
                 return VG_CPU_NO_LIMIT;
         }
         if (to < from || to >= VG_MOST_CPUS)
             return VG_CPU_NO_LIMIT;
-        count = least(count + (unsigned)(to - from) + 1, VG_MOST_CPUS);
-        if (at_end(text))
+        count = least_cpus(count + (unsigned)(to - from) + 1, VG_MOST_CPUS);
+        if (at_line_end(text))
             return count;
         if (*text++ != ',')
             return VG_CPU_NO_LIMIT;
     }
 }
 
-static unsigned cpus_of(uint64_t quota, uint64_t period)
+static unsigned quota_to_cpus(uint64_t quota, uint64_t period)
 {
     if (quota == 0 || period == 0)
         return VG_CPU_NO_LIMIT;
@@ -117,40 +117,41 @@ static unsigned cpus_of(uint64_t quota, uint64_t period)
     return cpus >= VG_MOST_CPUS ? VG_CPU_NO_LIMIT : (unsigned)cpus;
 }
 
-static unsigned limit_v2(const char *root, const char *group)
+static unsigned cgroup2_limit(const char *root, const char *group)
 {
-    char path[VG_PATH_ROOM];
+    char path[VG_CPU_PATH_ROOM];
     char line[64];
     if (snprintf(path, sizeof path, "%s/cpu.max", group) >= (int)sizeof path ||
-        !first_line_at(root, path, line, sizeof line))
+        !read_first_line(root, path, line, sizeof line))
         return VG_CPU_NO_LIMIT;
     uint64_t quota;
     uint64_t period;
     const char *text = line;
-    if (!number(&text, &quota) || *text++ != ' ' || !number(&text, &period) || !at_end(text))
+    if (!parse_number(&text, &quota) || *text++ != ' ' || !parse_number(&text, &period) || !at_line_end(text))
         return VG_CPU_NO_LIMIT; /* "max 100000", or nothing that we know */
-    return cpus_of(quota, period);
+    return quota_to_cpus(quota, period);
 }
 
-static uint64_t lone_number(const char *root, const char *group, const char *name)
+static uint64_t read_lone_number(const char *root, const char *group, const char *name)
 {
-    char path[VG_PATH_ROOM];
+    char path[VG_CPU_PATH_ROOM];
     char line[64];
     if (snprintf(path, sizeof path, "%s/%s", group, name) >= (int)sizeof path ||
-        !first_line_at(root, path, line, sizeof line))
+        !read_first_line(root, path, line, sizeof line))
         return 0;
     uint64_t value;
     const char *text = line;
-    return number(&text, &value) && at_end(text) ? value : 0;
+    return parse_number(&text, &value) && at_line_end(text) ? value : 0;
 }
 
-static unsigned limit_v1(const char *root, const char *group)
+static unsigned cgroup1_limit(const char *root, const char *group)
 {
-    return cpus_of(lone_number(root, group, "cpu.cfs_quota_us"), lone_number(root, group, "cpu.cfs_period_us"));
+    return quota_to_cpus(read_lone_number(root, group, "cpu.cfs_quota_us"),
+                         read_lone_number(root, group, "cpu.cfs_period_us"));
 }
 
 /* Whether the comma-separated list has that word. */
-static bool has_word(const char *list, const char *word)
+static bool list_has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
     for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
@@ -161,7 +162,7 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* mountinfo writes blanks and the like in paths as \ooo. */
-static void decode(char *path)
+static void decode_mount_path(char *path)
 {
     char *to = path;
     for (const char *from = path; *from != '\0'; to++) {
@@ -178,7 +179,7 @@ static void decode(char *path)
 
 /* "36 35 98:0 /visible /mount rw,noatime master:1 - type source options". Changes the line; false if it is no mount of a
    hierarchy with CPU limits. */
-static bool parse_mount(char *line, hierarchy *found)
+static bool parse_mount(char *line, cgroup_tree *found)
 {
     char *rest = line;
     for (int field = 0; field < 3; field++)
@@ -197,12 +198,12 @@ static bool parse_mount(char *line, hierarchy *found)
         return false;
     if (strcmp(type, "cgroup2") == 0)
         found->version = 2;
-    else if (strcmp(type, "cgroup") == 0 && has_word(behind, "cpu"))
+    else if (strcmp(type, "cgroup") == 0 && list_has_word(behind, "cpu"))
         found->version = 1;
     else
         return false;
-    decode(found->visible);
-    decode(found->mount);
+    decode_mount_path(found->visible);
+    decode_mount_path(found->mount);
     return true;
 }
 
@@ -219,16 +220,16 @@ static const char *below_mount(const char *group, const char *visible)
 }
 
 /* The least limit of the group and all above it, up to the mount point. */
-static unsigned limit_upward(const char *root, const hierarchy *tree, const char *group)
+static unsigned cgroup_limit_upward(const char *root, const cgroup_tree *tree, const char *group)
 {
-    char path[VG_PATH_ROOM];
+    char path[VG_CPU_PATH_ROOM];
     size_t base = strlen(tree->mount);
     int length = snprintf(path, sizeof path, "%s%s", tree->mount, below_mount(group, tree->visible));
     if (length < 0 || (size_t)length >= sizeof path)
         return VG_CPU_NO_LIMIT;
     unsigned limit = VG_CPU_NO_LIMIT;
     for (;;) {
-        limit = least(limit, tree->version == 2 ? limit_v2(root, path) : limit_v1(root, path));
+        limit = least_cpus(limit, tree->version == 2 ? cgroup2_limit(root, path) : cgroup1_limit(root, path));
         char *slash = strrchr(path + base, '/');
         if (slash == NULL)
             return limit;
@@ -237,10 +238,10 @@ static unsigned limit_upward(const char *root, const hierarchy *tree, const char
 }
 
 /* The limit that our group has in this hierarchy; our group is looked up in /proc/self/cgroup. */
-static unsigned limit_in(const char *root, const hierarchy *tree)
+static unsigned cgroup_limit_in(const char *root, const cgroup_tree *tree)
 {
     unsigned limit = VG_CPU_NO_LIMIT;
-    FILE *file = open_at(root, "/proc/self/cgroup");
+    FILE *file = open_under(root, "/proc/self/cgroup");
     if (file == NULL)
         return limit;
     char *line = NULL;
@@ -252,9 +253,10 @@ static unsigned limit_in(const char *root, const hierarchy *tree)
         if (rest == NULL)
             continue;
         rest[strcspn(rest, "\n")] = '\0';
-        bool ours = tree->version == 2 ? strcmp(id, "0") == 0 && *controllers == '\0' : has_word(controllers, "cpu");
+        bool ours =
+            tree->version == 2 ? strcmp(id, "0") == 0 && *controllers == '\0' : list_has_word(controllers, "cpu");
         if (ours)
-            limit = least(limit, limit_upward(root, tree, rest));
+            limit = least_cpus(limit, cgroup_limit_upward(root, tree, rest));
     }
     free(line);
     (void)fclose(file);
@@ -264,16 +266,16 @@ static unsigned limit_in(const char *root, const hierarchy *tree)
 unsigned vg_cpu_quota_at(const char *root)
 {
     unsigned limit = VG_CPU_NO_LIMIT;
-    FILE *file = open_at(root, "/proc/self/mountinfo");
+    FILE *file = open_under(root, "/proc/self/mountinfo");
     if (file == NULL)
         return limit;
     char *line = NULL;
     size_t room = 0;
     while (getline(&line, &room, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        hierarchy tree;
+        cgroup_tree tree;
         if (parse_mount(line, &tree))
-            limit = least(limit, limit_in(root, &tree));
+            limit = least_cpus(limit, cgroup_limit_in(root, &tree));
     }
     free(line);
     (void)fclose(file);
@@ -307,7 +309,7 @@ unsigned vg_cpu_count_at(const char *root)
         long counted = sysconf(_SC_NPROCESSORS_ONLN);
         online = counted > 0 && counted < VG_MOST_CPUS ? (unsigned)counted : 1;
     }
-    unsigned count = least(least(online, cpus_in_affinity()), vg_cpu_quota_at(root));
+    unsigned count = least_cpus(least_cpus(online, cpus_in_affinity()), vg_cpu_quota_at(root));
     errno = saved;
     return count;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* NULL: not one of those that the library gives by itself. */
-static const char *sentence_for(int error)
+static const char *error_sentence(int error)
 {
     switch (error) {
     case 0:
@@ -55,7 +55,7 @@ const char *vigil_strerror(int error)
 {
     /* Results are negative errnos, but who has saved errno itself means the same. */
     int positive = error >= 0 ? error : error == INT_MIN ? INT_MAX : -error;
-    const char *sentence = sentence_for(positive);
+    const char *sentence = error_sentence(positive);
     /* strerror of the C libraries we run on answers with a constant or with memory of the thread. */
     return sentence != NULL ? sentence : strerror(positive);
 }

@@ -25,48 +25,49 @@
 #define INDEX(handle)    ((uint32_t)(handle))
 
 enum {
-    VG_LINE = 64,
-    VG_ALIGNMENT = 16
+    VG_HANDLES_LINE = 64,
+    VG_HANDLES_ALIGNMENT = 16
 };
 
-static uint64_t pair(uint32_t high, uint32_t low)
+static uint64_t pair_words(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;
 }
 
 /* Chunk k holds FIRST << k records, those from FIRST * (2^k - 1) on. */
-static unsigned chunk_of(uint32_t index)
+static unsigned handle_chunk_of(uint32_t index)
 {
     uint64_t shifted = (uint64_t)index + VG_HANDLES_FIRST_CHUNK;
     return (unsigned)(63 - __builtin_clzll(shifted)) - (unsigned)__builtin_ctz(VG_HANDLES_FIRST_CHUNK);
 }
 
-static uint64_t chunk_start(unsigned chunk)
+static uint64_t handle_chunk_start(unsigned chunk)
 {
     return ((uint64_t)VG_HANDLES_FIRST_CHUNK << chunk) - VG_HANDLES_FIRST_CHUNK;
 }
 
 /* Records begin at the first line boundary in the memory of their chunk. */
-static vg_handle_slot *slot_in(const vg_handles *table, char *memory, uint32_t index)
+static vg_handle_slot *handle_slot_in(const vg_handles *table, char *memory, uint32_t index)
 {
-    char *records = memory + (-(uintptr_t)memory & (VG_LINE - 1));
-    return (vg_handle_slot *)(void *)(records + (index - chunk_start(chunk_of(index))) * table->record_size);
+    char *records = memory + (-(uintptr_t)memory & (VG_HANDLES_LINE - 1));
+    return (vg_handle_slot *)(void *)(records +
+                                      (index - handle_chunk_start(handle_chunk_of(index))) * table->record_size);
 }
 
 /* NULL if the memory of that place was never needed. */
-static char *memory_of(vg_handles *table, uint32_t index)
+static char *handle_chunk_memory(vg_handles *table, uint32_t index)
 {
     /* acquire: the zeroes that the chunk was made of are seen; pairs with the release in make_chunk */
-    return atomic_load_explicit(&table->chunks[chunk_of(index)], memory_order_acquire);
+    return atomic_load_explicit(&table->chunks[handle_chunk_of(index)], memory_order_acquire);
 }
 
-static int make_chunk(vg_handles *table, unsigned chunk)
+static int make_handle_chunk(vg_handles *table, unsigned chunk)
 {
     uint64_t records = (uint64_t)VG_HANDLES_FIRST_CHUNK << chunk;
-    uint64_t left = table->max_records - chunk_start(chunk);
+    uint64_t left = table->max_records - handle_chunk_start(chunk);
     size_t bytes;
     if (__builtin_mul_overflow(records < left ? records : left, table->record_size, &bytes) ||
-        __builtin_add_overflow(bytes, VG_LINE - VG_ALIGNMENT, &bytes) || bytes > PTRDIFF_MAX)
+        __builtin_add_overflow(bytes, VG_HANDLES_LINE - VG_HANDLES_ALIGNMENT, &bytes) || bytes > PTRDIFF_MAX)
         return -ENOMEM;
     char *memory = calloc(1, bytes); /* calloc: pages of a large chunk are zero without being touched */
     if (memory == NULL)
@@ -82,15 +83,15 @@ static int make_chunk(vg_handles *table, unsigned chunk)
 
 int vg_handles_init(vg_handles *table, size_t record_size, uint32_t max_records)
 {
-    if (record_size < sizeof(vg_handle_slot) || record_size > PTRDIFF_MAX - VG_ALIGNMENT || max_records == 0)
+    if (record_size < sizeof(vg_handle_slot) || record_size > PTRDIFF_MAX - VG_HANDLES_ALIGNMENT || max_records == 0)
         return -EINVAL;
-    table->record_size = (record_size + VG_ALIGNMENT - 1) & ~(size_t)(VG_ALIGNMENT - 1);
+    table->record_size = (record_size + VG_HANDLES_ALIGNMENT - 1) & ~(size_t)(VG_HANDLES_ALIGNMENT - 1);
     table->max_records = max_records;
     atomic_init(&table->used, 0U);
     atomic_init(&table->free_head, 0U);
     for (unsigned i = 0; i < VG_HANDLES_CHUNKS; i++)
         atomic_init(&table->chunks[i], NULL);
-    return make_chunk(table, 0);
+    return make_handle_chunk(table, 0);
 }
 
 void vg_handles_destroy(vg_handles *table)
@@ -102,16 +103,17 @@ void vg_handles_destroy(vg_handles *table)
     }
 }
 
-static vg_handle_slot *pop_free(vg_handles *table)
+static vg_handle_slot *pop_free_handle(vg_handles *table)
 {
     /* acquire, here and on failure: next_free of the head, and the last holders' writes to the record, are seen; pairs
        with the release in push_free, whose sequence all later pushes and pops of the head continue */
     uint64_t head = atomic_load_explicit(&table->free_head, memory_order_acquire);
     while (INDEX(head) != 0) {
         uint32_t index = INDEX(head) - 1;
-        vg_handle_slot *slot = slot_in(table, memory_of(table, index), index); /* it was used, so it is there */
+        vg_handle_slot *slot =
+            handle_slot_in(table, handle_chunk_memory(table, index), index); /* it was used, so it is there */
         uint32_t next = atomic_load_explicit(&slot->next_free, memory_order_relaxed);
-        uint64_t rest = pair((uint32_t)(head >> 32) + 1, next);
+        uint64_t rest = pair_words((uint32_t)(head >> 32) + 1, next);
         /* acquire: as above */
         if (atomic_compare_exchange_weak_explicit(&table->free_head, &head, rest, memory_order_acquire,
                                                   memory_order_acquire))
@@ -120,13 +122,13 @@ static vg_handle_slot *pop_free(vg_handles *table)
     return NULL;
 }
 
-static void push_free(vg_handles *table, vg_handle_slot *slot)
+static void push_free_handle(vg_handles *table, vg_handle_slot *slot)
 {
     uint64_t head = atomic_load_explicit(&table->free_head, memory_order_relaxed);
     uint64_t with_slot;
     do {
         atomic_store_explicit(&slot->next_free, INDEX(head), memory_order_relaxed);
-        with_slot = pair((uint32_t)(head >> 32), slot->index + 1);
+        with_slot = pair_words((uint32_t)(head >> 32), slot->index + 1);
         /* release: next_free, the moved generation and all writes to the record come before its next use; pairs with the
            acquires in pop_free */
     } while (!atomic_compare_exchange_weak_explicit(&table->free_head, &head, with_slot, memory_order_release,
@@ -134,16 +136,16 @@ static void push_free(vg_handles *table, vg_handle_slot *slot)
 }
 
 /* A place that was never used. Its memory is made before its number is taken, so that a failure loses no place. */
-static vg_handle_slot *take_unused(vg_handles *table)
+static vg_handle_slot *take_unused_handle(vg_handles *table)
 {
     uint32_t index = atomic_load_explicit(&table->used, memory_order_relaxed);
     while (index < table->max_records) {
-        if (memory_of(table, index) == NULL && make_chunk(table, chunk_of(index)) != 0)
+        if (handle_chunk_memory(table, index) == NULL && make_handle_chunk(table, handle_chunk_of(index)) != 0)
             return NULL;
         /* relaxed: the number alone is passed on; the memory behind it goes through the chunk's pointer */
         if (atomic_compare_exchange_weak_explicit(&table->used, &index, index + 1, memory_order_relaxed,
                                                   memory_order_relaxed)) {
-            vg_handle_slot *slot = slot_in(table, memory_of(table, index), index);
+            vg_handle_slot *slot = handle_slot_in(table, handle_chunk_memory(table, index), index);
             slot->index = index;
             return slot;
         }
@@ -154,17 +156,17 @@ static vg_handle_slot *take_unused(vg_handles *table)
 void *vg_handles_alloc(vg_handles *table, uint32_t references, uint64_t *handle)
 {
     assert(references > 0);
-    vg_handle_slot *slot = pop_free(table);
+    vg_handle_slot *slot = pop_free_handle(table);
     if (slot == NULL)
-        slot = take_unused(table);
+        slot = take_unused_handle(table);
     if (slot == NULL)
         return NULL;
     uint32_t generation = GENERATION(atomic_load_explicit(&slot->life, memory_order_relaxed));
     if (generation == 0)
         generation = 1;
     /* relaxed: the caller hands the handle on when the record is filled in, and that carries this store along */
-    atomic_store_explicit(&slot->life, pair(generation, references), memory_order_relaxed);
-    *handle = pair(generation, slot->index);
+    atomic_store_explicit(&slot->life, pair_words(generation, references), memory_order_relaxed);
+    *handle = pair_words(generation, slot->index);
     return slot;
 }
 
@@ -172,10 +174,10 @@ void *vg_handles_acquire(vg_handles *table, uint64_t handle)
 {
     if (INDEX(handle) >= table->max_records)
         return NULL;
-    char *memory = memory_of(table, INDEX(handle));
+    char *memory = handle_chunk_memory(table, INDEX(handle));
     if (memory == NULL)
         return NULL;
-    vg_handle_slot *slot = slot_in(table, memory, INDEX(handle));
+    vg_handle_slot *slot = handle_slot_in(table, memory, INDEX(handle));
     uint64_t life = atomic_load_explicit(&slot->life, memory_order_relaxed);
     while (GENERATION(life) == GENERATION(handle) && REFERENCES(life) != 0 && REFERENCES(life) != UINT32_MAX) {
         /* acquire: what others wrote before they let go is seen; pairs with the release in vg_handles_release */
@@ -199,13 +201,13 @@ bool vg_handles_release(vg_handles *table, void *record)
     if (generation == UINT32_MAX)
         return true; /* worn out: the count stays zero for ever, see handles.h */
     /* relaxed: with the count at zero nobody else writes it, and push_free publishes it */
-    atomic_store_explicit(&slot->life, pair(generation + 1, 0), memory_order_relaxed);
-    push_free(table, slot);
+    atomic_store_explicit(&slot->life, pair_words(generation + 1, 0), memory_order_relaxed);
+    push_free_handle(table, slot);
     return true;
 }
 
 uint64_t vg_handles_name(const void *record)
 {
     const vg_handle_slot *slot = record;
-    return pair(GENERATION(atomic_load_explicit(&slot->life, memory_order_relaxed)), slot->index);
+    return pair_words(GENERATION(atomic_load_explicit(&slot->life, memory_order_relaxed)), slot->index);
 }

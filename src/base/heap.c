@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    VG_LINE = 64,
+    VG_HEAP_LINE = 64,
     VG_HEAP_LEAST = 64 /* entries, the three before the root included */
 };
 
@@ -27,12 +27,12 @@ int vg_heap_reserve(vg_heap *heap, size_t entries)
 {
     if (entries <= heap->room - VG_HEAP_ROOT)
         return 0;
-    if (entries > PTRDIFF_MAX / sizeof(vg_heap_entry) - VG_LINE)
+    if (entries > PTRDIFF_MAX / sizeof(vg_heap_entry) - VG_HEAP_LINE)
         return -ENOMEM;
     size_t room = entries + VG_HEAP_ROOT;
     room = room < VG_HEAP_LEAST ? VG_HEAP_LEAST : (room + VG_HEAP_CHILDREN - 1) & ~(size_t)(VG_HEAP_CHILDREN - 1);
     /* Not realloc: it does not keep the alignment. */
-    vg_heap_entry *at = aligned_alloc(VG_LINE, room * sizeof *at);
+    vg_heap_entry *at = aligned_alloc(VG_HEAP_LINE, room * sizeof *at);
     if (at == NULL)
         return -ENOMEM;
     if (heap->at != NULL)
@@ -45,7 +45,7 @@ int vg_heap_reserve(vg_heap *heap, size_t entries)
 
 /* The least of the `count` (at least 1) entries from `first` on. Written so that it compiles to conditional moves: which
    child is least is as good as random, and a wrong guess costs more than the comparison. */
-static inline size_t least_of(const vg_heap_entry *at, size_t first, size_t count)
+static inline size_t least_child(const vg_heap_entry *at, size_t first, size_t count)
 {
     size_t least = first;
     for (size_t i = first + 1; i < first + count; i++)
@@ -61,7 +61,7 @@ void vg_heap_sift_down(vg_heap *heap, size_t hole, vg_heap_entry entry)
         size_t first = VG_HEAP_CHILDREN * (hole - 2);
         if (first >= end)
             break;
-        size_t least = least_of(at, first, end - first < VG_HEAP_CHILDREN ? end - first : VG_HEAP_CHILDREN);
+        size_t least = least_child(at, first, end - first < VG_HEAP_CHILDREN ? end - first : VG_HEAP_CHILDREN);
         if (!vg_heap_before(at[least], entry))
             break;
         at[hole] = at[least];
@@ -85,9 +85,9 @@ vg_heap_entry vg_heap_pop(vg_heap *heap)
         size_t first = VG_HEAP_CHILDREN * (hole - 2);
         size_t least;
         if (first + VG_HEAP_CHILDREN <= end)
-            least = least_of(at, first, VG_HEAP_CHILDREN);
+            least = least_child(at, first, VG_HEAP_CHILDREN);
         else if (first < end)
-            least = least_of(at, first, end - first);
+            least = least_child(at, first, end - first);
         else
             break;
         at[hole] = at[least];

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    VG_LINE = 64,
-    VG_ALIGNMENT = 16
+    VG_SLAB_LINE = 64,
+    VG_SLAB_ALIGNMENT = 16
 };
 
 static size_t rounded_up(size_t bytes, size_t to)
@@ -17,8 +17,9 @@ static size_t rounded_up(size_t bytes, size_t to)
 void vg_slab_init(vg_slab *slab, size_t object_size)
 {
     size_t least = object_size < sizeof(vg_slab_link) ? sizeof(vg_slab_link) : object_size;
-    slab->object_size = rounded_up(least, VG_ALIGNMENT);
-    slab->first = rounded_up(sizeof(vg_slab_chunk), slab->object_size % VG_LINE == 0 ? VG_LINE : VG_ALIGNMENT);
+    slab->object_size = rounded_up(least, VG_SLAB_ALIGNMENT);
+    slab->first =
+        rounded_up(sizeof(vg_slab_chunk), slab->object_size % VG_SLAB_LINE == 0 ? VG_SLAB_LINE : VG_SLAB_ALIGNMENT);
     slab->chunk_bytes = VG_SLAB_CHUNK_BYTES;
     while (slab->chunk_bytes < slab->first + VG_SLAB_CHUNK_OBJECTS * slab->object_size)
         slab->chunk_bytes *= 2;
@@ -58,7 +59,7 @@ size_t vg_slab_chunks(const vg_slab *slab)
     return atomic_load_explicit(&slab->chunk_count, memory_order_relaxed);
 }
 
-static bool add_chunk(vg_slab_cache *mine)
+static bool add_slab_chunk(vg_slab_cache *mine)
 {
     vg_slab *slab = mine->slab;
     vg_slab_chunk *chunk = aligned_alloc(slab->chunk_bytes, slab->chunk_bytes);
@@ -91,7 +92,7 @@ void *vg_slab_refill(vg_slab_cache *mine)
         mine->local = object->next;
         return object;
     }
-    if (mine->fresh == mine->fresh_end && !add_chunk(mine))
+    if (mine->fresh == mine->fresh_end && !add_slab_chunk(mine))
         return NULL;
     void *object = mine->fresh;
     mine->fresh += slab->object_size;
@@ -100,7 +101,7 @@ void *vg_slab_refill(vg_slab_cache *mine)
 }
 
 /* Many push, one takes all: nobody ever takes a single object off, so a head that comes back is still the right one. */
-static void hand_over(vg_slab_batch *batch)
+static void hand_slab_batch_over(vg_slab_batch *batch)
 {
     _Atomic(vg_slab_link *) *remote = &batch->to->remote;
     vg_slab_link *oldest = batch->oldest;
@@ -124,7 +125,7 @@ void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *
 {
     vg_slab_batch *batch = &mine->pending[owner->number % VG_SLAB_TARGETS];
     if (batch->count != 0 && batch->to != owner)
-        hand_over(batch);
+        hand_slab_batch_over(batch);
     if (batch->count == 0) {
         batch->to = owner;
         batch->newest = NULL;
@@ -134,13 +135,13 @@ void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *
     ASAN_POISON_MEMORY_REGION(object, mine->slab->object_size);
     batch->newest = object;
     if (++batch->count >= VG_SLAB_BATCH)
-        hand_over(batch);
+        hand_slab_batch_over(batch);
 }
 
 void vg_slab_flush(vg_slab_cache *mine)
 {
     for (unsigned i = 0; i < VG_SLAB_TARGETS; i++) {
         if (mine->pending[i].count != 0)
-            hand_over(&mine->pending[i]);
+            hand_slab_batch_over(&mine->pending[i]);
     }
 }

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fits(size_t room, int length)
+static int path_fits(size_t room, int length)
 {
     return length < 0 || (size_t)length >= room ? -ENAMETOOLONG : 0;
 }
@@ -28,15 +28,15 @@ static int fits(size_t room, int length)
 int vg_record_directory_for(const char *chosen, char *path, size_t room)
 {
     if (chosen[0] != '\0')
-        return fits(room, snprintf(path, room, "%s", chosen));
+        return path_fits(room, snprintf(path, room, "%s", chosen));
     const char *named = secure_getenv("VIGIL_DIR");
     if (named != NULL && named[0] != '\0')
-        return fits(room, snprintf(path, room, "%s", named));
+        return path_fits(room, snprintf(path, room, "%s", named));
     const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
     if (runtime != NULL && runtime[0] == '/')
-        return fits(room, snprintf(path, room, "%s/vigil", runtime));
+        return path_fits(room, snprintf(path, room, "%s/vigil", runtime));
     const char *base = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-    return fits(room, snprintf(path, room, "%s/vigil-%lu", base, (unsigned long)geteuid()));
+    return path_fits(room, snprintf(path, room, "%s/vigil-%lu", base, (unsigned long)geteuid()));
 }
 
 int vg_record_directory(char *path, size_t room)

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 /* Allocate and map `bytes` at the end of the file. */
-static int extend(int fd, uint64_t offset, size_t bytes, void **memory)
+static int extend_file(int fd, uint64_t offset, size_t bytes, void **memory)
 {
     struct rlimit limit;
     /* Beyond this limit the kernel sends a signal that kills. */
@@ -43,22 +43,22 @@ static int extend(int fd, uint64_t offset, size_t bytes, void **memory)
 
 /* ---- what others have left behind -------------------------------------------------------------------------------- */
 
-typedef struct left {
+typedef struct dead_file {
     char name[16];
     struct timespec when;
-} left;
+} dead_file;
 
-static int older_first(const void *a, const void *b)
+static int older_dead_first(const void *a, const void *b)
 {
-    const struct timespec *x = &((const left *)a)->when;
-    const struct timespec *y = &((const left *)b)->when;
+    const struct timespec *x = &((const dead_file *)a)->when;
+    const struct timespec *y = &((const dead_file *)b)->when;
     if (x->tv_sec != y->tv_sec)
         return x->tv_sec < y->tv_sec ? -1 : 1;
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
 /* Is it the file of a process that is not there any more? */
-static bool is_left(int directory, const char *name, left *found)
+static bool is_dead_file(int directory, const char *name, dead_file *found)
 {
     char *end = NULL;
     errno = 0;
@@ -76,10 +76,10 @@ static bool is_left(int directory, const char *name, left *found)
 }
 
 /* A service that crashes again and again must not fill the disk: keep the newest few of the dead. */
-static void tidy(int directory)
+static void tidy_dead_files(int directory)
 {
     enum {
-        MOST = 1024
+        MOST_DEAD_FILES = 1024
     };
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* fdopendir keeps what it is given */
     DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
@@ -88,13 +88,13 @@ static void tidy(int directory)
             (void)close(copy);
         return;
     }
-    left *found = malloc(MOST * sizeof *found);
+    dead_file *found = malloc(MOST_DEAD_FILES * sizeof *found);
     size_t count = 0;
     const struct dirent *entry;
-    while (found != NULL && count < MOST && (entry = readdir(listing)) != NULL)
-        count += is_left(directory, entry->d_name, &found[count]);
+    while (found != NULL && count < MOST_DEAD_FILES && (entry = readdir(listing)) != NULL)
+        count += is_dead_file(directory, entry->d_name, &found[count]);
     if (count > VG_DEAD_FILES_KEPT) {
-        qsort(found, count, sizeof *found, older_first);
+        qsort(found, count, sizeof *found, older_dead_first);
         for (size_t i = 0; i < count - VG_DEAD_FILES_KEPT; i++)
             (void)unlinkat(directory, found[i].name, 0);
     }
@@ -104,7 +104,7 @@ static void tidy(int directory)
 
 /* ---- ours -------------------------------------------------------------------------------------------------------- */
 
-static int make_in(vg_file *file, int directory, const char *name, size_t bytes, void **memory)
+static int make_file_in(vg_file *file, int directory, const char *name, size_t bytes, void **memory)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(directory, name, flags, 0600);
@@ -117,7 +117,7 @@ static int make_in(vg_file *file, int directory, const char *name, size_t bytes,
     struct stat info;
     int error = fstat(fd, &info) == 0 ? 0 : -errno;
     if (error == 0)
-        error = extend(fd, 0, bytes, memory);
+        error = extend_file(fd, 0, bytes, memory);
     if (error != 0)
         (void)unlinkat(directory, name, 0);
     (void)close(fd);
@@ -140,14 +140,14 @@ int vg_file_make(vg_file *file, const char *directory, size_t bytes, void **memo
     int length = snprintf(file->path, sizeof file->path, "%s/%s", directory, name);
     int error = length < 0 || (size_t)length >= sizeof file->path ? -ENAMETOOLONG : 0;
     if (error == 0) {
-        tidy(fd);
-        error = make_in(file, fd, name, bytes, memory);
+        tidy_dead_files(fd);
+        error = make_file_in(file, fd, name, bytes, memory);
     }
     (void)close(fd);
     return error;
 }
 
-static bool is_same(const vg_file *file, const struct stat *info)
+static bool is_same_file(const vg_file *file, const struct stat *info)
 {
     return S_ISREG(info->st_mode) && info->st_dev == file->device && info->st_ino == file->inode;
 }
@@ -159,10 +159,10 @@ int vg_file_grow(vg_file *file, size_t bytes, void **memory)
         return -errno;
     struct stat info;
     int error = fstat(fd, &info) == 0 ? 0 : -errno;
-    if (error == 0 && !is_same(file, &info))
+    if (error == 0 && !is_same_file(file, &info))
         error = -ESTALE; /* somebody has put another in its place */
     if (error == 0)
-        error = extend(fd, file->bytes, bytes, memory);
+        error = extend_file(fd, file->bytes, bytes, memory);
     (void)close(fd);
     if (error == 0)
         file->bytes += bytes;
@@ -172,7 +172,7 @@ int vg_file_grow(vg_file *file, size_t bytes, void **memory)
 void vg_file_remove(vg_file *file)
 {
     struct stat info;
-    if (file->bytes != 0 && lstat(file->path, &info) == 0 && is_same(file, &info))
+    if (file->bytes != 0 && lstat(file->path, &info) == 0 && is_same_file(file, &info))
         (void)unlink(file->path);
     file->bytes = 0;
 }

@@ -43,7 +43,7 @@
 #include <vigil/version.h>
 
 enum {
-    LOG_ROOM = 512
+    RECORD_LOG_ROOM = 512
 };
 
 vg_recorder vg_the_recorder;
@@ -53,7 +53,7 @@ _Atomic uint32_t vg_record_epoch = 1;
 /* ---- saying something -------------------------------------------------------------------------------------------- */
 
 /* Not under the lock. */
-static void log_text(const char *text)
+static void log_record_text(const char *text)
 {
     vg_mutex_lock(&vg_the_recorder.lock);
     void (*log)(void *user, const char *text) = vg_the_record_config.log;
@@ -65,18 +65,18 @@ static void log_text(const char *text)
 
 void vg_record_log(const char *format, ...)
 {
-    char text[LOG_ROOM];
+    char text[RECORD_LOG_ROOM];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    log_text(text);
+    log_record_text(text);
 }
 
 /* ---- making it --------------------------------------------------------------------------------------------------- */
 
 /* The first bytes of a file of the system as a string; "" if it cannot be read. */
-static size_t read_text(const char *path, char *text, size_t room)
+static size_t read_system_text(const char *path, char *text, size_t room)
 {
     size_t length = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -93,10 +93,10 @@ static size_t read_text(const char *path, char *text, size_t room)
     return length;
 }
 
-static uint64_t start_time(void)
+static uint64_t own_start_time(void)
 {
     char stat[1024];
-    (void)read_text("/proc/self/stat", stat, sizeof stat);
+    (void)read_system_text("/proc/self/stat", stat, sizeof stat);
     const char *at = strrchr(stat, ')'); /* the name may contain anything */
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
@@ -106,13 +106,13 @@ static uint64_t start_time(void)
 static void describe_process(vg_file_header *header)
 {
     header->pid = (uint64_t)getpid();
-    header->start_time = start_time();
+    header->start_time = own_start_time();
     header->uid = geteuid();
-    (void)read_text("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
+    (void)read_system_text("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
     header->boot_id[strcspn(header->boot_id, "\n")] = '\0';
     (void)snprintf(header->library, sizeof header->library, "%d.%d.%d", VIGIL_VERSION_MAJOR, VIGIL_VERSION_MINOR,
                    VIGIL_VERSION_PATCH);
-    size_t length = read_text("/proc/self/cmdline", header->command, sizeof header->command);
+    size_t length = read_system_text("/proc/self/cmdline", header->command, sizeof header->command);
     while (length != 0 && header->command[length - 1] == '\0')
         length--;
     for (size_t i = 0; i < length; i++)
@@ -120,7 +120,8 @@ static void describe_process(vg_file_header *header)
             header->command[i] = ' ';
 }
 
-static void set_section(vg_file_header *header, vg_file_section_kind kind, size_t offset, size_t entry, size_t entries)
+static void set_file_section(vg_file_header *header, vg_file_section_kind kind, size_t offset, size_t entry,
+                             size_t entries)
 {
     header->sections[kind] =
         (vg_file_section){.offset = offset, .entry_bytes = (uint32_t)entry, .entries = (uint32_t)entries};
@@ -147,21 +148,21 @@ static void fill_front(vg_recorder *recorder)
     (void)clock_gettime(CLOCK_REALTIME, &wall);
     header->born_wall_ns = (uint64_t)wall.tv_sec * 1000000000U + (uint64_t)wall.tv_nsec;
     vg_cell_set(&header->file_bytes, recorder->file.bytes);
-    set_section(header, VG_SECTION_DIRECTORY, offsetof(vg_file_front, directory), sizeof front->directory[0],
-                VG_FILE_BLOCKS);
-    set_section(header, VG_SECTION_NAMES, offsetof(vg_file_front, names), sizeof front->names[0], VG_FILE_NAMES);
-    set_section(header, VG_SECTION_MODULES, offsetof(vg_file_front, modules), sizeof front->modules[0],
-                VG_FILE_MODULES);
-    set_section(header, VG_SECTION_VERDICTS, offsetof(vg_file_front, verdicts), sizeof front->verdicts[0],
-                VG_FILE_VERDICTS);
-    set_section(header, VG_SECTION_ACTS, offsetof(vg_file_front, acts), sizeof front->acts[0], VG_FILE_ACTS);
+    set_file_section(header, VG_SECTION_DIRECTORY, offsetof(vg_file_front, directory), sizeof front->directory[0],
+                     VG_FILE_BLOCKS);
+    set_file_section(header, VG_SECTION_NAMES, offsetof(vg_file_front, names), sizeof front->names[0], VG_FILE_NAMES);
+    set_file_section(header, VG_SECTION_MODULES, offsetof(vg_file_front, modules), sizeof front->modules[0],
+                     VG_FILE_MODULES);
+    set_file_section(header, VG_SECTION_VERDICTS, offsetof(vg_file_front, verdicts), sizeof front->verdicts[0],
+                     VG_FILE_VERDICTS);
+    set_file_section(header, VG_SECTION_ACTS, offsetof(vg_file_front, acts), sizeof front->acts[0], VG_FILE_ACTS);
     vg_names_publish(recorder);
     vg_modules_publish(recorder);
     /* release: whoever sees the magic sees the rest; pairs with the fence after the reader's look at it */
     atomic_store_explicit(&header->magic, VG_FILE_MAGIC, memory_order_release);
 }
 
-static unsigned level_in_force(void)
+static unsigned record_level_in_force(void)
 {
     static const char *const names[] = {"", "off", "counters", "events"};
     const char *wanted = secure_getenv("VIGIL_WATCH");
@@ -171,18 +172,18 @@ static unsigned level_in_force(void)
     return vg_the_record_config.level;
 }
 
-static void before_fork(void)
+static void recorder_before_fork(void)
 {
     vg_mutex_lock(&vg_the_recorder.lock);
 }
 
-static void after_fork_in_parent(void)
+static void recorder_in_fork_parent(void)
 {
     vg_mutex_unlock(&vg_the_recorder.lock);
 }
 
 /* Put memory of our own in the place of a shared mapping. */
-static void make_own(void *memory, size_t bytes, bool copy)
+static void make_mapping_private(void *memory, size_t bytes, bool copy)
 {
     void *kept = copy ? vg_pages_get(bytes) : NULL;
     if (kept != NULL)
@@ -195,7 +196,7 @@ static void make_own(void *memory, size_t bytes, bool copy)
     }
 }
 
-static void forget(vg_recorder *recorder)
+static void forget_recorder(vg_recorder *recorder)
 {
     recorder->users = 0;
     recorder->front = NULL;
@@ -207,27 +208,28 @@ static void forget(vg_recorder *recorder)
     atomic_store_explicit(&vg_record_epoch, epoch != 0 ? epoch : 1, memory_order_relaxed);
 }
 
-static void after_fork_in_child(void)
+static void recorder_in_fork_child(void)
 {
     vg_recorder *recorder = &vg_the_recorder;
     if (recorder->file.bytes != 0) {
-        make_own(recorder->front, vg_pages_round(sizeof *recorder->front), false);
+        make_mapping_private(recorder->front, vg_pages_round(sizeof *recorder->front), false);
         for (unsigned i = 0; i < recorder->extent_count; i++)
-            make_own(recorder->extents[i].memory, recorder->extents[i].bytes, recorder->extents[i].copy_fork);
+            make_mapping_private(recorder->extents[i].memory, recorder->extents[i].bytes,
+                                 recorder->extents[i].copy_fork);
     }
     if (recorder->users != 0)
-        forget(recorder);
+        forget_recorder(recorder);
     vg_mutex_init(&recorder->lock);
 }
 
 /* What went wrong with the file goes to `trouble`, "" if nothing did. */
-static void make(vg_recorder *recorder, char *trouble, size_t room)
+static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
 {
     static bool guarded; /* under the lock */
     trouble[0] = '\0';
     if (!guarded)
-        guarded = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
-    recorder->level = level_in_force();
+        guarded = pthread_atfork(recorder_before_fork, recorder_in_fork_parent, recorder_in_fork_child) == 0;
+    recorder->level = record_level_in_force();
     recorder->max_bytes = vg_the_record_config.max_bytes;
     recorder->ring_events = vg_the_record_config.ring_events;
     recorder->modules_seen = 0;
@@ -258,7 +260,7 @@ static void make(vg_recorder *recorder, char *trouble, size_t room)
         vg_rings_begin();
 }
 
-static void unmake(vg_recorder *recorder)
+static void unmake_recorder(vg_recorder *recorder)
 {
     if (recorder->level == VIGIL_WATCH_EVENTS)
         vg_rings_end();
@@ -269,23 +271,23 @@ static void unmake(vg_recorder *recorder)
     }
     for (unsigned i = 0; i < recorder->extent_count; i++)
         (void)munmap(recorder->extents[i].memory, recorder->extents[i].bytes);
-    forget(recorder);
+    forget_recorder(recorder);
 }
 
 unsigned vg_record_hold(uint32_t *epoch)
 {
     vg_recorder *recorder = &vg_the_recorder;
-    char trouble[LOG_ROOM] = "";
+    char trouble[RECORD_LOG_ROOM] = "";
     vg_mutex_lock(&recorder->lock);
     if (recorder->users++ == 0)
-        make(recorder, trouble, sizeof trouble);
+        make_recorder(recorder, trouble, sizeof trouble);
     else if (recorder->front != NULL)
         vg_modules_publish(recorder);
     unsigned level = recorder->level;
     *epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed); /* written under the lock */
     vg_mutex_unlock(&recorder->lock);
     if (trouble[0] != '\0')
-        log_text(trouble);
+        log_record_text(trouble);
     return level;
 }
 
@@ -294,7 +296,7 @@ void vg_record_release(uint32_t epoch)
     vg_recorder *recorder = &vg_the_recorder;
     vg_mutex_lock(&recorder->lock);
     if (epoch == atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) && --recorder->users == 0)
-        unmake(recorder);
+        unmake_recorder(recorder);
     vg_mutex_unlock(&recorder->lock);
 }
 

@@ -25,41 +25,41 @@ typedef struct kept_name {
 } kept_name;
 
 /* Under the recorder's lock. */
-static kept_name *kept;
-static unsigned kept_count;
+static kept_name *kept_names;
+static unsigned kept_name_count;
 
-static void publish(vg_recorder *recorder, unsigned at)
+static void publish_name(vg_recorder *recorder, unsigned at)
 {
-    vg_file_name entry = {.address = kept[at].address};
-    memcpy(entry.name, kept[at].name, sizeof entry.name);
+    vg_file_name entry = {.address = kept_names[at].address};
+    memcpy(entry.name, kept_names[at].name, sizeof entry.name);
     vg_entry_put(&recorder->front->names[at], &entry, sizeof entry);
-    vg_cell_set(&recorder->front->header.names, kept_count);
+    vg_cell_set(&recorder->front->header.names, kept_name_count);
 }
 
 void vg_names_publish(vg_recorder *recorder)
 {
-    for (unsigned i = 0; i < kept_count; i++)
-        publish(recorder, i);
+    for (unsigned i = 0; i < kept_name_count; i++)
+        publish_name(recorder, i);
 }
 
-static int keep(uintptr_t address, const char *name)
+static int keep_name(uintptr_t address, const char *name)
 {
-    if (kept == NULL)
-        kept = calloc(VG_FILE_NAMES, sizeof *kept);
-    if (kept == NULL)
+    if (kept_names == NULL)
+        kept_names = calloc(VG_FILE_NAMES, sizeof *kept_names);
+    if (kept_names == NULL)
         return -ENOMEM;
     unsigned at = 0;
-    while (at < kept_count && kept[at].address != address)
+    while (at < kept_name_count && kept_names[at].address != address)
         at++;
     if (at == VG_FILE_NAMES)
         return -ENOSPC;
-    if (at == kept_count)
-        kept_count++;
-    kept[at].address = address;
-    memset(kept[at].name, 0, sizeof kept[at].name);
-    memcpy(kept[at].name, name, strnlen(name, sizeof kept[at].name - 1));
+    if (at == kept_name_count)
+        kept_name_count++;
+    kept_names[at].address = address;
+    memset(kept_names[at].name, 0, sizeof kept_names[at].name);
+    memcpy(kept_names[at].name, name, strnlen(name, sizeof kept_names[at].name - 1));
     if (vg_the_recorder.users != 0 && vg_the_recorder.front != NULL)
-        publish(&vg_the_recorder, at);
+        publish_name(&vg_the_recorder, at);
     return 0;
 }
 
@@ -68,7 +68,7 @@ int vigil_watch_name(void (*function)(void), const char *name)
     if (function == NULL || name == NULL || name[0] == '\0')
         return -EINVAL;
     vg_mutex_lock(&vg_the_recorder.lock);
-    int error = keep((uintptr_t)function, name);
+    int error = keep_name((uintptr_t)function, name);
     vg_mutex_unlock(&vg_the_recorder.lock);
     return error;
 }
@@ -78,12 +78,12 @@ int vigil_watch_name(void (*function)(void), const char *name)
 static void take_build_id(vg_file_module *module, const struct dl_phdr_info *info, const ElfW(Phdr) * header)
 {
     const char *at = (const char *)(uintptr_t)(info->dlpi_addr + header->p_vaddr);
-    size_t left = header->p_memsz;
-    while (left >= sizeof(ElfW(Nhdr))) {
+    size_t bytes_left = header->p_memsz;
+    while (bytes_left >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)at;
         const size_t name = (note->n_namesz + 3U) & ~3U;
         const size_t size = sizeof *note + name + ((note->n_descsz + 3U) & ~3U);
-        if (size > left)
+        if (size > bytes_left)
             return;
         if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(at + sizeof *note, "GNU", 4) == 0 &&
             note->n_descsz <= sizeof module->build_id) {
@@ -92,7 +92,7 @@ static void take_build_id(vg_file_module *module, const struct dl_phdr_info *inf
             return;
         }
         at += size;
-        left -= size;
+        bytes_left -= size;
     }
 }
 

@@ -15,16 +15,16 @@
 #include <string.h>
 
 enum {
-    DEFAULT_BYTES = 64 << 20,
-    LEAST_BYTES = 1 << 20,
-    DEFAULT_EVENTS = 4096,
-    LEAST_EVENTS = 64,
-    MOST_EVENTS = 1 << 20,
+    RECORD_DEFAULT_BYTES = 64 << 20,
+    RECORD_LEAST_BYTES = 1 << 20,
+    RECORD_DEFAULT_EVENTS = 4096,
+    RECORD_LEAST_EVENTS = 64,
+    RECORD_MOST_EVENTS = 1 << 20,
     MARK_IN_WHAT = 6, /* characters of a mark's name that fit beside its kind */
     MARK_IN_B = 8
 };
 
-static int take_config(vg_record_config *config, const vigil_watch_options *given)
+static int take_record_config(vg_record_config *config, const vigil_watch_options *given)
 {
     vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
     if (given != NULL) {
@@ -33,14 +33,14 @@ static int take_config(vg_record_config *config, const vigil_watch_options *give
         if (error != 0)
             return error;
     }
-    if ((unsigned)options.level > VIGIL_WATCH_EVENTS || options.ring_events > MOST_EVENTS ||
-        (options.max_bytes != 0 && options.max_bytes < LEAST_BYTES))
+    if ((unsigned)options.level > VIGIL_WATCH_EVENTS || options.ring_events > RECORD_MOST_EVENTS ||
+        (options.max_bytes != 0 && options.max_bytes < RECORD_LEAST_BYTES))
         return -EINVAL;
     *config = (vg_record_config){.log = options.log, .user = options.user};
     config->level = options.level == VIGIL_WATCH_DEFAULT ? VIGIL_WATCH_EVENTS : (unsigned)options.level;
-    config->max_bytes = options.max_bytes != 0 ? options.max_bytes : DEFAULT_BYTES;
-    uint64_t events = LEAST_EVENTS;
-    while (events < (options.ring_events != 0 ? options.ring_events : DEFAULT_EVENTS))
+    config->max_bytes = options.max_bytes != 0 ? options.max_bytes : RECORD_DEFAULT_BYTES;
+    uint64_t events = RECORD_LEAST_EVENTS;
+    while (events < (options.ring_events != 0 ? options.ring_events : RECORD_DEFAULT_EVENTS))
         events *= 2;
     config->ring_events = events;
     if (options.directory != NULL) {
@@ -54,7 +54,7 @@ static int take_config(vg_record_config *config, const vigil_watch_options *give
 int vigil_watch_configure(const vigil_watch_options *options)
 {
     vg_record_config config;
-    int error = take_config(&config, options);
+    int error = take_record_config(&config, options);
     if (error != 0)
         return error;
     vg_mutex_lock(&vg_the_recorder.lock);

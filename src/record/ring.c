@@ -30,10 +30,10 @@
 
 _Thread_local vg_own_ring vg_my_ring;
 
-static pthread_key_t key; /* under the recorder's lock, as key_made */
-static bool key_made;
+static pthread_key_t ring_key; /* under the recorder's lock, as key_made */
+static bool ring_key_made;
 
-static void thread_ends(void *unused)
+static void ring_thread_ends(void *unused)
 {
     (void)unused;
     vg_ring_detach();
@@ -41,14 +41,14 @@ static void thread_ends(void *unused)
 
 void vg_rings_begin(void)
 {
-    key_made = pthread_key_create(&key, thread_ends) == 0;
+    ring_key_made = pthread_key_create(&ring_key, ring_thread_ends) == 0;
 }
 
 void vg_rings_end(void)
 {
-    if (key_made)
-        (void)pthread_key_delete(key); /* threads that still have a ring see by its epoch that it is gone */
-    key_made = false;
+    if (ring_key_made)
+        (void)pthread_key_delete(ring_key); /* threads that still have a ring see by its epoch that it is gone */
+    ring_key_made = false;
 }
 
 void vg_event_drop(void)
@@ -58,7 +58,7 @@ void vg_event_drop(void)
                                     memory_order_relaxed);
 }
 
-static void introduce(vg_file_thread *thread, vg_thread_role role, uint64_t owner, uint64_t index)
+static void introduce_thread(vg_file_thread *thread, vg_thread_role role, uint64_t owner, uint64_t index)
 {
     vg_cell_set(&thread->tid, (uint64_t)gettid());
     vg_cell_set(&thread->role, role);
@@ -77,7 +77,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
     vg_mutex_lock(&recorder->lock);
     vg_my_ring = (vg_own_ring){.epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)};
     /* A thread whose end nobody would notice gets none: its place would be lost. Workers give theirs back themselves. */
-    const bool can_end = role == VG_ROLE_WORKER || (key_made && pthread_setspecific(key, &vg_my_ring) == 0);
+    const bool can_end = role == VG_ROLE_WORKER || (ring_key_made && pthread_setspecific(ring_key, &vg_my_ring) == 0);
     const size_t bytes = sizeof(vg_file_thread) + recorder->ring_events * sizeof(vg_event);
     if (recorder->level == VIGIL_WATCH_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
         vg_block_get_locked(&block, VG_BLOCK_RING, bytes, owner, recorder->ring_events) == 0) {
@@ -85,7 +85,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
             vg_block_put_locked(&block);
         } else {
             vg_file_thread *thread = block.memory;
-            introduce(thread, role, owner, index);
+            introduce_thread(thread, role, owner, index);
             vg_my_ring.events = thread->events;
             vg_my_ring.mask = recorder->ring_events - 1;
             vg_my_ring.thread = thread;

@@ -59,13 +59,13 @@ void vg_stack_open_slow(void)
 #ifdef VG_HAS_BACKTRACE
 
 enum {
-    IDLE,
-    ASKED,
-    WALKING,
-    DONE
+    ASK_IDLE,
+    ASK_ASKED,
+    ASK_WALKING,
+    ASK_DONE
 };
 
-#define ANSWER_WITHIN UINT64_C(200000000)
+#define STACK_ANSWER_WITHIN UINT64_C(200000000)
 
 static struct {
     _Atomic uint32_t state;
@@ -74,32 +74,33 @@ static struct {
     void *frames[VG_STACK_FRAMES];
     int signal;
     struct sigaction before;
-} ask;
+} stack_ask;
 
-static void pass_on(int number, siginfo_t *info, void *context)
+static void pass_signal_on(int number, siginfo_t *info, void *context)
 {
-    if ((ask.before.sa_flags & SA_SIGINFO) != 0 && ask.before.sa_sigaction != NULL)
-        ask.before.sa_sigaction(number, info, context);
-    else if (ask.before.sa_handler != SIG_DFL && ask.before.sa_handler != SIG_IGN && ask.before.sa_handler != NULL)
-        ask.before.sa_handler(number);
+    if ((stack_ask.before.sa_flags & SA_SIGINFO) != 0 && stack_ask.before.sa_sigaction != NULL)
+        stack_ask.before.sa_sigaction(number, info, context);
+    else if (stack_ask.before.sa_handler != SIG_DFL && stack_ask.before.sa_handler != SIG_IGN &&
+             stack_ask.before.sa_handler != NULL)
+        stack_ask.before.sa_handler(number);
 }
 
-static void on_signal(int number, siginfo_t *info, void *context)
+static void on_stack_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
-    uint32_t asked = ASKED;
+    uint32_t asked = ASK_ASKED;
     /* Ours carry the address of the request; everybody else's are none of our business. */
-    if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &ask || info->si_pid != getpid()) {
-        pass_on(number, info, context);
+    if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &stack_ask || info->si_pid != getpid()) {
+        pass_signal_on(number, info, context);
         /* acquire: the answer before this one has been read, and our frames may take its place; pairs with the release in
            vg_stack_take. Who is asked need not be seen in time: then the watchdog waits in vain. */
-    } else if (atomic_load_explicit(&ask.thread, memory_order_relaxed) == vg_thread_id() &&
-               atomic_compare_exchange_strong_explicit(&ask.state, &asked, WALKING, memory_order_acquire,
+    } else if (atomic_load_explicit(&stack_ask.thread, memory_order_relaxed) == vg_thread_id() &&
+               atomic_compare_exchange_strong_explicit(&stack_ask.state, &asked, ASK_WALKING, memory_order_acquire,
                                                        memory_order_relaxed)) {
-        ask.depth = backtrace(ask.frames, VG_STACK_FRAMES);
+        stack_ask.depth = backtrace(stack_ask.frames, VG_STACK_FRAMES);
         /* release: the frames; pairs with the acquire in vg_stack_take */
-        atomic_store_explicit(&ask.state, DONE, memory_order_release);
-        (void)vg_futex_wake(&ask.state, VG_WAKE_ALL);
+        atomic_store_explicit(&stack_ask.state, ASK_DONE, memory_order_release);
+        (void)vg_futex_wake(&stack_ask.state, VG_WAKE_ALL);
     }
     errno = saved;
 }
@@ -109,43 +110,43 @@ int vg_stack_begin(int signal)
     void *none[2];
     if (signal == 0)
         return 0;
-    struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction ours = {.sa_sigaction = on_stack_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     (void)sigfillset(&ours.sa_mask); /* it is short, and nothing of the user's shall run on top of it */
     (void)backtrace(none, 2);
     struct sigaction before;
     if (sigaction(signal, NULL, &before) != 0)
         return -EINVAL;
-    const bool there = (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == on_signal;
+    const bool there = (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == on_stack_signal;
     if (!there) {
-        ask.before = before; /* before the handler can run */
+        stack_ask.before = before; /* before the handler can run */
         if (sigaction(signal, &ours, NULL) != 0)
             return -EINVAL;
     }
-    ask.signal = signal;
+    stack_ask.signal = signal;
     atomic_store_explicit(&vg_stack_signal, signal, memory_order_relaxed);
     return 0;
 }
 
 void vg_stack_end(void)
 {
-    if (ask.signal == 0)
+    if (stack_ask.signal == 0)
         return;
     atomic_store_explicit(&vg_stack_signal, 0, memory_order_relaxed);
     struct sigaction now;
     /* A signal may still be on its way to a thread that is not being run: then the handler stays, because without it some
        signals end the process. It does nothing. */
-    if (atomic_load_explicit(&ask.state, memory_order_relaxed) == IDLE && sigaction(ask.signal, NULL, &now) == 0 &&
-        (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal &&
-        (ask.signal == SIGURG || ask.before.sa_handler != SIG_DFL))
-        (void)sigaction(ask.signal, &ask.before, NULL);
-    ask.signal = 0;
+    if (atomic_load_explicit(&stack_ask.state, memory_order_relaxed) == ASK_IDLE &&
+        sigaction(stack_ask.signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+        now.sa_sigaction == on_stack_signal && (stack_ask.signal == SIGURG || stack_ask.before.sa_handler != SIG_DFL))
+        (void)sigaction(stack_ask.signal, &stack_ask.before, NULL);
+    stack_ask.signal = 0;
 }
 
 void vg_stack_after_fork(void)
 {
     atomic_store_explicit(&vg_stack_signal, 0, memory_order_relaxed);
-    atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
-    ask.signal = 0;
+    atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
+    stack_ask.signal = 0;
 }
 
 static bool blocks_signal(int thread, int signal)
@@ -169,46 +170,47 @@ void vg_stack_take(int thread, vg_stack *stack)
     memset(stack, 0, sizeof *stack);
     stack->thread = thread;
     stack->why = "stacks are switched off (stack_signal)";
-    if (ask.signal == 0 || thread <= 0)
+    if (stack_ask.signal == 0 || thread <= 0)
         return;
     stack->why = "the thread has gone, or blocks the signal since before the watchdog was started";
-    if (blocks_signal(thread, ask.signal))
+    if (blocks_signal(thread, stack_ask.signal))
         return;
     stack->why = "the thread that was asked last has not answered yet";
     /* acquire: an answer that came too late; pairs with the release in on_signal. The next one is written after it. */
-    if (atomic_load_explicit(&ask.state, memory_order_acquire) == DONE)
-        atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
-    if (atomic_load_explicit(&ask.state, memory_order_relaxed) != IDLE)
+    if (atomic_load_explicit(&stack_ask.state, memory_order_acquire) == ASK_DONE)
+        atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
+    if (atomic_load_explicit(&stack_ask.state, memory_order_relaxed) != ASK_IDLE)
         return;
-    atomic_store_explicit(&ask.thread, thread, memory_order_relaxed);
+    atomic_store_explicit(&stack_ask.thread, thread, memory_order_relaxed);
     /* release: our reading of the last answer, and the writing of one that came too late; pairs with the acquire in on_signal */
-    atomic_store_explicit(&ask.state, ASKED, memory_order_release);
+    atomic_store_explicit(&stack_ask.state, ASK_ASKED, memory_order_release);
     stack->why = "the thread has gone";
-    siginfo_t info = {.si_signo = ask.signal, .si_code = SI_QUEUE};
+    siginfo_t info = {.si_signo = stack_ask.signal, .si_code = SI_QUEUE};
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_ptr = &ask;
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, ask.signal, &info) != 0) {
-        atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
+    info.si_value.sival_ptr = &stack_ask;
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, stack_ask.signal, &info) != 0) {
+        atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
         return;
     }
-    const uint64_t deadline = vg_now_ns() + ANSWER_WITHIN;
+    const uint64_t deadline = vg_now_ns() + STACK_ANSWER_WITHIN;
     uint32_t state;
-    while ((state = atomic_load_explicit(&ask.state, memory_order_relaxed)) != DONE) /* the look below acquires */
-        if (vg_futex_wait(&ask.state, state, deadline) != 0)
+    while ((state = atomic_load_explicit(&stack_ask.state, memory_order_relaxed)) !=
+           ASK_DONE) /* the look below acquires */
+        if (vg_futex_wait(&stack_ask.state, state, deadline) != 0)
             break;
-    uint32_t asked = ASKED;
+    uint32_t asked = ASK_ASKED;
     stack->why = "the thread did not answer in time: the system does not run it, or it is inside the kernel";
-    if (state != DONE &&
-        atomic_compare_exchange_strong_explicit(&ask.state, &asked, IDLE, memory_order_relaxed, memory_order_relaxed))
+    if (state != ASK_DONE && atomic_compare_exchange_strong_explicit(&stack_ask.state, &asked, ASK_IDLE,
+                                                                     memory_order_relaxed, memory_order_relaxed))
         return;
     /* acquire: the frames; pairs with the release in on_signal */
-    if (atomic_load_explicit(&ask.state, memory_order_acquire) != DONE)
+    if (atomic_load_explicit(&stack_ask.state, memory_order_acquire) != ASK_DONE)
         return;
-    stack->depth = ask.depth < VG_STACK_FRAMES ? ask.depth : VG_STACK_FRAMES;
-    memcpy(stack->frames, ask.frames, sizeof stack->frames);
+    stack->depth = stack_ask.depth < VG_STACK_FRAMES ? stack_ask.depth : VG_STACK_FRAMES;
+    memcpy(stack->frames, stack_ask.frames, sizeof stack->frames);
     stack->why = stack->depth == 0 ? "the stack could not be walked" : NULL;
-    atomic_store_explicit(&ask.state, IDLE, memory_order_relaxed);
+    atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
 }
 
 #else

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#define VG_OWN_SERIALS (UINT64_C(1) << 63) /* apart from the recorder's */
+#define VG_SUBJECT_SERIALS (UINT64_C(1) << 63) /* apart from the recorder's */
 
 static struct {
     _Atomic uint32_t owner; /* whose list it is: adopt.h */
@@ -18,87 +18,88 @@ static struct {
     vg_subject *held;      /* the watchdog looks at it; under the lock */
     _Atomic uint32_t turn; /* moves when `held` does */
     uint64_t serials;
-} registry;
+} subject_registry;
 
 /* In the child of a fork: nothing here is ours, and the lock may be held by a thread that has stayed behind. */
-static void adopt(void)
+static void adopt_registry(void)
 {
     uint32_t before;
-    if (!vg_adopt_begin(&registry.owner, &before))
+    if (!vg_adopt_begin(&subject_registry.owner, &before))
         return;
-    vg_mutex_init(&registry.lock);
-    registry.first = NULL;
-    registry.held = NULL;
-    vg_adopt_end(&registry.owner);
+    vg_mutex_init(&subject_registry.lock);
+    subject_registry.first = NULL;
+    subject_registry.held = NULL;
+    vg_adopt_end(&subject_registry.owner);
 }
 
 void vg_subject_add(vg_subject *subject, const vg_subject_calls *calls, void *object, uint64_t serial)
 {
-    adopt();
+    adopt_registry();
     subject->calls = calls;
     subject->object = object;
-    vg_mutex_lock(&registry.lock);
-    subject->serial = serial != 0 ? serial : VG_OWN_SERIALS + ++registry.serials;
-    subject->next = registry.first;
-    registry.first = subject;
-    vg_mutex_unlock(&registry.lock);
+    vg_mutex_lock(&subject_registry.lock);
+    subject->serial = serial != 0 ? serial : VG_SUBJECT_SERIALS + ++subject_registry.serials;
+    subject->next = subject_registry.first;
+    subject_registry.first = subject;
+    vg_mutex_unlock(&subject_registry.lock);
 }
 
 void vg_subject_remove(vg_subject *subject)
 {
-    adopt();
-    vg_mutex_lock(&registry.lock);
-    for (vg_subject **at = &registry.first; *at != NULL; at = &(*at)->next)
+    adopt_registry();
+    vg_mutex_lock(&subject_registry.lock);
+    for (vg_subject **at = &subject_registry.first; *at != NULL; at = &(*at)->next)
         if (*at == subject) {
             *at = subject->next;
             break;
         }
-    while (registry.held == subject) {
-        uint32_t turn = atomic_load_explicit(&registry.turn, memory_order_relaxed); /* it moves under the lock */
-        vg_mutex_unlock(&registry.lock);
-        (void)vg_futex_wait(&registry.turn, turn, VG_NO_DEADLINE);
-        vg_mutex_lock(&registry.lock);
+    while (subject_registry.held == subject) {
+        uint32_t turn =
+            atomic_load_explicit(&subject_registry.turn, memory_order_relaxed); /* it moves under the lock */
+        vg_mutex_unlock(&subject_registry.lock);
+        (void)vg_futex_wait(&subject_registry.turn, turn, VG_NO_DEADLINE);
+        vg_mutex_lock(&subject_registry.lock);
     }
-    vg_mutex_unlock(&registry.lock);
+    vg_mutex_unlock(&subject_registry.lock);
 }
 
 vg_subject *vg_subject_next(vg_subject *before)
 {
-    adopt();
-    vg_mutex_lock(&registry.lock);
+    adopt_registry();
+    vg_mutex_lock(&subject_registry.lock);
     /* One that was taken out while we held it still knows its successor, which may have gone as well: begin again then. The
        caller tells by the serial whom it has seen. */
-    vg_subject *next = registry.first;
-    for (vg_subject *at = registry.first; at != NULL && before != NULL; at = at->next)
+    vg_subject *next = subject_registry.first;
+    for (vg_subject *at = subject_registry.first; at != NULL && before != NULL; at = at->next)
         if (at == before) {
             next = at->next;
             break;
         }
-    registry.held = next;
-    (void)atomic_fetch_add_explicit(&registry.turn, 1, memory_order_relaxed); /* ordered by the lock */
-    vg_mutex_unlock(&registry.lock);
+    subject_registry.held = next;
+    (void)atomic_fetch_add_explicit(&subject_registry.turn, 1, memory_order_relaxed); /* ordered by the lock */
+    vg_mutex_unlock(&subject_registry.lock);
     if (before != NULL)
-        (void)vg_futex_wake(&registry.turn, VG_WAKE_ALL);
+        (void)vg_futex_wake(&subject_registry.turn, VG_WAKE_ALL);
     return next;
 }
 
 vg_subject *vg_subject_hold(uint64_t serial)
 {
-    adopt();
-    vg_mutex_lock(&registry.lock);
-    vg_subject *at = registry.first;
+    adopt_registry();
+    vg_mutex_lock(&subject_registry.lock);
+    vg_subject *at = subject_registry.first;
     while (at != NULL && at->serial != serial)
         at = at->next;
-    registry.held = at;
-    vg_mutex_unlock(&registry.lock);
+    subject_registry.held = at;
+    vg_mutex_unlock(&subject_registry.lock);
     return at;
 }
 
 void vg_subject_let_go(void)
 {
-    vg_mutex_lock(&registry.lock);
-    registry.held = NULL;
-    (void)atomic_fetch_add_explicit(&registry.turn, 1, memory_order_relaxed); /* ordered by the lock */
-    vg_mutex_unlock(&registry.lock);
-    (void)vg_futex_wake(&registry.turn, VG_WAKE_ALL);
+    vg_mutex_lock(&subject_registry.lock);
+    subject_registry.held = NULL;
+    (void)atomic_fetch_add_explicit(&subject_registry.turn, 1, memory_order_relaxed); /* ordered by the lock */
+    vg_mutex_unlock(&subject_registry.lock);
+    (void)vg_futex_wake(&subject_registry.turn, VG_WAKE_ALL);
 }

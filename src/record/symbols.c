@@ -11,25 +11,25 @@
 #include <unistd.h>
 
 enum {
-    MOST_SECTIONS = 65535,
-    MOST_BYTES = 1 << 28, /* of a symbol table or of its names */
-    MOST_NOTES = 1 << 16
+    ELF_MOST_SECTIONS = 65535,
+    ELF_MOST_BYTES = 1 << 28, /* of a symbol table or of its names */
+    ELF_MOST_NOTES = 1 << 16
 };
 
-typedef struct symbol {
+typedef struct elf_symbol {
     uint64_t address;
     uint64_t size;
     uint32_t name; /* in names */
-} symbol;
+} elf_symbol;
 
 struct vg_symbols {
-    symbol *list; /* by address */
+    elf_symbol *list; /* by address */
     size_t count;
     char *names; /* ends with a zero */
     size_t names_bytes;
 };
 
-static bool read_all(int fd, uint64_t offset, void *memory, size_t bytes)
+static bool read_elf_bytes(int fd, uint64_t offset, void *memory, size_t bytes)
 {
     char *at = memory;
     while (bytes != 0) {
@@ -45,12 +45,12 @@ static bool read_all(int fd, uint64_t offset, void *memory, size_t bytes)
     return true;
 }
 
-static void *copy(int fd, uint64_t offset, uint64_t bytes, uint64_t most)
+static void *copy_elf_bytes(int fd, uint64_t offset, uint64_t bytes, uint64_t most)
 {
     if (bytes == 0 || bytes > most || offset > INT64_MAX - bytes)
         return NULL;
     void *memory = malloc(bytes + 1);
-    if (memory != NULL && !read_all(fd, offset, memory, bytes)) {
+    if (memory != NULL && !read_elf_bytes(fd, offset, memory, bytes)) {
         free(memory);
         return NULL;
     }
@@ -79,7 +79,7 @@ static bool note_matches(const char *notes, size_t bytes, const uint8_t *id, siz
     return false;
 }
 
-static bool is_the_one(int fd, const Elf64_Shdr *sections, size_t count, const uint8_t *id, size_t id_bytes)
+static bool is_same_build(int fd, const Elf64_Shdr *sections, size_t count, const uint8_t *id, size_t id_bytes)
 {
     if (id_bytes == 0)
         return true;
@@ -87,7 +87,7 @@ static bool is_the_one(int fd, const Elf64_Shdr *sections, size_t count, const u
     for (size_t i = 0; i < count && !matches; i++) {
         if (sections[i].sh_type != SHT_NOTE)
             continue;
-        char *notes = copy(fd, sections[i].sh_offset, sections[i].sh_size, MOST_NOTES);
+        char *notes = copy_elf_bytes(fd, sections[i].sh_offset, sections[i].sh_size, ELF_MOST_NOTES);
         matches = notes != NULL && note_matches(notes, sections[i].sh_size, id, id_bytes);
         free(notes);
     }
@@ -96,32 +96,32 @@ static bool is_the_one(int fd, const Elf64_Shdr *sections, size_t count, const u
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
-static int by_address(const void *a, const void *b)
+static int symbols_by_address(const void *a, const void *b)
 {
-    const symbol *x = a;
-    const symbol *y = b;
+    const elf_symbol *x = a;
+    const elf_symbol *y = b;
     return (x->address > y->address) - (x->address < y->address);
 }
 
 static void take_table(vg_symbols *symbols, int fd, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
-    Elf64_Sym *entries = copy(fd, table->sh_offset, table->sh_size, MOST_BYTES);
-    char *names = copy(fd, strings->sh_offset, strings->sh_size, MOST_BYTES);
+    Elf64_Sym *entries = copy_elf_bytes(fd, table->sh_offset, table->sh_size, ELF_MOST_BYTES);
+    char *names = copy_elf_bytes(fd, strings->sh_offset, strings->sh_size, ELF_MOST_BYTES);
     const size_t most = table->sh_size / sizeof *entries;
-    symbol *list = entries != NULL && names != NULL ? malloc((most + 1) * sizeof *list) : NULL;
+    elf_symbol *list = entries != NULL && names != NULL ? malloc((most + 1) * sizeof *list) : NULL;
     size_t count = 0;
     for (size_t i = 0; list != NULL && i < most; i++) {
         const Elf64_Sym *one = &entries[i];
         if (ELF64_ST_TYPE(one->st_info) != STT_FUNC || one->st_shndx == SHN_UNDEF || one->st_name >= strings->sh_size)
             continue;
-        list[count++] = (symbol){.address = one->st_value, .size = one->st_size, .name = one->st_name};
+        list[count++] = (elf_symbol){.address = one->st_value, .size = one->st_size, .name = one->st_name};
     }
     free(entries);
     if (list == NULL) {
         free(names);
         return;
     }
-    qsort(list, count, sizeof *list, by_address);
+    qsort(list, count, sizeof *list, symbols_by_address);
     symbols->list = list;
     symbols->count = count;
     symbols->names = names;
@@ -147,12 +147,12 @@ vg_symbols *vg_symbols_load(const char *path, const uint8_t *build_id, size_t bu
         return symbols;
     struct stat info;
     Elf64_Ehdr head;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && read_all(fd, 0, &head, sizeof head) &&
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && read_elf_bytes(fd, 0, &head, sizeof head) &&
         memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
         head.e_shentsize == sizeof(Elf64_Shdr)) {
-        Elf64_Shdr *sections = copy(fd, head.e_shoff, (uint64_t)head.e_shnum * sizeof *sections,
-                                    (uint64_t)MOST_SECTIONS * sizeof *sections);
-        if (sections != NULL && is_the_one(fd, sections, head.e_shnum, build_id, build_id_bytes))
+        Elf64_Shdr *sections = copy_elf_bytes(fd, head.e_shoff, (uint64_t)head.e_shnum * sizeof *sections,
+                                              (uint64_t)ELF_MOST_SECTIONS * sizeof *sections);
+        if (sections != NULL && is_same_build(fd, sections, head.e_shnum, build_id, build_id_bytes))
             take_sections(symbols, fd, sections, head.e_shnum);
         free(sections);
     }
@@ -182,7 +182,7 @@ const char *vg_symbols_find(const vg_symbols *symbols, uint64_t address, uint64_
     }
     if (low == 0)
         return NULL;
-    const symbol *found = &symbols->list[low - 1];
+    const elf_symbol *found = &symbols->list[low - 1];
     *offset = address - found->address;
     if (*offset != 0 && *offset >= found->size) /* some have no size; then only the beginning counts */
         return NULL;
