@@ -10,7 +10,12 @@
  * A thenable gets a promise of its own, and ours is settled in the same instant as that one: so two who resolve it cannot
  * both win, and nothing is added to the time.
  */
-#include "inner.h"
+#include "adopt.h"
+#include "promise.h"
+#include "then.h"
+
+#include "base/raise.h"
+#include "loop/sleep.h"
 
 /* The other one is settled. */
 static void run_adopted(vigil_post *post)

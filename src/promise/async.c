@@ -13,7 +13,15 @@
  * A limit counts places. A call has its place from its submit until fn has returned, or until it is certain that it will
  * not be called. All of that happens on the owner, so the limit needs no lock.
  */
-#include "op.h"
+#include "async.h"
+
+#include "calls.h"
+#include "promise.h"
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "loop/post.h"
+#include "record/ring.h"
 
 #include <vigil/watch.h>
 
@@ -24,8 +32,7 @@ struct vigil_limit {
     size_t most;
     size_t used;
     vigil_limit_policy policy;
-    vg_op *first; /* calls that wait for a place */
-    vg_op *last;
+    vg_list waiting;     /* calls that wait for a place */
     _Atomic size_t refs; /* the user, and each call that has a place or waits for one; the last may be on any thread */
 };
 
@@ -47,6 +54,7 @@ int vigil_limit_create(vigil_limit **out, vigil_loop *loop, size_t most, vigil_l
     limit->realm = realm;
     limit->most = most;
     limit->policy = policy;
+    vg_list_init(&limit->waiting);
     atomic_init(&limit->refs, 1U);
     *out = limit;
     return 0;
@@ -65,30 +73,6 @@ void vigil_limit_destroy(vigil_limit *limit)
         limit_unref(limit);
 }
 
-static void limit_queue(vigil_limit *limit, vg_op *op)
-{
-    op->limit_next = NULL;
-    op->limit_previous = limit->last;
-    if (limit->last != NULL)
-        limit->last->limit_next = op;
-    else
-        limit->first = op;
-    limit->last = op;
-}
-
-static void limit_unqueue(vigil_limit *limit, vg_op *op)
-{
-    if (op->limit_previous != NULL)
-        op->limit_previous->limit_next = op->limit_next;
-    else
-        limit->first = op->limit_next;
-    if (op->limit_next != NULL)
-        op->limit_next->limit_previous = op->limit_previous;
-    else
-        limit->last = op->limit_previous;
-    op->limit_previous = NULL;
-}
-
 /* Give the place of a call back, and let the next one have it. */
 static void leave_limit(vg_op *op)
 {
@@ -97,9 +81,8 @@ static void leave_limit(vg_op *op)
         return;
     op->limit = NULL;
     limit->used--;
-    while (limit->first != NULL && limit->used < limit->most && !limit->realm->ending) {
-        vg_op *next = limit->first;
-        limit_unqueue(limit, next);
+    while (!vg_list_empty(&limit->waiting) && limit->used < limit->most && !limit->realm->ending) {
+        vg_op *next = vg_list_entry(vg_list_pop_front(&limit->waiting), vg_op, in_limit);
         limit->used++;
         int error = submit_call(next);
         if (error == 0)
@@ -116,7 +99,7 @@ static void leave_limit(vg_op *op)
 
 static vg_op *op_of_task(vigil_task *task)
 {
-    return (vg_op *)(void *)((char *)task - offsetof(vg_op, task));
+    return vg_container_of(task, vg_op, task);
 }
 
 static bool turn_call(vg_op *op, uint32_t from, uint32_t to)
@@ -184,7 +167,7 @@ static void note_settle(const vg_op *op, bool fulfilled, uint64_t task)
 
 static void call_delivered(vigil_post *post)
 {
-    vg_op *op = (vg_op *)(void *)((char *)post - offsetof(vg_op, deliver_post));
+    vg_op *op = vg_container_of(post, vg_op, deliver_post);
     if (!op->finished)
         note_settle(op, !vigil_value_is_error(&op->result), op->task.vg_stamp);
     vg_op_finish(op, op->result);
@@ -215,8 +198,8 @@ static void call_stop(vg_op *op)
         /* Never submitted. If it is in the queue of its limit, it has no place. */
         vigil_limit *limit = op->limit;
         void (*done)(void *arg) = op->done;
-        if (limit != NULL && (limit->first == op || op->limit_previous != NULL)) {
-            limit_unqueue(limit, op);
+        if (limit != NULL && vg_list_linked(&op->in_limit)) {
+            vg_list_remove_init(&op->in_limit);
             op->limit = NULL;
             limit_unref(limit);
         } else {
@@ -257,7 +240,7 @@ static int enter_limit(vigil_limit *limit, vg_op *op)
 {
     if (limit == NULL)
         return 1;
-    bool free_place = limit->used < limit->most && limit->first == NULL;
+    bool free_place = limit->used < limit->most && vg_list_empty(&limit->waiting);
     if (!free_place && limit->policy == VIGIL_LIMIT_REFUSE)
         return vg_refuse(limit->realm->loop, -EAGAIN, "the limit is reached; try again when a call has ended");
     (void)atomic_fetch_add_explicit(&limit->refs, 1, memory_order_relaxed); /* the caller has one */
@@ -265,7 +248,7 @@ static int enter_limit(vigil_limit *limit, vg_op *op)
     if (free_place)
         limit->used++;
     else
-        limit_queue(limit, op);
+        vg_list_push_back(&limit->waiting, &op->in_limit);
     return free_place;
 }
 
@@ -286,8 +269,7 @@ static void prepare_call(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *a
     op->stop = call_stop;
     atomic_init(&op->call, VG_CALL_WAITS);
     op->limit = NULL;
-    op->limit_previous = NULL;
-    op->limit_next = NULL;
+    vg_list_link_init(&op->in_limit);
     op->done = NULL; /* not before it has been accepted */
     vigil_task_init(&op->task, run_call, cancel_call);
     vigil_post_init(&op->deliver_post, call_delivered, call_delivered);

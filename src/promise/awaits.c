@@ -2,7 +2,10 @@
 /*
  * awaits.c - things to wait for: time, descriptors, children, signals, groups, other promises with a limit.
  */
-#include "op.h"
+#include "awaits.h"
+
+#include "promise.h"
+#include "then.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -176,7 +179,7 @@ int vigil_promise_group(vigil_loop *loop, vigil_group *group, vigil_cancel_token
 
 static vg_op *op_of_link(vigil_post *post)
 {
-    return (vg_op *)(void *)((char *)post - offsetof(vg_op, link));
+    return vg_container_of(post, vg_op, link.post);
 }
 
 /* The guarded promise is settled: its result is shared, as with adoption. */
@@ -248,7 +251,7 @@ int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint6
 
 static vg_op *op_of_clock(const vg_cancel_clock *clock)
 {
-    return (vg_op *)(void *)((char *)(uintptr_t)clock - offsetof(vg_op, clock));
+    return vg_container_of(clock, vg_op, clock);
 }
 
 static void clock_hold(const vg_cancel_clock *clock)

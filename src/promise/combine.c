@@ -7,7 +7,8 @@
  * it: if nobody can settle it any more, it goes, and its reaction is told. The block lives until the last reaction has come or
  * been told; if the list becomes the result's value, as long as that.
  */
-#include "inner.h"
+#include "promise.h"
+#include "then.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,9 @@
  * What was awaited is held until the next await, so that frame->value stays valid; it goes after the next call was made, because that
  * call's arguments may look at it.
  */
-#include "inner.h"
+#include "base/container.h"
+#include "base/raise.h"
+#include "loop/guard.h"
 
 #include <vigil/async.h>
 
@@ -109,7 +111,7 @@ static void run_frame(vigil_frame *frame)
 
 static vigil_frame *frame_of(vigil_reaction *reaction)
 {
-    return (vigil_frame *)(void *)((char *)reaction - offsetof(vigil_frame, vg_reaction));
+    return vg_container_of(reaction, vigil_frame, vg_reaction);
 }
 
 static void on_settled(vigil_reaction *reaction, vigil_promise_state state, vigil_value *value)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "op.h"
 
+#include "async.h"
+#include "awaits.h"
+#include "promise.h"
+
+#include "loop/post.h"
+
 size_t vg_op_size(void)
 {
     return sizeof(vg_op);
@@ -31,7 +37,7 @@ static void op_abort_delivered(vigil_post *post)
 /* The token is aborted, on whatever thread. */
 static void op_aborted(vigil_cancel_handler *handler, int status)
 {
-    vg_op *op = (vg_op *)(void *)((char *)handler - offsetof(vg_op, handler));
+    vg_op *op = vg_container_of(handler, vg_op, handler);
     if (vg_on_owner(op->realm)) {
         if (!vg_op_is_served(op))
             vg_op_finish(op, vigil_value_error(status));
@@ -75,13 +81,7 @@ vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created
     op->stop = NULL;
     op->timer.id = 0;
     op->id = 0;
-    op->previous = NULL;
-    op->next = realm->ops;
-    if (realm->ops != NULL)
-        realm->ops->previous = op;
-    else
-        realm->oldest_op = op;
-    realm->ops = op;
+    vg_list_push_front(&realm->ops, &op->in_realm);
     vg_tally(&realm->in_flight, 1);
     return op;
 }
@@ -123,14 +123,7 @@ static void op_leave_list(vg_op *op)
 {
     vg_realm *realm = op->realm;
     op->finished = true;
-    if (op->previous != NULL)
-        op->previous->next = op->next;
-    else
-        realm->ops = op->next;
-    if (op->next != NULL)
-        op->next->previous = op->previous;
-    else
-        realm->oldest_op = op->previous;
+    vg_list_remove(&op->in_realm);
     vg_tally(&realm->in_flight, UINT64_MAX); /* one less */
     if (op->stop != NULL)
         op->stop(op);
@@ -191,24 +184,32 @@ void vg_op_finish(vg_op *op, vigil_value value)
     vg_op_unref(op);
 }
 
+static vg_op *oldest_op(const vg_realm *realm)
+{
+    vg_list_link *last = vg_list_last(&realm->ops);
+    return last == NULL ? NULL : vg_list_entry(last, vg_op, in_realm);
+}
+
 bool vg_realm_end_ops(vg_realm *realm)
 {
-    bool any = realm->ops != NULL;
+    bool any = !vg_list_empty(&realm->ops);
+    vg_op *op;
     /* Each finish may finish others, if they share a token. What these start is refused. */
-    while (realm->oldest_op != NULL)
-        vg_op_finish(realm->oldest_op, vigil_value_error(-ESHUTDOWN));
+    while ((op = oldest_op(realm)) != NULL)
+        vg_op_finish(op, vigil_value_error(-ESHUTDOWN));
     return any;
 }
 
 void vg_realm_fork_ops(vg_realm *realm)
 {
-    vg_op *op = realm->oldest_op;
-    while (op != NULL) {
+    vg_list_link *link = realm->ops.head.previous;
+    while (link != &realm->ops.head) {
+        vg_op *op = vg_list_entry(link, vg_op, in_realm);
         if (vg_op_on_pool(op)) {
             vg_call_forked(op); /* may finish others as well */
-            op = realm->oldest_op;
+            link = realm->ops.head.previous;
         } else {
-            op = op->previous;
+            link = link->previous;
         }
     }
 }

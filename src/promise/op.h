@@ -9,8 +9,11 @@
 #ifndef VG_PROMISE_OP_H
 #define VG_PROMISE_OP_H
 
+#include "base/list.h"
 #include "cancel.h"
-#include "inner.h"
+#include "realm.h"
+
+#include <vigil/pool.h>
 
 /* vigil_async: where the call is */
 enum {
@@ -21,15 +24,16 @@ enum {
     VG_CALL_OVER  /* its result is on the way to the loop */
 };
 
+typedef struct vg_op vg_op;
+
 struct vg_op {
     vigil_post abort_post; /* first */
     _Atomic uint32_t refs;
     bool finished; /* owner */
     bool kept;     /* owner: it keeps the loop alive by itself */
     vg_realm *realm;
-    vigil_promise *promise; /* owner: a user's reference, until it is finished. NULL: there is none */
-    vg_op *next;            /* owner: the realm's list */
-    vg_op *previous;
+    vigil_promise *promise;    /* owner: a user's reference, until it is finished. NULL: there is none */
+    vg_list_link in_realm;     /* owner: in the list of those in flight */
     vigil_cancel_token *token; /* owner: a reference, or NULL */
     vigil_cancel_handler handler;
     void (*stop)(vg_op *op); /* owner: take back what it waits for; may be NULL */
@@ -51,9 +55,8 @@ struct vg_op {
             void *arg;
             void (*done)(void *arg);
             vigil_value result;
-            vigil_limit *limit; /* owner: it has a place in it */
-            vg_op *limit_next;  /* owner: waits for a place */
-            vg_op *limit_previous;
+            vigil_limit *limit;    /* owner: it has a place in it */
+            vg_list_link in_limit; /* owner: waits for a place */
         };
     };
 };
@@ -74,11 +77,10 @@ void vg_op_forget(vg_op *op);
 void vg_op_ref(vg_op *op);
 void vg_op_unref(vg_op *op);
 
-/* awaits.c: what it waits for has come, and only its microtask has not run yet: nothing else finishes it now. Owner. */
-bool vg_op_is_served(const vg_op *op);
-
-/* async.c */
-bool vg_op_on_pool(const vg_op *op); /* a pool has it, or is to get it */
-void vg_call_forked(vg_op *op);
+size_t vg_op_size(void);
+/* Owner. The loop ends. True: there was something. */
+bool vg_realm_end_ops(vg_realm *realm);
+/* Owner. This is the child: what was in flight on a pool stays with the parent. */
+void vg_realm_fork_ops(vg_realm *realm);
 
 #endif

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * promise.c - the life of one promise: made, settled once, given back. inner.h has the rules, resolve.c the public calls.
+ * promise.c - the life of one promise: made, settled once, given back. object.h has the rules, resolve.c the public calls.
  */
-#include "inner.h"
+#include "promise.h"
+#include "adopt.h"
+#include "calls.h"
+#include "unhandled.h"
+#include "value.h"
+
+#include "base/futex.h"
+#include "base/thread.h"
 
 #ifndef NDEBUG
 #if defined(__has_include)
@@ -36,7 +43,7 @@ static bool list_pending_away(vg_realm *realm, vigil_promise *promise)
     bool open = !atomic_load_explicit(&realm->ended, memory_order_relaxed); /* written under the lock */
     if (open) {
         promise->flags |= VG_AWAY;
-        vg_ring_add(&realm->away_pending, promise);
+        vg_list_push_back(&realm->away_pending, &promise->listed);
     }
     vg_mutex_unlock(&realm->away_lock);
     return open;
@@ -60,7 +67,7 @@ vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uin
     remember_where(promise, created);
     if (__builtin_expect(on_owner, 1)) {
         vg_tally(&realm->own_created, 1);
-        vg_ring_add(&realm->pending, promise);
+        vg_list_push_back(&realm->pending, &promise->listed);
         return promise;
     }
     (void)atomic_fetch_add_explicit(&realm->away_created, 1, memory_order_relaxed);
@@ -74,7 +81,7 @@ vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uin
 static __attribute__((noinline)) void unlist_pending_away(vigil_promise *promise)
 {
     vg_mutex_lock(&promise->realm->away_lock);
-    vg_ring_remove(promise);
+    vg_list_remove(&promise->listed);
     vg_mutex_unlock(&promise->realm->away_lock);
 }
 
@@ -86,7 +93,7 @@ static inline void unlist_pending(vigil_promise *promise)
     if (__builtin_expect((promise->flags & VG_AWAY) != 0, 0))
         unlist_pending_away(promise);
     else
-        vg_ring_remove(promise);
+        vg_list_remove(&promise->listed);
 }
 
 /* ---- given back -------------------------------------------------------------------------------------------------- */

@@ -7,7 +7,14 @@
  * handlers settle what is derived from them. When a round finds only promises that wait for each other, there is a cycle, and every
  * cycle has a link that was made by adoption: those are rejected. When nothing is pending, the realm is closed.
  */
-#include "inner.h"
+#include "realm.h"
+#include "op.h"
+#include "promise.h"
+#include "unhandled.h"
+
+#include "base/options.h"
+#include "base/thread.h"
+#include "loop/loop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,38 +30,28 @@ static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* Move all of `from` behind `to`. */
-static void ring_move(vg_ring *to, vg_ring *from)
-{
-    while (!vg_ring_empty(from)) {
-        vigil_promise *promise = vg_ring_promise(from->next);
-        vg_ring_remove(promise);
-        vg_ring_add(to, promise);
-    }
-}
-
 /* From here on those that other threads have made are like the owner's. */
 static void take_in_away(vg_realm *realm)
 {
     vg_mutex_lock(&realm->away_lock);
-    for (vg_ring *it = realm->away_pending.next; it != &realm->away_pending; it = it->next)
-        vg_ring_promise(it)->flags &= (uint16_t)~VG_AWAY;
-    ring_move(&realm->pending, &realm->away_pending);
+    vg_list_each (link, &realm->away_pending)
+        vg_promise_listed(link)->flags &= (uint16_t)~VG_AWAY;
+    vg_list_splice_back(&realm->pending, &realm->away_pending);
     vg_mutex_unlock(&realm->away_lock);
 }
 
 /* Reject those that wait for nothing else; or have one of the flags. */
 static bool reject_pending(vg_realm *realm, uint16_t or_with)
 {
-    vg_ring now;
+    vg_list now;
     bool any = false;
-    vg_ring_init(&now);
-    ring_move(&now, &realm->pending);
-    while (!vg_ring_empty(&now)) {
-        vigil_promise *promise = vg_ring_promise(now.next);
+    vg_list_init(&now);
+    vg_list_splice_back(&now, &realm->pending);
+    while (!vg_list_empty(&now)) {
+        vigil_promise *promise = vg_promise_listed(vg_list_first(&now));
         if ((promise->flags & VG_WAITING) != 0 && (promise->flags & or_with) == 0) {
-            vg_ring_remove(promise);
-            vg_ring_add(&realm->pending, promise);
+            vg_list_remove(&promise->listed);
+            vg_list_push_back(&realm->pending, &promise->listed);
             continue;
         }
         any = true;
@@ -66,9 +63,9 @@ static bool reject_pending(vg_realm *realm, uint16_t or_with)
 /* The loop is closed: nobody is told of them any more. */
 static void forget_rejected(vg_realm *realm)
 {
-    while (!vg_ring_empty(&realm->rejected)) {
-        vigil_promise *promise = vg_ring_promise(realm->rejected.next);
-        vg_ring_remove(promise);
+    while (!vg_list_empty(&realm->rejected)) {
+        vigil_promise *promise = vg_promise_listed(vg_list_first(&realm->rejected));
+        vg_list_remove(&promise->listed);
         vg_promise_unhold(promise);
     }
 }
@@ -86,7 +83,7 @@ static bool realm_end(vg_upstairs *upstairs, vigil_loop *loop)
     if (any || reject_pending(realm, VG_ADOPTS) || reject_pending(realm, VG_WAITING))
         return true;
     vg_mutex_lock(&realm->away_lock);
-    bool over = vg_ring_empty(&realm->away_pending);
+    bool over = vg_list_empty(&realm->away_pending);
     if (over) /* release: who sees it, sees every promise settled; pairs with the acquire in vg_realm_ended */
         atomic_store_explicit(&realm->ended, true, memory_order_release);
     vg_mutex_unlock(&realm->away_lock);
@@ -151,9 +148,10 @@ static __attribute__((noinline)) vg_realm *realm_make(vigil_loop *loop)
     realm->loop = loop;
     realm->fences = vg_fence_register() == 0 ? VG_FENCE_MEMBARRIER : VG_FENCE_SYMMETRIC;
     atomic_init(&realm->away, VG_REALM_OPEN);
-    vg_ring_init(&realm->pending);
-    vg_ring_init(&realm->away_pending);
-    vg_ring_init(&realm->rejected);
+    vg_list_init(&realm->pending);
+    vg_list_init(&realm->away_pending);
+    vg_list_init(&realm->rejected);
+    vg_list_init(&realm->ops);
     vg_slab_init(&realm->slabs[VG_SLAB_PROMISES], sizeof(vigil_promise));
     vg_slab_init(&realm->slabs[VG_SLAB_OPS], vg_op_size());
     for (int i = 0; i < VG_SLABS; i++) {

@@ -2,7 +2,8 @@
 /*
  * resolve.c - the public calls that make a promise and settle it: from the owner directly, from other threads through the lane.
  */
-#include "inner.h"
+#include "calls.h"
+#include "promise.h"
 
 /* The winner of another thread has stored its value and sent the promise here. */
 static void deliver_value(vigil_post *post)

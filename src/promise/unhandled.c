@@ -7,12 +7,18 @@
  * goes into the same list again. Adding any handler counts: then it is the derived promise's turn, so that of a chain the last
  * link reports.
  */
-#include "inner.h"
+#include "unhandled.h"
+#include "promise.h"
+#include "then.h"
+
+#include "base/options.h"
+#include "base/raise.h"
+#include "loop/sleep.h"
 
 void vg_realm_rejected(vg_realm *realm, vigil_promise *promise)
 {
     vg_promise_hold(promise);
-    vg_ring_add(&realm->rejected, promise);
+    vg_list_push_back(&realm->rejected, &promise->listed);
     realm->loop->upstairs_waits = true;
     vg_loop_stir(realm->loop);
 }
@@ -63,9 +69,9 @@ void vg_realm_report(vg_upstairs *upstairs, vigil_loop *loop)
 {
     vg_realm *realm = (vg_realm *)upstairs;
     (void)loop;
-    while (!vg_ring_empty(&realm->rejected)) {
-        vigil_promise *promise = vg_ring_promise(realm->rejected.next);
-        vg_ring_remove(promise);
+    while (!vg_list_empty(&realm->rejected)) {
+        vigil_promise *promise = vg_promise_listed(vg_list_first(&realm->rejected));
+        vg_list_remove(&promise->listed);
         report_rejection(realm, promise);
         vg_promise_unhold(promise);
     }

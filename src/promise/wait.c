@@ -5,7 +5,9 @@
  * A waiter sleeps on the state word itself. Settling must not pay for that: a waiter first counts itself in the realm, with a
  * heavy fence, and whoever settles looks at that count after a light one. If it is zero then, the waiter sees the new state.
  */
-#include "inner.h"
+#include "realm.h"
+
+#include "base/futex.h"
 
 #include "base/clock.h"
 

@@ -19,7 +19,8 @@ static long digits(const vg_list *list)
     long forwards = 0;
     long power = 1;
     long backwards = 0;
-    vg_list_each(link, list) forwards = forwards * 10 + item_of(link)->number;
+    vg_list_each (link, list)
+        forwards = forwards * 10 + item_of(link)->number;
     for (const vg_list_link *link = list->head.previous; link != &list->head; link = link->previous, power *= 10)
         backwards += power * vg_container_of(link, item, link)->number;
     assert_int_equal(forwards, backwards);
@@ -92,8 +93,7 @@ static void a_safe_walk_survives_the_removal_of_its_own_element(void **state)
         items[i].number = i + 1;
         vg_list_push_back(&list, &items[i].link);
     }
-    vg_list_each_safe(link, after, &list)
-    {
+    vg_list_each_safe (link, after, &list) {
         if (item_of(link)->number % 2 == 1) {
             vg_list_remove(link);
             memset(link, 0x5a, sizeof *link);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * async.h - calls on the pool.
+ */
+#ifndef VG_PROMISE_ASYNC_H
+#define VG_PROMISE_ASYNC_H
+
+#include "op.h"
+
+bool vg_op_on_pool(const vg_op *op); /* a pool has it, or is to get it */
+void vg_call_forked(vg_op *op);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * awaits.h - operations that wait for time, descriptors, children, signals, or another promise.
+ */
+#ifndef VG_PROMISE_AWAITS_H
+#define VG_PROMISE_AWAITS_H
+
+#include "op.h"
+
+/* Owner. What it waits for has come, and only its microtask has not run yet: nothing else finishes it now. */
+bool vg_op_is_served(const vg_op *op);
+
+#endif

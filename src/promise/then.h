@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * then.h - reactions. Owner only.
+ */
+#ifndef VG_PROMISE_THEN_H
+#define VG_PROMISE_THEN_H
+
+#include "object.h"
+
+/* Let post.run of the link be called when it is settled. The caller has held what the link is part of. */
+void vg_promise_subscribe(vigil_promise *promise, vg_link *link);
+/* Take it out again. False: it is not in the list (any more). */
+bool vg_promise_unsubscribe(vigil_promise *promise, vg_link *link);
+void vg_promise_handled(vigil_promise *promise);
+
+#endif
