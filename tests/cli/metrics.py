@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`vigil metrics`, read by a parser that is as strict as the format: see check() for the rules."""
+"""W10: `vigil metrics`, read by a parser that is as strict as the format: see check() for the rules."""
 import math
 import re
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`vigil serve` in a real browser: Chromium without a window, driven by selenium. VIGIL_SCREENSHOTS names a folder for
+"""W9: `vigil serve` in a real browser: Chromium without a window, driven by selenium. VIGIL_SCREENSHOTS names a folder for
 pictures of what was seen."""
 import os
 import re

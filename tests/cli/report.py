@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`vigil report` of a process that runs, is stopped, is wedged, is dead."""
+"""W8: `vigil report` of a process that runs, is stopped, is wedged, is dead."""
 import json
 import os
 import signal

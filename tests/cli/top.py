@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`vigil top` and `vigil demo` in a real terminal: tmux holds it, capture-pane sees what a person would see."""
+"""W9: `vigil top` and `vigil demo` in a real terminal: tmux holds it, capture-pane sees what a person would see."""
 import os
 import re
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`vigil trace`, read by a parser that is as strict as the trace viewers' rules: see check()."""
+"""W10: `vigil trace`, read by a parser that is as strict as the trace viewers' rules: see check()."""
 import json
 import os
 import signal

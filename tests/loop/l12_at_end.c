@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil_loop_at_end: whoever waits for something on a loop hears of its end.
+ * L12: vigil_loop_at_end: whoever waits for something on a loop hears of its end.
  */
 #include "loop_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit finds every queued task wherever it waits, says so exactly while nothing moves, and says when it cannot. */
+/* W5: The audit finds every queued task wherever it waits, says so exactly while nothing moves, and says when it cannot. */
 #include "support.h"
 
 #include "pool/injector.h"

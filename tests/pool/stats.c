@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers: they agree with what really happened, add up in every snapshot, and every state is really reached. */
+/* W1, W2: The numbers: they agree with what really happened, add up in every snapshot, and every state is really reached. */
 #include "support.h"
 
 static int return_arg(void *arg)

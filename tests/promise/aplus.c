@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clauses of Promises/A+, one test each, by their numbers. "Throws" is vigil_raise, or an error as the result; an object or
+/* L10: The clauses of Promises/A+, one test each, by their numbers. "Throws" is vigil_raise, or an error as the result; an object or
    function with a `then` is a vigil_thenable. What has no counterpart in C is named at its place. */
 #include "promise_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* all, all_settled, race, any: what they are settled with, and that nothing is left of them. The order table has their timing. */
+/* L10: all, all_settled, race, any: what they are settled with, and that nothing is left of them. The order table has their timing. */
 #include "promise_test.h"
 
 #define on_loop(body) on_loop_with(body, NULL)

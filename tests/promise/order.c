@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order in which things happen, against Node's. Each row has a piece of JavaScript, the same in C, and what Node 20 says when it
+ * L10: The order in which things happen, against Node's. Each row has a piece of JavaScript, the same in C, and what Node 20 says when it
  * runs the first inside setImmediate (or, where the name says so, inside the callback of a read), with
  *
  *     const say = w => out.push(w), P = () => Promise.resolve(), R = () => Promise.reject(new Error('r'));

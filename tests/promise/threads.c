@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Promises and other threads: settled exactly once from many, waited for, made, given back and taken elsewhere. */
+/* L10: Promises and other threads: settled exactly once from many, waited for, made, given back and taken elsewhere. */
 #include "promise_test.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rejections that nobody handles: reported once, at the end of the checkpoint, with where the promise was made. The order table has
+/* L10: Rejections that nobody handles: reported once, at the end of the checkpoint, with where the promise was made. The order table has
    the moments; here is what is told, and to whom not. */
 #include "promise_test.h"
 

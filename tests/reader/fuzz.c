@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader survives whatever is in a file: it answers or refuses, and never crashes, hangs or reads what is not its own.
+ * W8: The reader survives whatever is in a file: it answers or refuses, and never crashes, hangs or reads what is not its own.
  * By hand with the address sanitizer, VIGIL_FUZZ rounds at a time, each time with another VIGIL_FUZZ_SEED.
  */
 #include "watch_test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gdb/libvigil-gdb.py on a live process and on a core, as a person would use it. Left out where there is no gdb. */
+/* W10: gdb/libvigil-gdb.py on a live process and on a core, as a person would use it. Left out where there is no gdb. */
 #include "support.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder and the reader, in one process: what is written can be read, and agrees with the truth. */
+/* W1, W4: The recorder and the reader, in one process: what is written can be read, and agrees with the truth. */
 #include "watch_test.h"
 
 static const vg_pool_view *only_pool(const vg_snapshot *snapshot)

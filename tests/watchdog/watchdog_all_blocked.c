@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every worker is blocked, declared or not, and work waits. */
+/* W6: Every worker is blocked, declared or not, and work waits. */
 #include "watchdog_test.h"
 
 static int blocks(void *arg)

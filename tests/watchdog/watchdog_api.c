@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What vigil/watchdog.h promises besides the verdicts themselves: options, ends, hooks, the log, the record, signals, forks. */
+/* W7: What vigil/watchdog.h promises besides the verdicts themselves: options, ends, hooks, the log, the record, signals, forks. */
 #include "watchdog_test.h"
 
 #include "reader/reader.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A callback keeps its loop; a post to a sleeping loop does not wake it. */
+/* W6: A callback keeps its loop; a post to a sleeping loop does not wake it. */
 #include "watchdog_test.h"
 
 static void *run_loop(void *arg)

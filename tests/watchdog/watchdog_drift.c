@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drift against the own past: what is told, with which numbers, and what is not. The judge is fed with seconds made up here. */
+/* W11: Drift against the own past: what is told, with which numbers, and what is not. The judge is fed with seconds made up here. */
 #include "watchdog_test.h"
 
 #include "watchdog/drift.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A wake-up is dropped: work is queued, a worker is parked, and the watchdog says which one and why. */
+/* W6, W7: A wake-up is dropped: work is queued, a worker is parked, and the watchdog says which one and why. */
 #include "watchdog_test.h"
 
 #include "pool/internal.h"

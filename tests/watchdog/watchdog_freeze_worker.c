@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker stands still between taking a task and starting it. */
+/* W6: A worker stands still between taking a task and starting it. */
 #include "watchdog_test.h"
 
 static int note(void *arg)

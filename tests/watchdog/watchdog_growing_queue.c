@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work comes in faster than it is done. */
+/* W6: Work comes in faster than it is done. */
 #include "watchdog_test.h"
 
 static int takes_a_millisecond(void *arg)

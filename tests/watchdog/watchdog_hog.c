@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task keeps its worker: told with its name, and as more than a remark only if somebody waits for it. */
+/* W6: A task keeps its worker: told with its name, and as more than a remark only if somebody waits for it. */
 #include "watchdog_test.h"
 
 static _Atomic bool enough;

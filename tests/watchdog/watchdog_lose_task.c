@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task vanishes: accepted, never started, in no queue. The audit's numbers are in the verdict. */
+/* W6: A task vanishes: accepted, never started, in no queue. The audit's numbers are in the verdict. */
 #include "watchdog_test.h"
 
 #include "pool/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Others have the CPU: the pool's threads could run and are not run. Its tasks are not called hogs for it. */
+/* W6: Others have the CPU: the pool's threads could run and are not run. Its tasks are not called hogs for it. */
 #include "watchdog_test.h"
 
 #include <sched.h>

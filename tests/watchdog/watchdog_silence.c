@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No alarm while nothing is wrong: idle, and at full load. Seconds here; WATCHDOG_SILENCE_S in the environment makes it longer (600 is
+ * W6: No alarm while nothing is wrong: idle, and at full load. Seconds here; WATCHDOG_SILENCE_S in the environment makes it longer (600 is
  * the promise). A machine that is so busy that it does not run us is not silent about it: NO_CPU is the truth then, and not counted.
  */
 #include "watchdog_test.h"

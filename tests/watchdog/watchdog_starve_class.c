@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nobody takes tasks of one class, while others go on. */
+/* W6: Nobody takes tasks of one class, while others go on. */
 #include "watchdog_test.h"
 
 static _Atomic bool over;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process is stopped for a while: that is what is said afterwards, and nobody else is blamed. */
+/* W6: The process is stopped for a while: that is what is said afterwards, and nobody else is blamed. */
 #include "watchdog_test.h"
 
 #include <signal.h>

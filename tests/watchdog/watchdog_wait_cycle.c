@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks that wait for each other in a circle: told with everybody who is in it, and broken at its youngest wait if allowed. */
+/* W6, W7: Tasks that wait for each other in a circle: told with everybody who is in it, and broken at its youngest wait if allowed. */
 #include "watchdog_test.h"
 
 struct ring;
