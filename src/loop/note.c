@@ -3,6 +3,8 @@
  * note.c - the loop's part of the recorder: its block, its states, its events.
  */
 #include "note.h"
+
+#include "record/batch.h"
 #include "guard.h"
 #include "base/clock.h"
 #include "record/probes.h"
@@ -126,20 +128,11 @@ void vg_loop_note_calls(vigil_loop *loop, uint64_t now)
     if (loop->level < VIGIL_WATCH_COUNTERS ||
         loop->last_end == 0) /* outside the steps only the end of the loop calls */
         return;
-    if (count == 1 || took < 2 * VG_CALLS_SPAN) {
-        loop->usual = took / count;
-        vg_hist_put(&shared->callback, loop->usual, count);
-    } else { /* one of them was long; the others have come after short ones */
-        const uint64_t others = loop->usual * (count - 1);
-        vg_hist_put(&shared->callback, took > others ? took - others : 0, 1);
-        vg_hist_put(&shared->callback, loop->usual, count - 1);
-    }
-    if (took >= 2 * VG_CALLS_SPAN)
-        loop->interval = 1;
-    else if (took > VG_CALLS_SPAN && loop->interval > 1)
-        loop->interval /= 2;
-    else if (took < VG_CALLS_SPAN / 2 && count >= loop->interval && loop->interval < VG_CALLS_MOST)
-        loop->interval *= 2;
+    const vg_batch_share share = vg_batch_divide(took, count, &loop->usual);
+    if (share.has_long)
+        vg_hist_put(&shared->callback, share.long_run, 1);
+    vg_hist_put(&shared->callback, loop->usual, share.short_runs);
+    loop->interval = vg_batch_next(loop->interval, took, count >= loop->interval);
     if (loop->level == VIGIL_WATCH_EVENTS)
         vg_event_put(now,
                      vg_event_what(count == 1 ? VG_EVENT_CALL : VG_EVENT_CALLS,

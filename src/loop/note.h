@@ -15,11 +15,6 @@
 
 #include <vigil/watch.h>
 
-enum {
-    VG_CALLS_SPAN = 8192, /* ticks */
-    VG_CALLS_MOST = 32
-};
-
 void vg_loop_note_calls(vigil_loop *loop, uint64_t now); /* note the unread ones, which have ended now */
 
 /* Callbacks are about to run, in a step of the turn. */

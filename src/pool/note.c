@@ -2,6 +2,8 @@
 /* Tasks in the record; note.h says how. */
 #include "note.h"
 
+#include "record/batch.h"
+
 void vg_note_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times)
 {
     if (worker->hists_shared)
@@ -29,20 +31,11 @@ static void close_at(vg_worker *worker, uint64_t now, int status)
     if (worker->batch_id != 0)
         vg_note_time(worker, &hists->wait[class_],
                      worker->last_end > worker->batch_id ? worker->last_end - worker->batch_id : 0, count);
-    if (count == 1 || took < 2 * VG_NOTE_SPAN) {
-        worker->usual = took / count;
-        vg_note_time(worker, &hists->run[class_], worker->usual, count);
-    } else { /* one of them was long; the others have come after short ones */
-        const uint64_t others = worker->usual * (count - 1);
-        vg_note_time(worker, &hists->run[class_], took > others ? took - others : 0, 1);
-        vg_note_time(worker, &hists->run[class_], worker->usual, count - 1);
-    }
-    if (took >= 2 * VG_NOTE_SPAN)
-        worker->interval = 1;
-    else if (took > VG_NOTE_SPAN && worker->interval > 1)
-        worker->interval /= 2;
-    else if (took < VG_NOTE_SPAN / 2 && worker->interval < VG_NOTE_MOST)
-        worker->interval *= 2;
+    const vg_batch_share share = vg_batch_divide(took, count, &worker->usual);
+    if (share.has_long)
+        vg_note_time(worker, &hists->run[class_], share.long_run, 1);
+    vg_note_time(worker, &hists->run[class_], worker->usual, share.short_runs);
+    worker->interval = vg_batch_next(worker->interval, took, true);
     if (worker->level == VIGIL_WATCH_EVENTS) {
         const uint64_t function = vg_peek(&mine->task_function);
         if (count == 1 || status < 0)

@@ -5,7 +5,7 @@
  * Whoever submits a task writes an event with the stamp that the task gets anyway; the worker writes one when it has run. A look at
  * the clock costs as much as a third of an empty task, so the worker is sparing with it. When it goes straight from one task
  * to the next, the second begins, in the record, when the first has ended. And when tasks are short it lets as many of one
- * class as fit into about VG_NOTE_SPAN, at most VG_NOTE_MOST, run before it looks again: they are noted together, and
+ * class as fit into about VG_BATCH_SPAN, at most VG_BATCH_MOST, run before it looks again: they are noted together, and
  * the histograms get the wait of the first and the average length, once for each. Then comes a long one: it is told from
  * the short ones before it by what those usually take. The task that runs is named at all times.
  *
@@ -19,11 +19,6 @@
 #include "internal.h"
 
 #include <vigil/watch.h>
-
-enum {
-    VG_NOTE_SPAN = 8192, /* ticks: about 3 us */
-    VG_NOTE_MOST = 32
-};
 
 /* A task that runs inside another: what has to be shown again afterwards. */
 typedef struct vg_note {

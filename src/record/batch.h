@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * batch.h - short runs are noted together.
+ *
+ * Reading the clock costs a third of an empty task. A worker or loop therefore lets as many runs as fit into about
+ * VG_BATCH_SPAN pass between two looks, and notes them together. A long run among them is told from the short ones by
+ * what those usually take.
+ */
+#ifndef VG_RECORD_BATCH_H
+#define VG_RECORD_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    VG_BATCH_SPAN = 8192, /* ticks: about 3 us */
+    VG_BATCH_MOST = 32
+};
+
+typedef struct vg_batch_share {
+    uint64_t long_run; /* ticks of the one long run */
+    bool has_long;
+    unsigned short_runs; /* how many others there are, `usual` ticks each */
+} vg_batch_share;
+
+/* `count` runs took `took` ticks together. *usual, what a short run takes, is kept between calls. */
+static inline vg_batch_share vg_batch_divide(uint64_t took, unsigned count, uint64_t *usual)
+{
+    if (count == 1 || took < UINT64_C(2) * VG_BATCH_SPAN) {
+        *usual = took / count;
+        return (vg_batch_share){.short_runs = count};
+    }
+    const uint64_t others = *usual * (count - 1);
+    return (vg_batch_share){.long_run = took > others ? took - others : 0, .has_long = true, .short_runs = count - 1};
+}
+
+/* How many runs pass before the next look. may_grow: the batch that took so long was a full one. */
+static inline unsigned vg_batch_next(unsigned interval, uint64_t took, bool may_grow)
+{
+    if (took >= UINT64_C(2) * VG_BATCH_SPAN)
+        return 1;
+    if (took > VG_BATCH_SPAN && interval > 1)
+        return interval / 2;
+    if (took < VG_BATCH_SPAN / 2 && may_grow && interval < VG_BATCH_MOST)
+        return interval * 2;
+    return interval;
+}
+
+#endif
