@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * at_end.c - who wants to be told that the loop has ended. An intrusive list that only the owner touches; ending.c takes
- * it apart in E4, so a node that removes another one, or itself again, meets a list that is in order.
+ * at_end.c - callbacks for the end of the loop. An intrusive list that only the owner touches. ending.c takes it
+ * apart in E4, so a callback may remove nodes.
  */
 #include "at_end.h"
 #include "guard.h"
@@ -14,7 +14,7 @@ int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it)
     if (it == NULL || it->run == NULL)
         return vg_refuse(loop, -EINVAL, "vigil_loop_at_end needs a node whose run is set");
     if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; nobody would be told");
+        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; the callback would never run");
     if (it->vg_loop != NULL)
         return vg_refuse(loop, -EBUSY, "the node waits for the end of a loop already; remove it there first");
     it->vg_loop = loop;

@@ -4,7 +4,7 @@
 
 #include "struct.h"
 
-/* The next of what users want to be told at the end, taken off the list; NULL if there is none. */
+/* Take the next node off the list; NULL: none. */
 vigil_at_end *vg_at_end_take(vigil_loop *loop);
 
 #endif

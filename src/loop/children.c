@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * children.c - the end of child processes, by pidfd: no SIGCHLD, no waiting for "any child", so a child that somebody else
- * in the program waits for is never taken from them.
+ * children.c - the end of child processes, by pidfd. No SIGCHLD and no wait for "any child", so nobody else in the
+ * program loses a child.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -61,7 +61,7 @@ static void forget_child(vigil_loop *loop, child *it)
     vg_registry_free(&loop->children->slots, it->slot, it);
 }
 
-/* wait for this very child; nowait: only look whether it could be waited for. */
+/* Wait for this child; look: only ask whether it could be waited for. */
 static int wait_for_child(int pidfd, siginfo_t *info, bool look)
 {
     int saved = errno;
@@ -91,12 +91,12 @@ static void pidfd_readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned
     forget_child(loop, it);
     if (rc == 0)
         vg_tally(&loop->shared->children_reaped, 1);
-    else /* somebody waited for it first, or SIGCHLD is ignored, so the kernel did */
+    else /* somebody else waited for it, or SIGCHLD is ignored */
         vg_emit(loop, VIGIL_LOOP_CHILD_LOST, -1, rc, (uint64_t)pid,
                 "a watched child has pidfd_readable, but somebody else has waited for it (or SIGCHLD is ignored); its "
                 "status is "
                 "lost");
-    vg_loop_note_call(loop, (uintptr_t)fn); /* instead of our own, which has been called by the watch */
+    vg_loop_note_call(loop, (uintptr_t)fn); /* replaces our own, set by the watch */
     fn(loop, name, pid, rc == 0 ? info.si_code : 0, rc == 0 ? info.si_status : rc, user);
 }
 

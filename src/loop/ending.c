@@ -2,18 +2,18 @@
 /*
  * ending.c - from Terminating to done.
  *
- *   E1  the door of the ingress is closed (before the state changes), Terminating
+ *   E1  the door of the ingress closes, then Terminating
  *   E2  timers, signals, children and watches are dropped; closed() callbacks are queued
- *   E3  graceful: internal lane, posts, immediates, close queue and microtasks run until all are empty, and the lane is closed in
- *       the instant in which it is empty. Abort, at once or at the deadline: they get their cancel callbacks instead;
- *       closed() callbacks run in any case, because they free things
- *   E4  Terminated; the end hooks run (promises that are pending are rejected; vigil_loop_at_end), and the microtasks that they
- *       queue
- *   E5  the poller is closed; everybody who was inside a call that could wake us has left; the wake descriptor is closed
+ *   E3  graceful: internal lane, posts, immediates, close queue and microtasks run until all are empty; the lane
+ *       closes in
+ *       the instant in which it is empty. Abort: cancel callbacks instead. closed() callbacks run in any case: they
+ *       free
+ *   E4  Terminated; end hooks (pending promises are rejected; vigil_loop_at_end) and the microtasks that they queue
+ *   E5  the poller closes; every call that could wake us has returned; the wake descriptor closes
  *   E6  done
  *
- * User code runs in E3 and E4, and may raise: so what has been reached is in the loop (end_step), and the body is entered
- * again. After E6 this thread does not touch the loop any more.
+ * User code runs in E3 and E4 and may raise, so the progress is in the loop (end_step) and the body is entered again.
+ * After E6 this thread does not touch the loop.
  */
 #include "ending.h"
 #include "at_end.h"
@@ -35,11 +35,11 @@
 #include "base/thread.h"
 
 enum {
-    GRACE_NS = 100000000 /* how long a shutdown waits for the end after its time is up, before it goes away */
+    GRACE_NS = 100000000 /* a shutdown whose time is up waits so long for the end */
 };
 
-/* Rounds of the drain in a row that found nothing but internal posts of other threads. The first may have run what was left of the
-   turn before, the second has run all that was in the lane when the end began: whatever is there now came later. */
+/* Rounds of the drain in a row that found only internal posts of other threads. The second has run all that was in the
+   lane when the end began; later posts came after it. */
 enum {
     STREAM_ROUNDS = 2
 };
@@ -82,8 +82,7 @@ static void drop_sources(vigil_loop *loop)
     vg_watch_drop_all(loop);
 }
 
-/* A post was accepted and is not published yet: its producer is about to. Or whoever closed the door is about to say what was
-   accepted. */
+/* A post was accepted and is about to be published, or a closer is about to store what was accepted. */
 static void await_producer(vigil_loop *loop)
 {
     while (!vg_ingress_ready(&loop->ingress) && !vg_lane_ready(&loop->lane) && !vg_ingress_drained(&loop->ingress) &&
@@ -102,9 +101,8 @@ static void drain_queues(vigil_loop *loop)
                 loop->end_step = END_HOOKS;
                 return;
             }
-            /* All that is left has come from other threads. They may never leave off, and each round may find more than the one
-               before; the end shall come all the same: what is there was accepted and runs, the next is refused. An internal post of
-               our own begins the count anew. */
+            /* Only other threads still post, and they may never stop. What is in the lane runs, the next post is
+               refused. An internal post of our own restarts the count. */
             if (++loop->stream_rounds >= STREAM_ROUNDS)
                 loop->internal = vg_lane_take_and_close(&loop->lane);
         }
@@ -164,11 +162,11 @@ static void cancel_all(vigil_loop *loop)
     loop->end_step = END_HOOKS;
 }
 
-/* Let the room above end its things; true: it wants to be asked again. If nobody has made it, nobody will. */
+/* End the room above; true: call again. If it does not exist by now, it never will. */
 static bool end_upstairs(vigil_loop *loop)
 {
     vg_upstairs *upstairs = NULL;
-    /* acquire: what its maker wrote; pairs with the release in room.c, vg_room_of */
+    /* acquire: what its creator wrote; pairs with the release in room.c, vg_room_of */
     if (atomic_compare_exchange_strong_explicit(&loop->upstairs, &upstairs, &vg_upstairs_none, memory_order_acquire,
                                                 memory_order_acquire) ||
         upstairs == &vg_upstairs_none)
@@ -232,10 +230,10 @@ static void end_body(vigil_loop *loop)
 
 void vg_loop_end(vigil_loop *loop)
 {
-    /* acquire: the closed door, and with it every post that was accepted before; pairs with the release in close_the_door.
-       Whoever calls us has seen Terminating by a relaxed load. And the last reason to live went by a release too (post.c,
-       vg_loop_unkeep): who gave it away is counted in `inflight`. Without this the drain may look at a word from before the last
-       posts, find it drained and lose them. */
+    /* acquire: the closed door, and every post accepted before it; pairs with the release in close_the_door. The caller
+       has seen Terminating by a relaxed load. The last reason to live went by a release too (post.c, vg_loop_unkeep);
+       its thread is counted in `inflight`. Without this the drain may read an old word, find it drained and lose posts.
+       */
     atomic_thread_fence(memory_order_acquire);
     atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATING, vg_ticks());
@@ -252,7 +250,7 @@ void vg_loop_end(vigil_loop *loop)
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATED, vg_ticks());
     vg_loop_note_sample(loop);
     vg_loop_note_owner(loop, 0);
-    /* release, twice: everything we did to the loop; pairs with the acquires of who waits for done, and of claim_run */
+    /* release, twice: everything we did to the loop; pairs with the acquires in wait_done and claim_run */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
     atomic_store_explicit(&loop->done, 1, memory_order_release);
     (void)vg_futex_wake(&loop->done, VG_WAKE_ALL); /* by address alone: the loop may be freed */
@@ -267,8 +265,8 @@ static void close_the_door(vigil_loop *loop)
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
     do {
         if ((state & VG_STATE_MASK) >= VIGIL_LOOP_TERMINATING)
-            return; /* it does not sleep, and looks at its deadline again and again */
-        /* acq_rel: like W3 in sleep.c; and what the caller wrote (deadline, abort) is seen by who sees Terminating */
+            return; /* not asleep; it polls its deadline */
+        /* acq_rel: like W3 in sleep.c; and the caller's deadline and abort are visible with Terminating */
     } while (!atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_TERMINATING, memory_order_acq_rel,
                                                     memory_order_relaxed));
     if ((state & VG_STATE_MASK) != VIGIL_LOOP_SLEEPING)
@@ -292,11 +290,11 @@ static void begin_end(vigil_loop *loop)
 /* If nobody runs the loop, end it here. */
 static bool end_it_ourselves(vigil_loop *loop)
 {
-    /* R2: Terminating is set before we try to become the owner; pairs with R1 in run.c */
+    /* R2: Terminating is set before we claim ownership; pairs with R1 in run.c */
     atomic_thread_fence(memory_order_seq_cst);
     uintptr_t nobody = 0;
-    /* acquire: what the last owner left behind; pairs with the release in run.c, give_back_run. That who wants to run the loop and finds
-       us there sees Terminating is R2's doing, which releases it; pairs with the acquire in run.c, claim_run */
+    /* acquire: what the last owner left; pairs with the release in run.c, give_back_run. A thread that fails to claim
+       because of us sees Terminating: R2 releases it; pairs with the acquire in run.c, claim_run */
     if (!atomic_compare_exchange_strong_explicit(&loop->owner, &nobody, vg_self(), memory_order_acquire,
                                                  memory_order_relaxed))
         return false;

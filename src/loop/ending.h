@@ -4,7 +4,7 @@
 
 #include "struct.h"
 
-/* From Terminating to done; the caller is the owner and touches the loop no more afterwards. */
+/* From Terminating to done. The caller is the owner and does not touch the loop afterwards. */
 void vg_loop_end(vigil_loop *loop);
 bool vg_end_is_overdue(vigil_loop *loop);
 

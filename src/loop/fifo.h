@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fifo.h - the owner's queues: ticks, microtasks, immediates, deferred calls. One thread, no atomics but the mark in the post
- * that says that it is queued (other threads may try to post the same one).
+ * fifo.h - the owner's queues: ticks, microtasks, immediates, deferred calls. One thread; the only atomic is the
+ * queued mark of a post, because other threads may try to post it.
  *
- * A queued thing is a vigil_post. A function with an argument travels in a vg_call, which begins with a post whose run
- * is NULL: that saves a second indirect call for each microtask.
+ * A queued thing is a vigil_post. A function with an argument travels in a vg_call, whose post has run == NULL: that
+ * saves an indirect call per microtask.
  */
 #ifndef VG_LOOP_FIFO_H
 #define VG_LOOP_FIFO_H
@@ -29,7 +29,7 @@ typedef struct vg_call {
     uint64_t reserved;
 } vg_call;
 
-/* The owner's store of calls: blocks that are freed with the loop. */
+/* The owner's store of calls. Blocks are freed with the loop. */
 typedef struct vg_call_block {
     struct vg_call_block *next;
 } vg_call_block;
@@ -94,7 +94,7 @@ static inline void vg_call_free(vg_call_store *store, vg_call *call)
     store->free = &call->post;
 }
 
-/* Run what was popped: its memory is given back or its sender's again before the function is entered. */
+/* Run what was popped. Its memory is free for reuse before the function is entered. */
 static inline void vg_fifo_run(vg_call_store *store, vigil_post *post)
 {
     if (post->run == NULL) {
@@ -105,7 +105,7 @@ static inline void vg_fifo_run(vg_call_store *store, vigil_post *post)
         fn(arg);
         return;
     }
-    /* release: our reading of vg_next comes before the post is pushed again; pairs with the acquire in vg_post_claim */
+    /* release: our read of vg_next comes before the next push; pairs with the acquire in vg_post_claim */
     atomic_store_explicit(&post->vg_queued, 0, memory_order_release);
     post->run(post);
 }
@@ -126,10 +126,10 @@ static inline void vg_fifo_cancel(vg_call_store *store, vigil_post *post)
         post->cancel(post);
 }
 
-/* Any thread. Mark a post as queued; false: it is already. */
+/* Any thread. Mark a post as queued; false: it already is. */
 static inline bool vg_post_claim(vigil_post *post)
 {
-    /* acquire: the loop's last look at the post comes before our writing to it; pairs with the release in vg_fifo_run */
+    /* acquire: the loop's last look at the post comes before our writes; pairs with the release in vg_fifo_run */
     return atomic_exchange_explicit(&post->vg_queued, 1, memory_order_acquire) == 0;
 }
 

@@ -2,4 +2,4 @@
 #include "guard.h"
 
 _Thread_local char vg_loop_self;
-_Thread_local vg_telling *vg_tells;
+_Thread_local vg_report_frame *vg_reports;

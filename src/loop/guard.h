@@ -16,12 +16,12 @@ static inline uintptr_t vg_self(void)
     return (uintptr_t)&vg_loop_self;
 }
 
-/* A thread that is no owner is inside on_event, in the middle of a call that the end of the loop waits for. */
-typedef struct vg_telling {
+/* A thread that is not the owner is inside on_event, in a call that the end of the loop waits for. */
+typedef struct vg_report_frame {
     const vigil_loop *loop;
-    struct vg_telling *outer;
-} vg_telling;
-extern _Thread_local vg_telling *vg_tells;
+    struct vg_report_frame *outer;
+} vg_report_frame;
+extern _Thread_local vg_report_frame *vg_reports;
 
 static inline int vg_guard_any(const vigil_loop *loop)
 {
@@ -35,12 +35,12 @@ static inline bool vg_is_owner(const vigil_loop *loop)
     return atomic_load_explicit(&loop->owner, memory_order_relaxed) == vg_self();
 }
 
-/* Whether this thread is inside a callback of the loop, so that waiting for its end would be waiting for itself. */
+/* This thread is inside a callback of the loop: waiting for the end would be a deadlock. */
 static inline bool vg_inside(const vigil_loop *loop)
 {
     if (vg_is_owner(loop))
         return true;
-    for (const vg_telling *it = vg_tells; it != NULL; it = it->outer) {
+    for (const vg_report_frame *it = vg_reports; it != NULL; it = it->outer) {
         if (it->loop == loop)
             return true;
     }
@@ -54,7 +54,7 @@ static inline int vg_refuse(vigil_loop *loop, int error, const char *why)
     return error;
 }
 
-/* An owner's call: on the owner's thread, or while nobody runs the loop. */
+/* An owner's call: by the owner, or while nobody runs the loop. */
 static inline int vg_guard_owner(vigil_loop *loop)
 {
     int rc = vg_guard_any(loop);
@@ -72,7 +72,7 @@ static inline vigil_loop_state vg_state(const vigil_loop *loop)
     return (vigil_loop_state)(atomic_load_explicit(&loop->state, memory_order_relaxed) & VG_STATE_MASK);
 }
 
-/* The same for what needs a loop that goes on: timers, watches. */
+/* The call needs a loop that is not ending: timers, watches. */
 static inline int vg_guard_open(vigil_loop *loop)
 {
     if (vg_state(loop) >= VIGIL_LOOP_TERMINATING)
@@ -80,7 +80,7 @@ static inline int vg_guard_open(vigil_loop *loop)
     return 0;
 }
 
-/* A call that counts itself in flight asks this first: those that come when all is over do not keep the end waiting. */
+/* Asked before a call counts itself in flight, so that late calls do not delay the end. */
 static inline int vg_guard_over(vigil_loop *loop)
 {
     if (vg_state(loop) == VIGIL_LOOP_TERMINATED)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c - so that other libraries can live on this loop: before the poll, at the last look, after the poll.
+ * hooks.c - other libraries on this loop: before the poll, at the last look, after the poll.
  */
 #include "hooks.h"
 #include "guard.h"
@@ -50,7 +50,7 @@ int vigil_hook_remove(vigil_loop *loop, vigil_hook hook)
     vg_hook *found = slot == UINT32_MAX ? NULL : vg_registry_at(&loop->hook_slots, slot);
     if (found == NULL || !found->alive)
         return -ESTALE;
-    found->alive = false; /* it may be the one that runs: it is unlinked at the end of the turn */
+    found->alive = false; /* it may be running; unlinked at the end of the turn */
     loop->hooks_dead = true;
     return 0;
 }
@@ -70,7 +70,8 @@ void vg_hooks_sweep(vigil_loop *loop)
     loop->hooks_dead = false;
 }
 
-/* The next living hook of this step; hook_at is NULL before the first. One that was added in this step waits for the next turn. */
+/* The next living hook of this step; hook_at is NULL before the first. Hooks added in this step wait for the next turn.
+   */
 static vg_hook *next_hook(vigil_loop *loop)
 {
     vg_hook *hook = loop->hook_at == NULL ? loop->hooks : loop->hook_at->next;
@@ -112,7 +113,7 @@ bool vg_hooks_recheck(vigil_loop *loop)
         if (hook->alive && hook->calls.recheck != NULL && hook->calls.recheck(loop, hook->arg))
             return true;
     }
-    /* What a hook has queued or set a timer for is work after all, whatever it answered. */
+    /* A hook may have queued work or set a timer, whatever it answered. */
     return vg_loop_pending(loop) || vg_timers_next(&loop->timers) < timers;
 }
 

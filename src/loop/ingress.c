@@ -26,7 +26,7 @@ static vg_chunk *chunk_new(vg_ingress *queue)
 {
     vg_chunk *chunk = (vg_chunk *)vg_chunk_take(&queue->pool);
     if (chunk != NULL && (uint64_t)(uintptr_t)chunk >> (64 - VG_INGRESS_ADDRESS_SHIFT + VG_INGRESS_CHUNK_SHIFT) != 0) {
-        vg_chunk_give(&queue->pool, &chunk->head); /* no address of the systems we know: the word could not hold it */
+        vg_chunk_give(&queue->pool, &chunk->head); /* the word cannot hold it; no known system has such addresses */
         return NULL;
     }
     return chunk;
@@ -34,7 +34,7 @@ static vg_chunk *chunk_new(vg_ingress *queue)
 
 static bool slot_is_left(const vg_ingress_slot *slot)
 {
-    /* acquire: the producer's last touch comes before our reuse, or the end of the loop; pairs with the release in
+    /* acquire: the producer's last touch comes before our reuse or the end of the loop; pairs with the release in
        vg_ingress_leave */
     return (atomic_load_explicit(&slot->run, memory_order_acquire) & VG_INGRESS_LEFT) != 0;
 }
@@ -55,7 +55,7 @@ static void chunk_wipe(vg_chunk *chunk)
         atomic_store_explicit(&chunk->slots[i].run, 0, memory_order_relaxed);
         chunk->slots[i].arg = NULL;
     }
-    /* relaxed: it was set before the place was published, which the owner has seen */
+    /* relaxed: set before the place was published, which the owner has seen */
     if (atomic_load_explicit(&chunk->any_cancel, memory_order_relaxed) != 0) {
         memset(chunk->cancels, 0, sizeof chunk->cancels);
         atomic_store_explicit(&chunk->any_cancel, 0, memory_order_relaxed);
@@ -66,7 +66,7 @@ static void chunk_wipe(vg_chunk *chunk)
 /* Owner: a chunk of which every place was taken. */
 static void chunk_retire(vg_ingress *queue, vg_chunk *chunk)
 {
-    /* The limbo is nearly always empty: it holds chunks of which a producer was preempted in its last instructions. */
+    /* The limbo is nearly always empty: a producer was preempted in its last instructions. */
     atomic_store_explicit(&chunk->next, queue->limbo, memory_order_relaxed);
     queue->limbo = chunk;
     vg_chunk *keep = NULL;
@@ -85,13 +85,12 @@ static void chunk_retire(vg_ingress *queue, vg_chunk *chunk)
 
 /* ---- producers -------------------------------------------------------------------------------------------------- */
 
-/* The newest chunk is used up. Take a place in a new one, ours or another producer's. */
 int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place)
 {
     vg_chunk *mine = NULL;
     int rc = 0;
-    /* relaxed, as every mere look at the word here: who goes on to touch a chunk has added to the word or exchanged it, and these
-       acquire */
+    /* relaxed, like every mere look at the word here: a thread that touches a chunk has first added to the word or
+       exchanged it, and these acquire */
     uint64_t word = atomic_load_explicit(&queue->word, memory_order_relaxed);
     for (;;) {
         if ((word & VG_INGRESS_CLOSED) != 0) {
@@ -111,25 +110,23 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place)
         if (mine == NULL)
             mine = chunk_new(queue);
         if (mine == NULL) {
-            /* Take back what was counted beyond the end (I5); if it fails another producer is at it. */
+            /* Take back the surplus (I5). On failure another producer is at it. */
             (void)atomic_compare_exchange_strong_explicit(&queue->word, &word,
                                                           word_for(vg_ingress_chunk(word), VG_CHUNK_SLOTS),
                                                           memory_order_relaxed, memory_order_relaxed);
             rc = -ENOMEM;
             break;
         }
-        /* release: the new chunk's zeros are seen by who adds to the word. acquire: the zeros of the full one, which is another's if
-           it came after our addition; our link must not be placed before its NULL. Each pairs with the other, and with the
-           additions.
-           `full` may have been retired and used up a second time since we read the word: then it is still the newest chunk,
-           and still has no successor, which is all that we need. From the success until the link below it cannot be
-           retired. */
+        /* release: the new chunk's zeros, for producers that add to the word. acquire: the zeros of the full chunk, so
+           that our link is not placed before its NULL. Each pairs with the other, and with the additions. INGRESS.md
+           says why a reused `full` is harmless. */
         vg_chunk *full = vg_ingress_chunk(word);
         if (atomic_compare_exchange_strong_explicit(&queue->word, &word, word_for(mine, 1), memory_order_acq_rel,
                                                     memory_order_relaxed)) {
             *place = (vg_ingress_place){mine, 0};
             (void)atomic_fetch_add_explicit(&queue->installed, 1, memory_order_relaxed);
-            /* release: the owner that follows the link sees the zeros; pairs with the acquire in vg_ingress_next_chunk */
+            /* release: the zeros, for the owner that follows the link; pairs with the acquire in vg_ingress_next_chunk
+               */
             atomic_store_explicit(&full->next, mine, memory_order_release);
             mine = NULL;
             break;
@@ -140,7 +137,7 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place)
     return rc;
 }
 
-/* With a bound: one more waits, unless that would be too many. */
+/* One more waits, unless the bound is reached. */
 static bool count_in(vg_ingress *queue, uint64_t bound)
 {
     uint64_t waiting = atomic_load_explicit(&queue->waiting, memory_order_relaxed);
@@ -177,7 +174,7 @@ int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn canc
 bool vg_ingress_next_chunk(vg_ingress *queue)
 {
     vg_chunk *used = queue->head;
-    /* acquire: the chunk behind is all zero; pairs with the release in vg_ingress_place_slowly */
+    /* acquire: the next chunk's zeros; pairs with the release in vg_ingress_place_slowly */
     vg_chunk *next = atomic_load_explicit(&used->next, memory_order_acquire);
     if (next == NULL)
         return false;
@@ -192,26 +189,25 @@ bool vg_ingress_ready(const vg_ingress *queue)
     const vg_chunk *chunk = queue->head;
     uint32_t at = queue->at;
     if (at == VG_CHUNK_SLOTS) {
-        /* acquire: the chunk behind is all zero; pairs with the release in vg_ingress_place_slowly */
+        /* acquire: the next chunk's zeros; pairs with the release in vg_ingress_place_slowly */
         chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
         at = 0;
     }
-    /* acquire: the word that gave this place out, so that vg_ingress_end lies behind it and the turn takes what kept the loop
-       awake; else it could go round for nothing for as long as the word seems old. Pairs with the release in vg_ingress_put */
+    /* acquire: the word that gave this place out, so that vg_ingress_end lies behind it; else the turn could spin on an
+       old word. Pairs with the release in vg_ingress_put */
     return chunk != NULL && atomic_load_explicit(&chunk->slots[at].run, memory_order_acquire) != 0;
 }
 
 bool vg_ingress_idle(vg_ingress *queue)
 {
-    /* It adds nothing, but has its place in the order of the word: each place is given out before it, and is in the count, or
-       after it, and then who gets it has read what the fence before this released; pairs with the acquires of the additions and of
-       the compare-exchange that give places out. (Every change of the word is a read-modify-write.) So relaxed is enough. */
+    /* Adds nothing, but orders us with every producer; pairs with the acquires of the additions and of the
+       compare-exchange that give places out. Relaxed is enough: INGRESS.md. */
     uint64_t word = atomic_fetch_add_explicit(&queue->word, 0, memory_order_relaxed);
     vg_ingress_mark end = {.chunk = vg_ingress_chunk(word), .at = (uint32_t)given_out(word)};
     return vg_ingress_at_end(queue, end);
 }
 
-/* The word, or once it is closed what it was then (I3); 0 while somebody is between closing it and saying so. */
+/* The word, or its value when it was closed (I3); 0 while a closer has yet to store that. */
 static uint64_t effective_word(const vg_ingress *queue)
 {
     uint64_t word = atomic_load_explicit(&queue->word, memory_order_relaxed);
@@ -220,7 +216,8 @@ static uint64_t effective_word(const vg_ingress *queue)
 
 vg_ingress_mark vg_ingress_end(const vg_ingress *queue)
 {
-    uint64_t word = effective_word(queue); /* 0 gives a mark that nothing reaches: published posts may still be taken */
+    uint64_t word =
+        effective_word(queue); /* 0 gives a mark that is never reached: published posts may still be taken */
     vg_ingress_mark end = {.chunk = vg_ingress_chunk(word), .at = (uint32_t)given_out(word)};
     return end;
 }
@@ -232,7 +229,7 @@ uint64_t vg_ingress_accepted(const vg_ingress *queue)
     uint64_t word;
     int tries = 8;
     do {
-        /* relaxed: a number for statistics, which may lag behind while posts come; whoever knows that there are none reads it exactly */
+        /* relaxed: statistics; may lag while posts arrive, exact when none do */
         installed = atomic_load_explicit(&queue->installed, memory_order_relaxed);
         word = effective_word(queue);
     } while (installed != atomic_load_explicit(&queue->installed, memory_order_relaxed) && --tries > 0);
@@ -299,7 +296,7 @@ void vg_ingress_after_fork(vg_ingress *queue)
     vg_mutex_init(&queue->pool.lock); /* its holder may be a thread that is not here */
     /* We are alone: every access may be relaxed. */
     uint64_t word = effective_word(queue);
-    if (word == 0) { /* whoever closed it is not here to say what it was: nothing is lost by believing the count */
+    if (word == 0) { /* the closer is not here; believing the count loses nothing */
         word = atomic_load_explicit(&queue->word, memory_order_relaxed);
         say_closed(queue, word);
     }
@@ -319,8 +316,8 @@ void vg_ingress_after_fork(vg_ingress *queue)
             break;
         vg_chunk *next = atomic_load_explicit(&each->next, memory_order_relaxed);
         if (next == NULL) {
-            /* Its successor's producer had swung the word and not linked yet. That is the newest, unless the fork hit two
-               producers in these few instructions a whole chunk apart: then what lies between is out of reach. */
+            /* The producer of its successor had swung the word and not linked yet. That successor is the newest, unless
+               the fork hit two producers a whole chunk apart: then what lies between is lost. */
             next = newest;
             atomic_store_explicit(&each->next, next, memory_order_relaxed);
         }

@@ -1,47 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ingress.h - the queue of posts: any thread pushes, the owner takes.
- *
- * The problem: a push must cost little more than one atomic instruction, at any backlog and with any number of producers;
- * it must be decided in one instant whether a post was accepted before the loop closed its door; memory must come back; and
- * the loop may be destroyed as soon as the last post has run, while its producer is still on its way out of the call.
- *
- * The shape: a list of chunks of VG_CHUNK_SLOTS places, and one word that says where the next post goes:
- *
- *     63                                28  27  26                 0
- *    [ address of the newest chunk >> 12  | C | places given out    ]      C: closed
- *
- * A push adds 1 to the word and gets, in the same instruction, the chunk, its place in it, and whether the door was open.
- *   place < VG_CHUNK_SLOTS, open   the place is the producer's: it fills it and publishes it (I1)
- *   place >= VG_CHUNK_SLOTS        the chunk is used up: bring a new one, swing the word to it with a compare-exchange that
- *                                  also takes its first place, then link it behind the old one
- *   closed                         refused; the addition counts for nothing
- *
- * Invariants
- *   I1  A place is published by the release store of `run`, which is 0 before. The owner takes places in order and stops
- *       at the first that is not published. Its producer has yet to fence and to look at the loop's state, so it will wake
- *       the loop (SLEEP.md); those behind it need not.
- *   I2  A chunk is not reused before each of its places was given out, taken, and left: the producer's last touch of anything
- *       is the release store of `run` once more, with VG_INGRESS_LEFT. So whoever has a place in a chunk may use the chunk, the
- *       queue and the loop without counting itself in and out.
- *   I3  Closing sets C with one compare-exchange. What was given out before is accepted and will be published; nothing is
- *       after. Producers that come too late still add to the count, so whoever closes also writes down the word as it was
- *       (last_word). Closing only if empty is a compare-exchange from exactly the value that the owner has taken everything of.
- *   I4  A chunk that is used again is all zero: nothing of its past is in it.
- *   I5  The count never runs into C: a producer adds only once per chunk that it finds used up, then waits for the word to
- *       change; after a failed allocation the surplus is taken back; once closed, the door is read before the word.
- *
- * FIFO per producer: its second addition comes after its first. O(1): no step looks at more than one chunk, except that the
- * owner clears one when it retires it, which is part of the price of that many posts.
- *
- * Cache lines: a post that has no cancel touches 16 bytes of its chunk and nothing else but the word; the cancels lie apart,
- * because few posts have one. The owner only reads a place when it takes it, and clears all of them when the chunk is retired: to
- * write to the line in between would take it away from the producer that fills the next place in it. A producer asks for the
- * line that it will need four lines on: the owner has written to it when it cleared the chunk, and fetching it from there
- * costs more than all of the rest.
- *
- * Rejected: a lock (the peers' way; it is what we are measured against); an intrusive list with one compare-exchange a post
- * (an allocation each, and a walk to reverse 10^7 of them); counting producers in and out (two more atomic instructions).
+ * ingress.h - the queue of posts: any thread pushes, the owner takes. INGRESS.md is the specification; I1 to I5 are
+ * its invariants.
  */
 #ifndef VG_LOOP_INGRESS_H
 #define VG_LOOP_INGRESS_H
@@ -68,11 +28,11 @@ enum {
 #endif
 
 typedef struct vg_ingress_slot {
-    _Atomic uint64_t run; /* 0: not published; else the function, and whether its producer has left */
+    _Atomic uint64_t run; /* 0: not published; else the function, and VG_INGRESS_LEFT */
     void *arg;            /* producer's until `run` is published, then the owner's */
 } vg_ingress_slot;
 
-/* With `run`: the producer touches nothing of the loop any more. No function's address has this bit. */
+/* With `run`: the producer has left the loop. No function's address has this bit. */
 #define VG_INGRESS_LEFT (UINT64_C(1) << 63)
 
 typedef struct vg_chunk {
@@ -85,13 +45,13 @@ typedef struct vg_chunk {
 
 typedef struct vg_ingress {
     alignas(64) _Atomic uint64_t word; /* every producer writes it: a line of its own */
-    alignas(64) _Atomic bool door;     /* true once closed: read before the word so that refusals do not count (I5) */
+    alignas(64) _Atomic bool door;     /* true once closed; read before the word, so refusals do not count (I5) */
     _Atomic uint64_t last_word;        /* the word at the instant of closing; 0: not known yet */
     _Atomic uint64_t bound;            /* most that may wait; 0: none. Written before producers exist */
     alignas(64) vg_chunk_pool pool;
     _Atomic uint64_t installed;           /* chunks that have had a successor; for statistics */
     alignas(64) _Atomic uint64_t waiting; /* posts accepted and not taken; kept only with a bound */
-    alignas(64) vg_chunk *head;           /* owner's from here: the chunk with the next place to take */
+    alignas(64) vg_chunk *head;           /* owner's from here: chunk of the next place to take */
     uint32_t at;                          /* that place */
     vg_chunk *limbo;                      /* taken, but not yet left by all; linked by `next` */
     _Atomic uint64_t taken;               /* owner writes, anybody reads */
@@ -133,7 +93,7 @@ typedef struct vg_taken {
 /* 0; -ENOMEM. bound: most posts that may wait, 0 for no bound. */
 int vg_ingress_init(vg_ingress *queue, uint64_t bound);
 
-/* Frees the chunks. Nobody uses the queue any more; what is still in it is forgotten. */
+/* Free the chunks. Nobody uses the queue; its posts are forgotten. */
 void vg_ingress_destroy(vg_ingress *queue);
 
 /* The newest chunk is used up: take a place in a new one, ours or another producer's. */
@@ -142,16 +102,15 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place);
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
                             vg_ingress_slot **place);
 
-/* A producer fetches, for writing, the line that it will need this many places on. */
+/* A producer prefetches, for writing, this many places ahead. */
 enum {
     VG_PREFETCH_SLOTS = 16
 };
-/* The owner fetches so far ahead, but nothing that a producer may be filling. */
+/* The owner prefetches this far ahead, but nothing that a producer may be filling. */
 enum {
     VG_READ_AHEAD = 32
 };
-/* For functions that push: gcc has the instruction only where it is told that the processor has it; on those that do not, it
-   does nothing. */
+/* For functions that push: lets gcc emit prefetchw. Processors without it ignore it. */
 #if defined(__x86_64__)
 #define VG_PUSHES __attribute__((target("prfchw")))
 #else
@@ -162,7 +121,7 @@ enum {
 static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
                                  vg_ingress_slot **place)
 {
-    /* acquire: the chunk is all zero but for what producers wrote; pairs with the release in vg_ingress_place_slowly */
+    /* acquire: the chunk's zeros; pairs with the release in vg_ingress_place_slowly */
     uint64_t word = atomic_fetch_add_explicit(&queue->word, 1, memory_order_acquire);
     vg_ingress_place it = {vg_ingress_chunk(word), vg_ingress_count(word)};
     if (__builtin_expect((word & VG_INGRESS_CLOSED) != 0 || it.at >= VG_CHUNK_SLOTS, 0)) {
@@ -179,14 +138,15 @@ static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn c
         if (atomic_load_explicit(&it.chunk->any_cancel, memory_order_relaxed) == 0) /* the line is everybody's */
             atomic_store_explicit(&it.chunk->any_cancel, 1, memory_order_relaxed);  /* the next release publishes it */
     }
-    /* release: arg, cancel, and what the producer wrote before the post; pairs with the acquire in vg_ingress_take (I1) */
+    /* release: arg, cancel, and what the producer wrote before the post; pairs with the acquire in vg_ingress_take (I1)
+       */
     atomic_store_explicit(&slot->run, (uint64_t)(uintptr_t)run, memory_order_release);
     *place = slot;
     return 0;
 }
 
-/* Any thread. Publish a post. 0: *place must be handed to vg_ingress_leave when the caller has done its part of waking the
-   loop. -ESHUTDOWN; -EAGAIN the bound is reached; -ENOMEM. */
+/* Any thread. Publish a post. 0: wake the loop, then pass *place to vg_ingress_leave. -ESHUTDOWN; -EAGAIN: bound
+   reached; -ENOMEM. */
 static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
                                   vg_ingress_slot **place)
 {
@@ -201,28 +161,28 @@ static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn 
 /* The same past the bound. */
 int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vg_ingress_slot **place);
 
-/* Any thread: the last touch of a push, of the same `run`. */
+/* Any thread: the last touch of a push, with the same `run`. */
 static inline void vg_ingress_leave(vg_ingress_slot *place, vg_call_fn run)
 {
-    /* release: all that this producer did with the loop comes before its end; and, as at the first time, what lies in the place.
-       Pairs with the acquires in slot_is_left and vg_ingress_take */
+    /* release: all that this producer did with the loop comes before its end. Pairs with the acquires in slot_is_left
+       and vg_ingress_take */
     atomic_store_explicit(&place->run, (uint64_t)(uintptr_t)run | VG_INGRESS_LEFT, memory_order_release);
 }
 
-/* Owner. Whether the next place is published. After a full fence: SLEEP.md. */
+/* Owner, after a full fence (SLEEP.md). Is the next place published? */
 bool vg_ingress_ready(const vg_ingress *queue);
 
-/* Owner, after a full fence: whoever is given a place from now on sees what the owner stored before the fence. True: nobody has
-   one now that was not taken. */
+/* Owner, after a full fence: later producers see what the owner stored before it. True: no place is given out and not
+   taken. */
 bool vg_ingress_idle(vg_ingress *queue);
 
-/* Owner. What is accepted by now: the snapshot of a phase. */
+/* Owner. The end of what is accepted: the snapshot of a phase. */
 vg_ingress_mark vg_ingress_end(const vg_ingress *queue);
 
-/* Owner. The step over to the next chunk, if there is one. */
+/* Owner. Go on to the next chunk, if there is one. */
 bool vg_ingress_next_chunk(vg_ingress *queue);
 
-/* Owner. How far the head chunk belongs to what lies before `end`. */
+/* Owner. How much of the head chunk lies before `end`. */
 static inline uint32_t vg_ingress_stop(const vg_ingress *queue, vg_ingress_mark end)
 {
     return queue->head == end.chunk ? end.at : VG_CHUNK_SLOTS;
@@ -233,7 +193,7 @@ static inline bool vg_ingress_at_end(const vg_ingress *queue, vg_ingress_mark en
     return queue->head == end.chunk && queue->at == end.at;
 }
 
-/* Owner. Take the next post before `end`; false if there is none or it is not published. */
+/* Owner. Take the next post before `end`; false: none, or not published. */
 static inline bool vg_ingress_take(vg_ingress *queue, vg_ingress_mark end, vg_taken *post)
 {
     uint32_t stop = vg_ingress_stop(queue, end);
@@ -261,30 +221,28 @@ static inline bool vg_ingress_take(vg_ingress *queue, vg_ingress_mark end, vg_ta
     return true;
 }
 
-/* Owner. The cancel function of the post that was taken last; NULL: it has none. */
+/* Owner. The cancel function of the last post taken; NULL: none. */
 static inline vg_call_fn vg_ingress_cancel(const vg_ingress *queue)
 {
-    return queue->head->cancels[queue->at - 1]; /* a chunk is retired by the take behind its last place, not before */
+    return queue->head->cancels[queue->at - 1]; /* a chunk is retired only by the take behind its last place */
 }
 
-/* Any thread, for statistics: how many posts were accepted. Exact unless a producer stands in the middle of bringing a chunk. */
+/* Any thread: posts accepted. Exact unless a producer is bringing a chunk. */
 uint64_t vg_ingress_accepted(const vg_ingress *queue);
 
 /* Any thread. Refuse from now on. */
 void vg_ingress_close(vg_ingress *queue);
 
-/* Owner. Refuse from now on if everything that was accepted has been taken; true if the door is closed now. */
+/* Owner. Refuse from now on if all accepted posts are taken; true: closed now. */
 bool vg_ingress_close_if_drained(vg_ingress *queue);
 
-/* Owner, door closed: whether everything that was accepted has been taken. */
+/* Owner, door closed: are all accepted posts taken? */
 bool vg_ingress_drained(const vg_ingress *queue);
 
-/* Owner, door closed and drained: wait until each producer has left. They are between two instructions of a call that does not
-   block, so this is a matter of the scheduler. */
+/* Owner, door closed and drained: wait until each producer has left. None of them can block. */
 void vg_ingress_quiesce(vg_ingress *queue);
 
-/* The only thread of a forked child: places that were given out to threads that are not here any more are filled with
-   nothing, and all have left. */
+/* The only thread of a forked child: places of threads that are not here are filled with nothing, and all have left. */
 void vg_ingress_after_fork(vg_ingress *queue);
 
 #endif

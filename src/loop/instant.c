@@ -4,7 +4,7 @@
 enum {
     MARGIN_NS = 100,
     HORIZON_NS = 1000000,
-    YOUNG_NS = 2000000 /* two readings that far apart give the length of a tick to 1 in 10 000 */
+    YOUNG_NS = 2000000 /* readings this far apart give the length of a tick to 1 in 10 000 */
 };
 
 void vg_instant_init(vg_instant_clock *instant, vg_tick_base base)

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instant.h - what time is it, for the price of a counter.
- *
- * A timer's delay counts from the instant of the call. Reading CLOCK_MONOTONIC for each costs 20 ns, and more than that: the read
- * waits for everything before it, so a program that re-arms many timers waits for each cache miss alone. The tick
- * counter (clock.h) costs half and waits for nothing.
- *
- * So the clock is read at most every VG_INSTANT_HORIZON of time, and in between ticks are added to that. The result may be late and
- * never early, which is what a deadline may be:
- *   - the counter is read before the clock, so that the pair is late by the time between;
- *   - the length of a tick is measured over the life of the loop and taken 1/1024 too long: late by 1 us at the horizon;
- *   - MARGIN covers what the processor may do out of order.
- * Until the loop has lived long enough for a good measurement, and wherever the counter makes no sense (it went back, or
- * jumped ahead), the clock itself is read.
+ * instant.h - the time of this instant, for the price of a counter. Late by a microsecond at most, never early:
+ * TIMERS.md.
  */
 #ifndef VG_LOOP_INSTANT_H
 #define VG_LOOP_INSTANT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lane.h - the internal lane: posts that lie in their sender's memory, from any thread, without allocation.
+ * lane.h - the internal lane: posts in their sender's memory, from any thread, without allocation.
  *
- * A list that is pushed with one compare-exchange and taken whole with one exchange, then turned round. It is closed by
- * putting a mark in place of the empty list, so the owner closes it in the instant in which it is empty.
+ * A list that is pushed with one compare-exchange and taken whole with one exchange, then reversed. The owner closes
+ * it by putting a mark in place of the empty list.
  */
 #ifndef VG_LOOP_LANE_H
 #define VG_LOOP_LANE_H
@@ -77,7 +77,7 @@ static inline vigil_post *vg_lane_take_and_close(vg_lane *lane)
     return vg_lane_exchange(lane, &lane->mark);
 }
 
-/* Owner. Refuse from now on if it is empty; true if it is closed now. */
+/* Owner. Refuse from now on if empty; true: closed now. */
 static inline bool vg_lane_close_if_empty(vg_lane *lane)
 {
     vigil_post *none = NULL;

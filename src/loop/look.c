@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.c - what keeps the loop alive, and how much it has done.
+ * look.c - what keeps the loop alive, and what it has done.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -80,7 +80,7 @@ static void list_watches(vigil_loop *loop, listing *to, uint64_t now)
 
 static size_t internal_waiting(const vigil_loop *loop)
 {
-    size_t count = vg_lane_ready(&loop->lane); /* others may push: their number cannot be told */
+    size_t count = vg_lane_ready(&loop->lane); /* others may push: the number is unknown */
     for (const vigil_post *post = loop->internal; post != NULL; post = post->vg_next)
         count++;
     return count;
@@ -209,7 +209,7 @@ int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
     vigil_loop_stats s = {.size = sizeof s, .state = vg_state(loop)};
     s.phase = (vigil_loop_phase)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
     s.turns = vg_tally_read(&c->turns);
-    /* Run before accepted: a post that is run while we read is in both or in the second. */
+    /* Run before accepted: a post that runs now is in both or in the second. */
     s.posts_cancelled = vg_tally_read(&c->posts_cancelled);
     s.posts_run = vg_tally_read(&loop->ingress.taken);
     s.posts_run -= s.posts_run < s.posts_cancelled ? s.posts_run : s.posts_cancelled;

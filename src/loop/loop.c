@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.c - making a loop and giving it back, and carrying it over a fork.
+ * loop.c - create, destroy, fork, embed.
  */
 #include "loop.h"
 #include "children.h"
@@ -52,7 +52,7 @@ static void free_parts(vigil_loop *loop)
     vg_registry_destroy(&loop->watches.slots);
     free(loop->watches.fds);
     vg_children_free(loop);
-    /* relaxed: the end of the loop has acquired it (ending.c, end_upstairs), and comes before this */
+    /* relaxed: the end of the loop acquired it (ending.c, end_upstairs) */
     vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_relaxed);
     if (upstairs == NULL || upstairs == &vg_upstairs_none || !upstairs->gone(upstairs, loop))
         vg_loop_free(loop);
@@ -124,7 +124,7 @@ int vigil_loop_destroy(vigil_loop *loop)
 {
     if (loop == NULL)
         return 0;
-    if (vg_forked(&loop->guard)) { /* nothing here is ours but the memory and copies of descriptors */
+    if (vg_forked(&loop->guard)) { /* only the memory and copies of descriptors are ours */
         vg_subject_remove(&loop->subject);
         vg_signals_close(loop);
         vg_children_close(loop);
@@ -166,7 +166,7 @@ int vigil_loop_fork(vigil_loop *loop)
     int rc = vg_watch_after_fork(loop); /* the signalfd too: epoll shows the signals of whoever added it */
     if (rc != 0)
         return vg_refuse(loop, rc, "the child could not get descriptors of its own; close some and call again");
-    /* Not before: the set that we have inherited is the parent's own, and what is taken out of it is taken from the parent. */
+    /* Not before: the inherited set is the parent's own. */
     vg_children_after_fork(loop);
     rc = vg_loop_note_after_fork(loop);
     if (rc != 0)
@@ -202,7 +202,7 @@ int vigil_loop_fd(vigil_loop *loop)
         rc = loop->poller.poll_fd;
     }
     vg_mutex_unlock(&loop->watches.lock);
-    /* What is there already must show: until the first run the loop counts as awake, and nobody would be woken. */
+    /* Pending work must show: before the first run the loop counts as awake, so nobody would wake it. */
     if (rc >= 0 && !vg_is_owner(loop))
         vg_poller_wake(&loop->poller);
     return rc;

@@ -4,7 +4,7 @@
 
 #include "upstairs.h"
 
-extern vg_upstairs vg_upstairs_none; /* stands in loop->upstairs when the loop has ended without one: too late */
+extern vg_upstairs vg_upstairs_none; /* in loop->upstairs: the loop has ended without one */
 
 /* Free a destroyed loop; see vg_upstairs. */
 void vg_loop_free(vigil_loop *loop);

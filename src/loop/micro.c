@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * micro.c - ticks and microtasks: what runs right after the callback that asked for it.
+ * micro.c - ticks and microtasks: they run right after the callback that queued them.
  *
- * A checkpoint runs all ticks, then all microtasks (with those that they add), and again while there are ticks: the order of
- * Node. It is over when both queues are empty, or the budget is used up. In between, when both are empty, the room above
- * may have a word (rejections that nobody handles), which can add to them.
+ * A checkpoint runs all ticks, then all microtasks and those that they add, and again while there are ticks: the
+ * order of Node. It ends when both queues are empty or the budget is used up. When both are empty, the room above may
+ * add to them (unhandled rejections).
  *
- * A microtask that raises leaves through vigil_raise, and the checkpoint is entered again: so where it stands is in the loop,
- * not in locals, and what is counted is what the budget lost.
+ * A microtask may raise; then the checkpoint is entered again. So its progress is in the loop, not in locals.
  */
 #include "micro.h"
 #include "ending.h"
@@ -31,9 +30,8 @@ static bool exhausted(vigil_loop *loop)
     if (loop->options.microtasks == VIGIL_MICROTASK_EXHAUSTIVE) {
         loop->microtask_given += FLOOD;
         loop->microtask_left = FLOOD;
-        vg_emit(
-            loop, VIGIL_LOOP_MICROTASK_FLOOD, -1, 0, loop->microtask_given - FLOOD,
-            "one checkpoint has run a great many microtasks and goes on; nothing else happens on the loop meanwhile");
+        vg_emit(loop, VIGIL_LOOP_MICROTASK_FLOOD, -1, 0, loop->microtask_given - FLOOD,
+                "one checkpoint has run a great many microtasks and goes on; nothing else runs on the loop");
         return true;
     }
     loop->microtasks_breached = true;
@@ -69,7 +67,7 @@ void vg_checkpoint_slow(vigil_loop *loop)
 {
     if (loop->microtasks_breached)
         return;
-    if (!loop->in_checkpoint) { /* else a microtask has raised, and this is the same checkpoint */
+    if (!loop->in_checkpoint) { /* else a microtask raised, and this is the same checkpoint */
         loop->in_checkpoint = true;
         loop->in_microtasks = false;
         loop->microtask_given =
@@ -89,7 +87,7 @@ void vg_checkpoint_slow(vigil_loop *loop)
         if (!loop->upstairs_waits)
             break;
         loop->upstairs_waits = false;
-        /* relaxed: who sets upstairs_waits is the owner, and has seen it */
+        /* relaxed: the owner itself set upstairs_waits and has seen it */
         vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_relaxed);
         upstairs->checkpoint(upstairs, loop);
     }
@@ -109,7 +107,7 @@ static inline int guard_queue(vigil_loop *loop)
     return loop->ended ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one") : 0;
 }
 
-/* The queue is named by its place in the loop, which may be NULL until the guard has looked. */
+/* The queue is named by its offset: the loop may be NULL until the guard has looked. */
 static inline vg_fifo *queue_at(vigil_loop *loop, size_t place)
 {
     return (vg_fifo *)(void *)((char *)loop + place);

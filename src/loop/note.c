@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.c - the loop's part of the recorder: its block, its states, its events.
+ * note.c - the loop's part of the recorder: block, states, events.
  */
 #include "note.h"
 
@@ -22,7 +22,7 @@ int vg_loop_note_open(vigil_loop *loop)
         return error;
     }
     loop->shared = loop->block.memory;
-    /* The recorder is off: the clock is read as if all callbacks were short, and nothing is noted. */
+    /* The recorder is off: read the clock rarely, note nothing. */
     loop->interval = loop->level >= VIGIL_WATCH_COUNTERS ? 1 : UINT32_MAX;
     memcpy(loop->shared->name, loop->name, sizeof loop->shared->name);
     loop->shared->born_ticks = loop->tick_base.ticks;
@@ -37,7 +37,7 @@ void vg_loop_note_close(vigil_loop *loop)
     vg_record_release(loop->record_epoch);
 }
 
-/* The child has a copy of the block, at the same place, which nobody else can see: move to a recorder of its own. */
+/* The child has a private copy of the block at the same address: move to its own recorder. */
 int vg_loop_note_after_fork(vigil_loop *loop)
 {
     vg_record_block before = loop->block;
@@ -77,7 +77,7 @@ static void introduce_owner(uint64_t owner, vg_thread_role role)
 {
     if (vg_my_ring.thread == NULL ||
         atomic_load_explicit(&vg_my_ring.thread->role, memory_order_relaxed) == VG_ROLE_WORKER)
-        return; /* a worker stays one, even if a task of its runs a loop */
+        return; /* a worker stays one, even if its task runs a loop */
     vg_cell_set(&vg_my_ring.thread->role, role);
     vg_cell_set(&vg_my_ring.thread->owner, owner);
 }
@@ -100,7 +100,7 @@ void vg_loop_note_owner(vigil_loop *loop, int thread)
     vg_cell_set(&shared->thread, thread != 0 ? vg_my_ring.serial : 0);
 }
 
-/* Where the calling thread says what it waits for, if it is no worker: those say so in their slot. */
+/* Where this thread says what it waits for. Workers say so in their slot. */
 static vg_file_wait *own_wait(void)
 {
     vg_file_thread *thread = vg_my_ring.thread;
@@ -154,12 +154,12 @@ int vigil_loop_shows(vigil_loop *loop, const void *what)
         return -ENOENT;
     if (loop->level < VIGIL_WATCH_COUNTERS)
         return 0;
-    /* What was shown before has ended; the callback's own beginning has not, it goes on as `what`. */
+    /* What was shown before has ended; the callback goes on as `what`. */
     if (loop->shown != 0 && atomic_load_explicit(&loop->shared->call_function, memory_order_relaxed) == loop->shown)
         loop->unread++;
     if (loop->unread != 0)
         vg_loop_note_calls(loop, vg_ticks());
-    loop->interval = 1; /* so that it is noted at its end, under its own name */
+    loop->interval = 1; /* noted at its end, under its own name */
     loop->shown = (uintptr_t)what;
     vg_cell_set(&loop->shared->call_function, loop->shown);
     return 0;
@@ -188,7 +188,7 @@ void vg_loop_note_late(vigil_loop *loop, uint64_t ns)
 {
     if (loop->level < VIGIL_WATCH_COUNTERS)
         return;
-    /* The histograms are in ticks. Until a tick has been measured (instant.h) it is taken for a nanosecond. */
+    /* Histograms are in ticks. Until a tick is measured (instant.h) it counts as a nanosecond. */
     const uint64_t length = loop->instant.length;
     const double ticks = length != 0 ? (double)ns * 4294967296.0 / (double)length : (double)ns;
     vg_hist_put(&loop->shared->delay, ticks < 9e18 ? (uint64_t)ticks : 0, 1);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.h - what the loop tells the recorder (record/record.h), apart from its counters.
+ * note.h - what the loop writes to the recorder (record/record.h), apart from counters.
  *
- * As in the pool (pool/note.h), a look at the clock costs as much as a short callback. The loop reads it anyway when a step
- * of its turn begins and ends; in between, callbacks are noted together as long as they are short, and by themselves when they
- * are long. The callback that runs is named at all times: that is one store.
+ * A look at the clock costs as much as a short callback. The loop reads it when a step begins and ends; in between,
+ * short callbacks are noted together and long ones alone. The running callback is always named: one store.
  */
 #ifndef VG_LOOP_NOTE_H
 #define VG_LOOP_NOTE_H
@@ -17,7 +16,7 @@
 
 void vg_loop_note_calls(vigil_loop *loop, uint64_t now); /* note the unread ones, which have ended now */
 
-/* Callbacks are about to run, in a step of the turn. */
+/* Callbacks of a step are about to run. */
 static inline void vg_loop_note_step(vigil_loop *loop, uint64_t now)
 {
     loop->last_end = now;
@@ -34,7 +33,7 @@ static inline void vg_loop_note_step_end(vigil_loop *loop, uint64_t now)
     vg_cell_set(&loop->shared->call_function, 0);
 }
 
-/* Around each callback. Its name stays until the next one begins or the step ends. */
+/* Around each callback. Its name stays until the next begins or the step ends. */
 static inline void vg_loop_note_call(vigil_loop *loop, uintptr_t function)
 {
     VG_PROBE(loop_call_begin, loop->block.serial, function, loop->step);
@@ -66,6 +65,6 @@ void vg_loop_note_slept(vigil_loop *loop, uint64_t since); /* it is back since w
 void vg_loop_note_wake(vigil_loop *loop);                  /* any thread: it sleeps, and is about to be woken */
 void vg_loop_note_late(vigil_loop *loop, uint64_t ns);     /* a timer fires that late */
 void vg_loop_note_post(vigil_loop *loop,
-                       const vigil_post *post); /* any thread: it is about to be pushed to the internal lane */
+                       const vigil_post *post); /* any thread: about to be pushed to the internal lane */
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poller.h - what the loop needs from the kernel to wait for descriptors. One implementation per system call family:
- * poller_epoll.c is all there is today; kqueue and io_uring would implement the same dozen functions. All system calls of the
- * loop are in there and in signals.c and children.c, and nowhere else.
+ * poller.h - what the loop needs from the kernel to wait for descriptors. One implementation per family of system
+ * calls; poller_epoll.c is the only one. The loop makes system calls there, in signals.c and in children.c, and
+ * nowhere else.
  *
- * vg_poller_set may be called by any thread while another is inside vg_poller_wait.
+ * Any thread may call vg_poller_set while another is inside vg_poller_wait.
  */
 #ifndef VG_LOOP_POLLER_H
 #define VG_LOOP_POLLER_H
@@ -43,28 +43,28 @@ void vg_poller_init(vg_poller *poller);
 /* Open what is not open. 0; -EMFILE, -ENFILE, -ENOMEM: nothing changed. */
 int vg_poller_open(vg_poller *poller);
 
-/* A new, empty set in the place of the old one; wake and timer descriptors stay. old_is_ours: close the old one; if somebody
-   else has closed it, its number may be another's by now. 0; -EMFILE ...: the old one is as it was. */
+/* Replace the set by an empty one; wake and timer descriptors stay. old_is_ours: close the old one; if somebody else
+   closed it, its number may be another's. 0; -EMFILE ...: nothing changed. */
 int vg_poller_renew(vg_poller *poller, bool old_is_ours);
 
-/* In the child of a fork: everything anew, the timer too if the set is embedded. 0, or an error: call it again. */
+/* In the child of a fork: everything anew, the timer too if embedded. On error: call again. */
 int vg_poller_after_fork(vg_poller *poller, bool embedded);
 
 void vg_poller_close(vg_poller *poller);      /* all but the wake descriptor */
 void vg_poller_close_wake(vg_poller *poller); /* last */
 
-/* 0; -EBADF the fd is not open; -ENOENT it is not in the set (it was closed and opened again); -EEXIST; -EOPNOTSUPP it cannot be
-   polled; -ENOMEM; -ENOSPC. */
+/* 0; -EBADF: not open; -ENOENT: not in the set (closed and reopened); -EEXIST; -EOPNOTSUPP: cannot be polled; -ENOMEM;
+   -ENOSPC. */
 int vg_poller_set(vg_poller *poller, vg_poll_op op, int fd, uint32_t events, bool edge, uint64_t tag);
 
-/* Wait until deadline_ns (absolute; 0: do not wait; VG_NO_DEADLINE). Returns how many events were filled in (0 also after a
-   wake, a signal or the deadline), or a negative errno: the set is broken. */
+/* Wait until deadline_ns (absolute; 0: do not wait; VG_NO_DEADLINE). Returns the number of events (0 also after a wake,
+   a signal or the deadline), or a negative errno: the set is broken. */
 int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *events);
 
 /* Any thread: let a wait return. One system call. */
 void vg_poller_wake(vg_poller *poller);
 
-/* For embedding: let poll_fd become readable at that time (VG_NO_DEADLINE: never). 0, or an error. */
+/* For embedding: poll_fd becomes readable at that time (VG_NO_DEADLINE: never). 0, or an error. */
 int vg_poller_arm(vg_poller *poller, uint64_t deadline_ns);
 
 #endif

@@ -3,10 +3,10 @@
 #define _GNU_SOURCE 1
 #endif
 /*
- * poller_epoll.c - the poller on Linux: epoll, an eventfd to be woken by, a timerfd when the set is embedded elsewhere.
+ * poller_epoll.c - the poller on Linux: epoll, an eventfd for wakes, a timerfd when embedded.
  *
- * The eventfd is edge-triggered and never read. A write is an event whatever the counter was before, and 2^64 of them do not
- * come. That saves a read for each wake. The timerfd is edge-triggered too: arming it anew is what resets it.
+ * The eventfd is edge-triggered and never read: each write is an event, which saves a read per wake. The timerfd is
+ * edge-triggered too: arming resets it.
  */
 #include "poller.h"
 
@@ -169,7 +169,7 @@ int vg_poller_set(vg_poller *poller, vg_poll_op op, int fd, uint32_t events, boo
     return rc == -EPERM ? -EOPNOTSUPP : rc; /* EPERM: a regular file, a directory */
 }
 
-/* Milliseconds for the old call: rounded up, so that a timer is never early. */
+/* Milliseconds for the old call, rounded up: a timer is never early. */
 static int milliseconds_left(uint64_t left)
 {
     uint64_t ms = left / 1000000U + (left % 1000000U != 0);
@@ -204,7 +204,7 @@ int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *event
     int kept = 0;
     for (int i = 0; i < count; i++) {
         if (got[i].data.u64 == VG_POLL_TAG_NONE)
-            continue; /* a wake: it has done its work by letting the wait return */
+            continue; /* a wake: letting the wait return was all */
         events[kept].tag = got[i].data.u64;
         events[kept++].events = from_epoll(got[i].events);
     }
@@ -215,7 +215,7 @@ void vg_poller_wake(vg_poller *poller)
 {
     int saved = errno;
     uint64_t one = 1;
-    /* EINTR cannot happen to an eventfd that does not block; EAGAIN would need 2^64 wakes. */
+    /* EINTR cannot happen to a nonblocking eventfd; EAGAIN would need 2^64 wakes. */
     ssize_t rc = write(wake_fd_of(poller), &one, sizeof one);
     (void)rc;
     errno = saved;

@@ -14,7 +14,7 @@ static int refuse_post(vigil_loop *loop, int error)
         return vg_refuse(loop, error, "the loop is ending or has ended and takes no more posts");
     if (error == -ENOMEM)
         return vg_refuse(loop, error, "no memory for another chunk of posts; try again later");
-    /* The queue is full, so the owner has a reason to come by: it reports the pressure. */
+    /* The queue is full, so the owner will come by and report the pressure. */
     uint32_t none = 0;
     (void)atomic_compare_exchange_strong_explicit(&loop->pressure, &none, 1, memory_order_relaxed,
                                                   memory_order_relaxed);
@@ -47,7 +47,7 @@ VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
 void vg_run_post(void *arg)
 {
     vigil_post *it = arg;
-    /* relaxed: whoever claims it again writes nothing that we read; in the ingress the place holds all there is to write */
+    /* relaxed: the next claimer writes nothing that we read; the place holds all there is */
     atomic_store_explicit(&it->vg_queued, 0, memory_order_relaxed);
     it->run(it);
 }
@@ -100,7 +100,7 @@ int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
     if (rc != 0)
         return rc;
     if (vg_lane_is_closed(&loop->lane))
-        return too_late(loop, it); /* not counted as in flight: however many come, they do not keep the end waiting */
+        return too_late(loop, it); /* not counted in flight: late posts do not delay the end */
     if (vg_is_owner(loop))
         loop->stream_rounds = 0;
     vg_inflight_begin(loop);
@@ -124,7 +124,7 @@ static void do_nothing(void *arg)
 int vg_loop_nudge(vigil_loop *loop)
 {
     vg_ingress_slot *place;
-    /* Past the bound: a full queue must not keep others from adding a watch. */
+    /* Past the bound: a full queue must not prevent a watch. */
     int rc = vg_ingress_push_unbounded(&loop->ingress, do_nothing, NULL, NULL, &place);
     if (rc != 0)
         return refuse_post(loop, rc);
@@ -138,8 +138,8 @@ int vg_loop_keep(vigil_loop *loop)
     vg_inflight_begin(loop);
     (void)atomic_fetch_add_explicit(&loop->keep, 1, memory_order_relaxed);
     int rc = 0;
-    /* On the owner nothing can end meanwhile. Elsewhere the loop may be deciding to end right now; the empty post is accepted
-       or refused in the instant that decides (SLEEP.md, the door), and carries our addition with it. */
+    /* The owner cannot end in between. Elsewhere the loop may be deciding to end; the empty post is accepted or refused
+       in the deciding instant (SLEEP.md, the door) and carries our addition. */
     if (vg_is_owner(loop))
         rc = vg_guard_open(loop);
     else
@@ -153,8 +153,8 @@ int vg_loop_keep(vigil_loop *loop)
 void vg_loop_unkeep(vigil_loop *loop)
 {
     vg_inflight_begin(loop);
-    /* When the last goes the loop has to look whether to end; the wake fences. */
-    /* release: that we are in flight is seen by who sees the last reason gone; pairs with the acquire fence in vg_loop_end */
+    /* The last one makes the loop consider its end. The wake fences. */
+    /* release: who sees the last reason gone sees that we are in flight; pairs with the acquire fence in vg_loop_end */
     if (atomic_fetch_sub_explicit(&loop->keep, 1, memory_order_release) == 1 && !vg_is_owner(loop))
         vg_loop_wake(loop);
     vg_inflight_end(loop);
@@ -167,7 +167,7 @@ int vigil_loop_ref(vigil_loop *loop)
         rc = vg_guard_over(loop);
     if (rc != 0)
         return rc;
-    vg_inflight_begin(loop); /* till the last touch: the loop may be on its way to the end */
+    vg_inflight_begin(loop); /* until the last touch: the loop may be ending */
     rc = vg_loop_keep(loop);
     if (rc == 0)
         (void)atomic_fetch_add_explicit(&loop->refs, 1, memory_order_relaxed);

@@ -4,12 +4,12 @@
 
 #include "struct.h"
 
-void vg_run_post(void *arg); /* what the ingress has for a post that lies in its sender's memory: runs it */
+void vg_run_post(void *arg); /* run of a post that lies in its sender's memory */
 static inline uintptr_t vg_post_function(vg_call_fn run, const void *arg) /* what a post that was taken will call */
 {
     return run == vg_run_post ? (uintptr_t)((const vigil_post *)arg)->run : (uintptr_t)run;
 }
-int vg_loop_nudge(vigil_loop *loop); /* any thread: an empty post; -ESHUTDOWN tells that the door is closed */
+int vg_loop_nudge(vigil_loop *loop); /* any thread: an empty post; -ESHUTDOWN: the door is closed */
 int vg_loop_keep(vigil_loop *loop);
 void vg_loop_unkeep(vigil_loop *loop);
 

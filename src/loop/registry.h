@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry.h - records that are named by slot and generation, for one thread at a time (the owner, or who holds the lock).
+ * registry.h - records named by slot and generation. One thread at a time: the owner, or the holder of a lock.
  *
- * Records lie in chunks that never move. Beyond the first VG_REGISTRY_GROUP chunks, they are allocated so many at a time, in a
- * piece that the kernel may back with huge pages: a million records in random order are then a matter of cache misses alone. A name is generation << 32 | slot + 1; the generation moves on when the record is
- * given back, so an old name finds nothing. A slot whose generation has come round is not used again.
+ * Records lie in chunks that never move. After the first VG_REGISTRY_GROUP chunks, groups of them are allocated at
+ * once so that the kernel may back them with huge pages. A name is generation << 32 | slot + 1. Freeing a record
+ * increments the generation, so an old name finds nothing. A slot whose generation has wrapped is not reused.
  */
 #ifndef VG_LOOP_REGISTRY_H
 #define VG_LOOP_REGISTRY_H
@@ -15,7 +15,7 @@
 /* The first member of each record. */
 typedef struct vg_registry_head {
     uint32_t generation; /* even: free, odd: in use */
-    uint32_t next_free;  /* slot + 1; while the record is in use, its own to write to */
+    uint32_t next_free;  /* slot + 1; free for the record's use while it lives */
 } vg_registry_head;
 
 enum {
@@ -38,7 +38,7 @@ typedef struct vg_registry {
 void vg_registry_init(vg_registry *slots, size_t record_size);
 void vg_registry_destroy(vg_registry *slots);
 
-/* One chunk more, or a group of them. NULL: no memory. */
+/* Add a chunk, or a group. NULL: no memory. */
 void *vg_registry_grow(vg_registry *slots);
 
 static inline void *vg_registry_at(const vg_registry *slots, uint32_t slot)
@@ -46,7 +46,7 @@ static inline void *vg_registry_at(const vg_registry *slots, uint32_t slot)
     return slots->chunks[slot >> VG_REGISTRY_SHIFT] + (size_t)(slot & (VG_REGISTRY_CHUNK - 1)) * slots->record_size;
 }
 
-/* NULL: no memory. The record is as it was left, but for its head. */
+/* NULL: no memory. Only the head is initialised. */
 static inline void *vg_registry_alloc(vg_registry *slots, uint32_t *slot)
 {
     vg_registry_head *head;
@@ -81,7 +81,7 @@ static inline uint64_t vg_registry_name(uint32_t slot, const void *record)
     return (uint64_t)((const vg_registry_head *)record)->generation << 32 | (slot + 1);
 }
 
-/* The slot of a name; UINT32_MAX if it is stale. */
+/* The slot of a name; UINT32_MAX: stale. */
 static inline uint32_t vg_registry_find(const vg_registry *slots, uint64_t name)
 {
     uint32_t slot = (uint32_t)name - 1;

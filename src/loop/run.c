@@ -2,10 +2,10 @@
 /*
  * run.c - who runs the loop, for how long, and what a raise inside a callback does.
  *
- * The right to run is the word `owner`: it goes from 0 to a thread by compare-exchange, and whoever has it may touch the
- * owner's fields. Whoever has it when the state is Terminating also ends the loop; so on leaving it is given back first,
- * and then the state is looked at once more (R1), while whoever sets Terminating does so first and then tries to
- * become the owner (ending.c, R2). One of them sees the other.
+ * The right to run is the word `owner`. It goes from 0 to a thread by compare-exchange; the holder may touch the
+ * owner's fields. A holder that sees Terminating also ends the loop. So a leaving thread gives the right back, then
+ * looks at the state once more (R1), and a thread that sets Terminating does so first and then claims the right
+ * (ending.c, R2). One of them sees the other.
  */
 #include "run.h"
 #include "ending.h"
@@ -22,7 +22,7 @@
 
 /* ---- raise ------------------------------------------------------------------------------------------------------- */
 
-/* Back from a raise: say so, and finish the checkpoint of the callback that is no more. */
+/* Back from a raise: report it and finish the checkpoint. */
 static void report_raise(vigil_loop *loop)
 {
     bool again = loop->in_uncaught; /* it was the handler itself that raised */
@@ -31,7 +31,7 @@ static void report_raise(vigil_loop *loop)
                          .phase = loop->step < VG_STEPS ? vg_phase_of(loop->step) : VIGIL_PHASE_NONE,
                          .microtask = loop->in_checkpoint};
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
-    /* A recheck hook raises while the state is Sleeping. A waker may be faster than we are. */
+    /* A recheck hook raises while Sleeping. A waker may be faster. */
     if ((state & VG_STATE_MASK) == VIGIL_LOOP_SLEEPING)
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_relaxed,
                                                       memory_order_relaxed);
@@ -44,8 +44,8 @@ static void report_raise(vigil_loop *loop)
         loop->options.on_uncaught(loop->options.user, &it);
         loop->in_uncaught = false;
     }
-    /* A checkpoint in which a microtask has raised is finished, also if that was its last one: else the next one would take itself
-       for the rest of it. */
+    /* Finish a checkpoint in which a microtask raised, even its last one: else the next checkpoint would continue it.
+       */
     if (loop->in_checkpoint)
         vg_checkpoint_slow(loop);
     else
@@ -75,21 +75,21 @@ void vg_emit(vigil_loop *loop, vigil_loop_event_kind kind, int fd, int error, ui
         return;
     vigil_loop_event event = {
         .size = sizeof event, .kind = kind, .fd = fd, .error = error, .count = count, .text = text};
-    /* Its own frame: the caller is in the middle of something that must be finished. */
+    /* A frame of its own: the caller must finish what it does. */
     vg_raise_frame frame;
-    vg_telling telling = {.loop = loop, .outer = vg_tells};
-    vg_tells = &telling;
+    vg_report_frame report = {.loop = loop, .outer = vg_reports};
+    vg_reports = &report;
     vg_raise_push(&frame);
     if (VG_RAISE_LAND(&frame) == 0)
         loop->options.on_event(loop->options.user, &event);
     vg_raise_pop(&frame);
-    vg_tells = telling.outer;
+    vg_reports = report.outer;
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Nothing keeps the loop alive. Ask the user for the last time, then close the door if nobody has come through it. A raise is no
-   answer that could be asked for again: we come here once more, and go on behind the question. */
+/* Nothing keeps the loop alive. Ask the user for the last time, then close the door unless somebody came through. After
+   a raise we come here again and go on behind the question. */
 static void try_to_end(vigil_loop *loop)
 {
     if (loop->options.on_before_exit != NULL && !loop->asked) {
@@ -101,8 +101,7 @@ static void try_to_end(vigil_loop *loop)
     if (vg_loop_alive(loop) || vg_interrupted(loop))
         return;
     if (!vg_ingress_close_if_drained(&loop->ingress)) {
-        /* A place was given out, and its producer is about to publish it. Wait for that here, and do not ask the user again and
-           again meanwhile. */
+        /* A place was given out and is about to be published. Wait here instead of asking the user again. */
         while (!vg_ingress_ready(&loop->ingress))
             vg_thread_yield();
         return;
@@ -134,13 +133,13 @@ static void drive_turns(vigil_loop *loop)
 static bool claim_run(vigil_loop *loop, uintptr_t *holder)
 {
     *holder = 0;
-    /* acquire: what the last owner left behind; pairs with the release in give_back_run. On failure too: if the holder ends a loop
-       that nobody ran, Terminating is seen; pairs with the release in ending.c, end_it_ourselves */
+    /* acquire: what the last owner left; pairs with the release in give_back_run. On failure too: if the holder ends a
+       loop that nobody ran, Terminating is seen; pairs with the release in ending.c, end_it_ourselves */
     return atomic_compare_exchange_strong_explicit(&loop->owner, holder, vg_self(), memory_order_acquire,
                                                    memory_order_acquire);
 }
 
-/* Running, from wherever it is; false: the loop ends or has ended. */
+/* Running, from any state; false: ending or ended. */
 static bool begin_running(vigil_loop *loop)
 {
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
@@ -160,7 +159,7 @@ static void give_back_run(vigil_loop *loop)
     vg_loop_note_owner(loop, 0);
     /* release: the owner's fields for the next one; pairs with the acquire in claim_run */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
-    /* R1: the right is given back before the state is looked at; pairs with R2 in ending.c */
+    /* R1: the right is given back before the state is read; pairs with R2 in ending.c */
     atomic_thread_fence(memory_order_seq_cst);
     if (vg_state(loop) == VIGIL_LOOP_TERMINATING && claim_run(loop, &holder))
         vg_loop_end(loop);
@@ -182,7 +181,7 @@ static int leave_run(vigil_loop *loop, vigil_run_mode mode)
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,
                                                       memory_order_relaxed);
     give_back_run(loop);
-    /* Not stopped, so vigil_loop_close has interrupted us before it set Terminating, and ends the loop itself: 0 says that it has
+    /* Not stopped, so vigil_loop_close interrupted us before it set Terminating, and ends the loop itself. 0 means
        ended. */
     return mode == VIGIL_RUN && result == 0 ? vigil_loop_wait(loop, VIGIL_FOREVER) : result;
 }
@@ -198,7 +197,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     if (vg_inside(loop))
         return vg_refuse(loop, -EDEADLK, "the loop is run by the callback's own caller; return to it instead");
     if (!claim_run(loop, &holder)) {
-        if (vg_state(loop) >= VIGIL_LOOP_TERMINATING) /* another thread is ending it, perhaps before it was ever run */
+        if (vg_state(loop) >= VIGIL_LOOP_TERMINATING) /* another thread ends it, perhaps before it ever ran */
             return mode == VIGIL_RUN ? vigil_loop_wait(loop, VIGIL_FOREVER)
                                      : vg_refuse(loop, -ESHUTDOWN, "the loop is ending; make a new one");
         return vg_refuse(loop, -EBUSY, "another thread runs the loop");
@@ -227,7 +226,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
         return 0;
     }
     vg_loop_note_owner(loop, 0);
-    /* release: nothing was changed, but the next one to claim pairs with it */
+    /* release: nothing changed, but the next claim pairs with it */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
     return mode == VIGIL_RUN ? 0 : vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
 }

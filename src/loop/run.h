@@ -4,7 +4,7 @@
 
 #include "struct.h"
 
-/* Runs `body` such that vigil_raise inside a callback comes back to it. */
+/* Run `body`; vigil_raise inside a callback comes back to it. */
 void vg_guarded(vigil_loop *loop, void (*body)(vigil_loop *loop));
 /* Report an event. */
 void vg_emit(vigil_loop *loop, vigil_loop_event_kind kind, int fd, int error, uint64_t count, const char *text);

@@ -2,8 +2,8 @@
 /*
  * signals.c - signals as events: one signalfd for all that the loop watches.
  *
- * A signal is read, then given to each of its watches in turn. Where that stands is in the struct, so that a watch that
- * raises takes the signal from nobody (S1).
+ * A signal is read, then given to each of its watches in turn. Where that stands is in the struct, so that a watch
+ * that raises takes the signal from nobody (S1).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sleep.c - how the loop falls asleep and is woken. SLEEP.md says why this is right; the letters name its steps.
+ * sleep.c - how the loop falls asleep and is woken. SLEEP.md is the specification; the letters name its steps.
  */
 #include "sleep.h"
 #include "guard.h"
@@ -21,8 +21,8 @@
 
 void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
 {
-    /* W3: of all who see Sleeping one takes it back, and that one makes the system call.
-       acquire: the wake descriptor that belongs to Sleeping-in-the-poller; pairs with the release of S1 */
+    /* W3: of all who see Sleeping, one wins and makes the system call. acquire: the wake descriptor of
+       Sleeping-in-the-poller; pairs with the release of S1 */
     if (!atomic_compare_exchange_strong_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_acquire,
                                                  memory_order_relaxed))
         return;
@@ -83,10 +83,10 @@ static uint32_t bed_of(vigil_loop *loop)
     return atomic_load_explicit(&loop->poll_wanted, memory_order_acquire) ? VG_SLEEPS_IN_POLLER : 0;
 }
 
-/* Sleeping back to Running, unless somebody did it for us or the loop is to end. */
+/* Sleeping back to Running, unless a waker did it or the loop is to end. */
 static bool get_up(vigil_loop *loop, uint32_t sleeping)
 {
-    /* relaxed: whatever a turn takes has an order of its own, and what a waker published is seen at the latest by the next S3 */
+    /* relaxed: what a turn takes has its own order; what a waker published is seen at the latest by the next S3 */
     return atomic_compare_exchange_strong_explicit(&loop->state, &sleeping, VIGIL_LOOP_RUNNING, memory_order_relaxed,
                                                    memory_order_relaxed);
 }
@@ -109,17 +109,17 @@ void vg_loop_glance(vigil_loop *loop)
 /* ---- before falling asleep --------------------------------------------------------------------------------------- */
 
 #ifdef VIGIL_CHECK
-#define LINGER_LOOKS 0 /* it only adds looks to those of the sleep: there is nothing to be found out about it */
+#define LINGER_LOOKS 0 /* only adds looks: nothing for the checker to find */
 #else
 #define LINGER_LOOKS 3
 #endif
 #define LINGER_NS       1000 /* between two looks */
-#define LINGER_PATIENCE 8    /* failures in a row until it is only tried now and then */
+#define LINGER_PATIENCE 8    /* failures in a row until it is tried only now and then */
 #define LINGER_PROBE    16
-#define STREAM_POSTS    4  /* since the last look: producers are at it, and a pause pays */
-#define FLOOD_POSTS     64 /* the same: so many that somebody may be waiting for this very core */
+#define STREAM_POSTS    4  /* posts since the last look that make a pause pay */
+#define FLOOD_POSTS     64 /* so many that a producer may wait for this core */
 
-/* Wait for posts without looking at them all the time: each look takes the producers' cache lines away from them. */
+/* Wait for posts without looking all the time: each look takes the producers' cache lines away. */
 static bool linger(vigil_loop *loop, uint64_t deadline)
 {
     for (int look = 0; look < LINGER_LOOKS; look++) {
@@ -164,7 +164,7 @@ bool vg_loop_stream(vigil_loop *loop, uint64_t deadline)
 #define STRAGGLER_LOOKS 64
 #endif
 
-/* Sleeping has been published: S2. After this, what a waker published before its look at the state is seen by S3. */
+/* Sleeping is published: S2. Afterwards S3 sees what a waker published before its look at the state. */
 static void after_sleeping(vigil_loop *loop)
 {
     /* S2: Sleeping comes before the last look at every source; pairs with the fence W1 in vg_loop_wake */
@@ -172,7 +172,7 @@ static void after_sleeping(vigil_loop *loop)
     /* Whoever is given a place from now on sees Sleeping. */
     if (vg_ingress_idle(&loop->ingress))
         return;
-    /* Somebody has a place. Most likely it is published by now, or in a moment. */
+    /* Most likely the place is published by now, or in a moment. */
     for (int look = 0; !vg_ingress_ready(&loop->ingress); look++) {
         if (look == STRAGGLER_LOOKS) {
             vg_fence_heavy(loop->fences); /* S2': now it is published, or its producer sees Sleeping; pairs with W1' */
@@ -188,8 +188,7 @@ static void block_on(vigil_loop *loop, uint32_t sleeping, uint64_t deadline)
         poll_events(loop, deadline);
         return;
     }
-    /* S4: the kernel compares the word again under its own lock, so a W3 before the wait is not slept through. relaxed: as in
-       get_up */
+    /* S4: the kernel compares the word again, so a W3 before the wait is not lost. relaxed: as in get_up */
     while (atomic_load_explicit(&loop->state, memory_order_relaxed) == sleeping) {
         if (vg_futex_wait(&loop->state, sleeping, deadline) != 0)
             break; /* the deadline */
@@ -201,8 +200,8 @@ void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
     uint32_t where = bed_of(loop);
     uint32_t sleeping = VIGIL_LOOP_SLEEPING | where;
     uint32_t running = VIGIL_LOOP_RUNNING;
-    /* S1: publish Sleeping. Fails only if the loop is to end: Terminating is never overwritten.
-       release: the wake descriptor, for W3 */
+    /* S1: publish Sleeping. Fails only if the loop is to end: Terminating is never overwritten. release: the wake
+       descriptor, for W3 */
     if (!atomic_compare_exchange_strong_explicit(&loop->state, &running, sleeping, memory_order_release,
                                                  memory_order_relaxed))
         return;
@@ -235,7 +234,7 @@ void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
         vg_tally(&loop->shared->wakes_spurious, 1);
 }
 
-/* The last look of an embedded loop, which nobody is inside any more: what a hook raises is reported by the next run. */
+/* The last look of an embedded loop that nobody is inside. The next run reports a raise. */
 static __attribute__((noinline)) bool recheck_alone(vigil_loop *loop)
 {
     vg_raise_frame frame;
@@ -267,7 +266,7 @@ void vg_loop_doze(vigil_loop *loop)
         return;
     after_sleeping(loop);
     if ((vg_loop_pending(loop) || !armed || recheck_alone(loop)) && get_up(loop, sleeping)) {
-        /* There is more to do: the descriptor must say so. Without a timer descriptor the embedding loop has to look often. */
+        /* More to do: the descriptor must say so. Without a timer descriptor the host has to look often. */
         running = VIGIL_LOOP_RUNNING;
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,
                                                       memory_order_relaxed);

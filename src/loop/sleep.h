@@ -8,11 +8,11 @@ void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state);
 static inline void vg_loop_wake_if_asleep(vigil_loop *loop)
 {
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
-    /* W2: if it has not published Sleeping yet, its re-check S3 finds our thing */
+    /* W2: if Sleeping is not published yet, the re-check S3 finds our thing */
     if (__builtin_expect((state & VG_STATE_MASK) == VIGIL_LOOP_SLEEPING, 0))
         vg_loop_wake_sleeper(loop, state);
 }
-/* Any thread, after publishing something for the loop to see: fence, look, wake if it sleeps. */
+/* Any thread, after publishing something for the loop: fence, look, wake if asleep. */
 static inline void vg_loop_wake(vigil_loop *loop)
 {
     /* W1: what the caller published comes before our look at the state; pairs with the fence S2 in sleep.c */
@@ -31,9 +31,9 @@ static inline void vg_loop_stir(vigil_loop *loop)
     if (__builtin_expect(loop->embedded, 0) && !vg_is_owner(loop))
         vg_loop_wake(loop);
 }
-/* Owner: posts are streaming in, and after a moment there are more: do not sleep. SLEEP.md, "The stream". */
+/* Owner: posts are streaming in; do not sleep. SLEEP.md, "The stream". */
 bool vg_loop_stream(vigil_loop *loop, uint64_t deadline);
-/* Owner: sleep until woken, an event or the deadline; leaves the events in loop->events, their number in poll_count. */
+/* Owner: sleep until woken, an event or the deadline. Fills loop->events and poll_count. */
 void vg_loop_sleep(vigil_loop *loop, uint64_t deadline);
 /* Owner: look at the descriptors without sleeping. */
 void vg_loop_glance(vigil_loop *loop);
@@ -42,12 +42,12 @@ void vg_loop_doze(vigil_loop *loop);
 /* Owner: what keeps it from blocking. */
 bool vg_loop_pending(const vigil_loop *loop);
 bool vg_loop_alive(const vigil_loop *loop);
-/* Of that: something is queued that the end has to run or cancel. */
+/* Of that: queued things that the end has to run or cancel. */
 bool vg_loop_alive_queues(const vigil_loop *loop);
 /* The same without what lies in the internal lane. */
 bool vg_loop_alive_inside(const vigil_loop *loop);
 
-/* A call of a thread other than the owner that may be the loop's last reason to live. */
+/* Around a call of another thread that may be the loop's last reason to live. */
 void vg_inflight_begin(vigil_loop *loop);
 void vg_inflight_end(vigil_loop *loop);
 

@@ -32,10 +32,10 @@ enum {
 /* interrupt: why a phase stops between two callbacks. */
 enum {
     VG_STOP = 1,  /* vigil_loop_stop: leave, come back to the same place */
-    VG_ABORT = 2, /* vigil_loop_close, or the deadline of a shutdown: start nothing any more */
+    VG_ABORT = 2, /* vigil_loop_close, or the deadline of a shutdown: start nothing more */
 };
 
-/* The steps of a turn; docs/loop.md numbers them alike. */
+/* The steps of a turn; docs/loop.md has the same numbers. */
 typedef enum vg_step {
     VG_STEP_BEGIN = 0,
     VG_STEP_INTERNAL,
@@ -72,17 +72,17 @@ struct vigil_loop {
     alignas(64) _Atomic uint32_t state; /* SLEEP.md; also the futex word */
     _Atomic uint32_t interrupt;         /* VG_STOP, VG_ABORT */
     _Atomic bool poll_wanted;           /* sleep in the poller: written under the watches' lock */
-    _Atomic uintptr_t owner;            /* the thread inside run: who has it may touch the owner's fields */
+    _Atomic uintptr_t owner;            /* the thread inside run; it may touch the owner's fields */
     alignas(64) _Atomic uint32_t done;  /* 1: nothing runs any more; a futex word */
     _Atomic uint64_t end_deadline;      /* of a graceful shutdown */
     _Atomic uintptr_t last_owner;
-    _Atomic int owner_thread;         /* the system's number of the thread inside run, 0: none; for the watchdog */
+    _Atomic int owner_thread;         /* system's id of the thread inside run, 0: none; for the watchdog */
     _Atomic uint64_t now;             /* cached time; written by the owner */
     _Atomic(const char *) why;        /* static text */
     _Atomic uint32_t pressure;        /* 0 none, 1 a post was refused, 2 that was reported */
     alignas(64) _Atomic int64_t keep; /* refs, and watches that keep the loop alive */
     _Atomic int64_t refs;             /* of keep: vigil_loop_ref */
-    _Atomic uint64_t inflight;        /* threads inside a call that may be the last, other than a post */
+    _Atomic uint64_t inflight;        /* threads inside a call, other than a post, that may be the last */
     _Atomic(vg_upstairs *) upstairs;  /* NULL until somebody needs it */
     vg_ingress ingress;
     alignas(64) vg_lane lane;
@@ -114,7 +114,7 @@ struct vigil_loop {
     bool raised;
     int raised_status;
     uint8_t end_step;
-    uint32_t stream_rounds; /* of the drain: in a row in which only others have added to the lane */
+    uint32_t stream_rounds; /* of the drain: rounds in a row in which only others added to the lane */
     uint32_t poll_count;    /* events of the last poll, not yet collected */
     uint64_t step_ticks;    /* vg_ticks at the start of the step */
     uint64_t posts_until;   /* ingress.taken when this turn's budget is used up */
@@ -130,13 +130,13 @@ struct vigil_loop {
     vg_watch *dead_now; /* dead watches whose closed() has not run */
     vg_timers timers;
     vg_registry hook_slots;
-    vg_hook *hooks; /* in order; a dead one is unlinked at the end of the turn */
+    vg_hook *hooks; /* in order; dead ones are unlinked at the end of the turn */
     vg_hook *hook_at;
     uint64_t hooks_added; /* ever: their numbers */
-    uint64_t hooks_last;  /* of this step: the number of the last one that it runs */
+    uint64_t hooks_last;  /* the last hook that this step runs */
     bool hooks_dead;
     vg_end_hook *end_hooks;
-    vigil_at_end *at_end_first; /* a list: what users want to be told at the end */
+    vigil_at_end *at_end_first; /* callbacks for the end */
     vigil_at_end *at_end_last;
     bool upstairs_waits;   /* for the end of the checkpoint */
     vg_signals *signals;   /* NULL until the first */
@@ -145,7 +145,7 @@ struct vigil_loop {
     uint64_t woke_at; /* vg_ticks when the last blocking ended, or run began */
     /* Callbacks that are not noted yet (note.h). */
     uint64_t last_end; /* 0: outside a step */
-    uintptr_t shown;   /* what vigil_loop_shows was last told */
+    uintptr_t shown;   /* last argument of vigil_loop_shows */
     uint64_t usual;    /* what short ones take */
     uint32_t unread;
     uint32_t interval;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timer_api.c - the calls of timers, and the running of a batch.
- *
- * A record is in one of these: queued (an entry of the heap is its own), batched (an entry of the batch is), running (its
- * callback has been entered, it has no entry), running and queued (it repeats, or was armed again in its callback).
- * A cancel is right in each: queued and batched lose their record, so their entries are dead.
+ * timer_api.c - the calls of timers, and running a batch. TIMERS.md names the states of a record.
  */
 #include "timer_api.h"
 #include "guard.h"
@@ -30,8 +26,8 @@ static inline uint32_t new_number(vg_timers *timers)
     return number;
 }
 
-/* Room for one more entry, and for those that repeating timers of the batch will need when their turn comes. The dead are thrown out
-   only here, when they would make the heap grow: until then they cost nobody anything. */
+/* Room for one more entry, and for repeating timers of the batch. Only here are dead entries swept, when the heap would
+   have to grow. */
 static __attribute__((noinline)) int make_entry_room(vg_timers *timers, size_t need)
 {
     if (timers->dead > vg_heap_size(&timers->heap) / 2) {
@@ -47,15 +43,14 @@ static inline int reserve_entry(vg_timers *timers)
     return __builtin_expect(need + VG_HEAP_ROOT <= timers->heap.room, 1) ? 0 : make_entry_room(timers, need);
 }
 
-/* Give the timer a deadline. There is room in the heap. */
+/* Give the timer a deadline. The heap has room. */
 static inline void arm_timer(vg_timers *timers, vg_timer *timer, uint32_t slot, uint64_t deadline)
 {
     bool later = deadline >= timer->deadline;
     timer->deadline = deadline;
     timer->number = new_number(timers);
     if ((timer->flags & VG_TIMER_QUEUED) != 0) {
-        /* An entry that comes up too early is as good as any: it is mended then. So nothing has to be done unless the timer
-           is to fire before its entry. */
+        /* An entry that is too early is mended when it comes up. Only an earlier deadline needs a new one. */
         if (vg_timer_coarse(timers, deadline) >= timer->head.next_free ||
             later) /* the likelier first: it is a cold line */
             return;
@@ -136,7 +131,7 @@ int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_tim
     if (fn == NULL || options == NULL)
         return vg_refuse(loop, -EINVAL, "a timer needs a callback and options");
     vigil_timer_options ours;
-    if (options->size != sizeof ours) { /* a copy costs more than the timer, so only if it must be */
+    if (options->size != sizeof ours) { /* a copy costs more than the timer */
         rc = vg_options_take(&ours, sizeof ours, options, options->size, sizeof ours);
         if (rc != 0)
             return vg_refuse(loop, rc, "the options lack their size, or ask for what this library does not know");
@@ -198,7 +193,7 @@ static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *t
     if (reserve_entry(&loop->timers) != 0)
         return vg_refuse(loop, -ENOMEM, "no memory to move the timer; it stays as it was");
     arm_timer(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
-    vg_loop_stir(loop); /* a later deadline needs none: the loop comes too early and looks again */
+    vg_loop_stir(loop); /* a later deadline needs none: the loop looks again */
     return 0;
 }
 
@@ -209,8 +204,8 @@ static inline int move_timer(vigil_loop *loop, vigil_timer name, uint64_t deadli
     if (slot == UINT32_MAX)
         return -ESTALE;
     vg_timer *timer = vg_registry_at(&timers->slots, slot);
-    /* The usual case of arm: few instructions, because the timer is not in the cache, and what comes after this call should be
-       under way while it is fetched. */
+    /* The usual case of arm_timer, in few instructions: the timer is not in the cache, and the caller goes on while it
+       is fetched. */
     if ((timer->flags & VG_TIMER_QUEUED) != 0 && vg_timer_coarse(timers, deadline) >= timer->head.next_free &&
         deadline != VG_NO_DEADLINE) {
         timer->deadline = deadline;
@@ -273,7 +268,7 @@ int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline
 
 /* ---- running a batch --------------------------------------------------------------------------------------------- */
 
-/* After the callback: a timer that nobody armed again is over. Also called when the callback raised. */
+/* After the callback, also if it raised: a timer that was not armed again is over. */
 static void finish_timer(vigil_loop *loop)
 {
     vg_timers *timers = &loop->timers;
@@ -288,7 +283,7 @@ static void finish_timer(vigil_loop *loop)
         end_timer(loop, timer, slot);
 }
 
-/* The next point of the schedule after `now`: points that were missed are skipped, the schedule itself does not shift. */
+/* The next point of the schedule after `now`. Missed points are skipped; the schedule does not shift. */
 static uint64_t next_point(const vg_timer *timer, uint64_t now)
 {
     uint64_t next = saturating_add(timer->deadline, timer->interval);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timer_sort.c - the heap as a plain array: sweeping the dead out of it, taking many due timers at once, sorting them.
- *
- * The sort is by key, then number, from the least digit up; each pass is stable and moves everything once. Digits that
- * are the same everywhere are skipped, so the cost goes by how far apart the keys really are. Numbers are counted from the
- * oldest that is there, so that they may wrap.
+ * timer_sort.c - the heap as a plain array: sweep the dead, extract many, sort. TIMERS.md.
  */
 #include "timer_sort.h"
 
@@ -46,7 +42,7 @@ void vg_timers_sweep(vg_timers *timers)
     vg_heap *heap = &timers->heap;
     size_t kept = VG_HEAP_ROOT;
     for (size_t i = VG_HEAP_ROOT; i < heap->end; i++) {
-        /* The records lie anywhere: many must be on their way at once. */
+        /* Records lie anywhere: fetch many at once. */
         if (i + SWEEP_AHEAD < heap->end)
             __builtin_prefetch(vg_registry_at(&timers->slots, heap->at[i + SWEEP_AHEAD].slot));
         if (vg_timer_of(timers, &heap->at[i]) != NULL)

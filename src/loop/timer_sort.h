@@ -7,10 +7,10 @@
 /* Throw the dead out of the heap: O(size). */
 void vg_timers_sweep(vg_timers *timers);
 
-/* Sort by key, then number, in O(n); `spare` has room for as many. The result is in `entries`. timer_sort.c. */
+/* Sort by key, then number, in O(n), in place; `spare` has room for as many. */
 void vg_timer_sort(vg_heap_entry *entries, vg_heap_entry *spare, size_t count);
 
-/* Take every entry that is due out of the heap, in any order, into `to` (room for all of them): O(size). Returns how many. */
+/* Move every due entry out of the heap into `to`, in any order: O(size). Returns how many. */
 size_t vg_timer_extract(vg_heap *heap, uint64_t now, vg_heap_entry *to);
 
 #endif

@@ -1,26 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timers.c - what is due: a heap that is mended late.
- *
- * The problem: a million timers, most of which are cancelled or postponed before they fire. A heap pays for each of these with a
- * walk through cold memory. So it is not told:
- *
- *   cancel     the record is given back; its entry stays in the heap and is dead
- *   postpone   the record gets a later deadline; its entry stays where it is, too early
- *   advance    a new entry is pushed; the old one is dead
- *
- * An entry belongs to a timer if the timer is queued and says the same number. Numbers are given out at each arming and also
- * break ties, so equal deadlines fire in the order in which they were armed, postponed or not. An entry that comes to
- * the top dead is dropped; too early, it is put where it belongs. The dead are swept out (O(n)) only when the
- * heap is full and more than half of it is dead: instead of growing. Numbers have 32 bits; every 2^30 armings the heap is swept, so that a dead
- * entry cannot live to see its number given out again.
- *
- * Firing is collect, then execute: all that is due is moved to the batch, which is the snapshot of the phase; a timer that a callback
- * cancels or re-arms is not its batch entry's any more. A few due timers are popped one by one. If many are due (a burst, or
- * a loop that was held up) popping each from a large heap costs a walk of cold lines; instead one pass takes all that is
- * due out of the array, a second looks at the records with prefetching, and a radix sort orders them: O(n) in all.
- *
- * If there is no memory for a large batch, a small one is used and the rest fires in the next turn.
+ * timers.c - what is due: a heap that is mended late. TIMERS.md.
  */
 #include "timers.h"
 
@@ -86,7 +66,7 @@ static void put_into_batch(vg_timers *timers, vg_heap_entry entry, vg_timer *tim
     timers->batch[timers->batch_count++] = entry;
 }
 
-/* Look at the owners of raw entries: keep the living that are due, with their true keys; the others go back or are gone. */
+/* Keep living owners that are due, with their true keys. The others go back or are dead. */
 static size_t check_owners(vg_timers *timers, vg_heap_entry *entries, size_t count, uint64_t now)
 {
     size_t kept = 0;
@@ -113,7 +93,7 @@ static size_t check_owners(vg_timers *timers, vg_heap_entry *entries, size_t cou
 static bool collect_many(vg_timers *timers, uint64_t now)
 {
     size_t most = vg_heap_size(&timers->heap);
-    /* The second half is what the sort needs to move things about. */
+    /* the second half is the sort's spare */
     if (reserve_batch(timers, timers->batch_count + 2 * most) != 0)
         return false;
     vg_heap_entry *found = timers->batch + timers->batch_count;
@@ -140,7 +120,7 @@ void vg_timers_collect(vg_timers *timers, uint64_t now)
             return;
         if (timers->batch_count == timers->batch_room &&
             reserve_batch(timers, timers->batch_room == 0 ? FEW : 2 * timers->batch_room) != 0)
-            return; /* what is in the batch fires now, the rest in the next turn */
+            return; /* the batch fires now, the rest in the next turn */
         vg_heap_entry entry = vg_heap_pop(&timers->heap);
         put_into_batch(timers, entry, vg_registry_at(&timers->slots, entry.slot));
     }

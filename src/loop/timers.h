@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timers.h - see timers.c for how, docs/loop.md for what.
+ * timers.h - TIMERS.md says how, docs/loop.md what.
  */
 #ifndef VG_LOOP_TIMERS_H
 #define VG_LOOP_TIMERS_H
@@ -11,8 +11,8 @@
 #include <vigil/loop.h>
 
 enum {
-    VG_TIMER_QUEUED = 1,  /* an entry of the heap with number `entry` is its own */
-    VG_TIMER_BATCHED = 2, /* an entry of the batch with number `entry` is its own */
+    VG_TIMER_QUEUED = 1,  /* an entry of the heap is its own */
+    VG_TIMER_BATCHED = 2, /* an entry of the batch is its own */
     VG_TIMER_RUNNING = 4, /* its callback runs */
     VG_TIMER_REFD = 8,
     VG_SLACK_UNIT = 65536, /* ns */
@@ -21,27 +21,27 @@ enum {
 
 /* One cache line. */
 typedef struct vg_timer {
-    vg_registry_head head; /* next_free: the key of its entry in the heap, rounded up to units of 2^VG_SINCE_SHIFT */
-    uint64_t deadline;     /* when it is due; the heap's key may be earlier (postponed), or later by its slack */
+    vg_registry_head head; /* next_free: key of its heap entry, rounded up to units of 2^VG_SINCE_SHIFT */
+    uint64_t deadline;     /* when due; the heap's key may be earlier (postponed), or later by its slack */
     uint32_t number;       /* of its last arming: ties are broken by it */
-    uint32_t entry;        /* number in the heap's or batch's entry: another number there means a dead entry */
+    uint32_t entry;        /* number in its entry: another number there means dead */
     uint64_t interval;
     vigil_timer_fn fn;
     void *arg;
     const void *created;
-    uint32_t since; /* the loop's age when it was made, in units of 2^VG_SINCE_SHIFT ns */
+    uint32_t since; /* age of the loop at creation, in units of 2^VG_SINCE_SHIFT ns */
     uint16_t slack; /* in units of VG_SLACK_UNIT */
     uint16_t flags;
 } vg_timer;
 
-/* The time at which the heap looks at it: the roundest in [deadline, deadline + slack], so that timers with slack meet. */
+/* When the heap looks at it: the roundest time in [deadline, deadline + slack], so that timers with slack meet. */
 static inline uint64_t vg_timer_key(uint64_t deadline, uint16_t slack)
 {
     uint64_t end = deadline + (uint64_t)slack * VG_SLACK_UNIT;
     uint64_t differ = deadline ^ end;
     if (differ == 0 || end < deadline)
         return deadline;
-    /* The highest bit in which they differ is 1 in `end`: all below it may be zero. */
+    /* The highest differing bit is 1 in `end`: all below may be zero. */
     return end & ~((UINT64_MAX >> __builtin_clzll(differ)) >> 1);
 }
 
@@ -52,28 +52,28 @@ typedef struct vg_timers {
     uint32_t next_number;
     uint64_t origin;      /* what rounded times are counted from */
     uint64_t refd;        /* timers that keep the loop alive */
-    vg_heap_entry *batch; /* due in this turn, in order; batch_next is the first that has not run */
+    vg_heap_entry *batch; /* due in this turn, in order; batch_next has not run yet */
     size_t batch_next;
     size_t batch_count;
     size_t batch_room;
     uint64_t running; /* name of the one whose callback was entered; 0: none */
 } vg_timers;
 
-/* The timer that the entry of the heap belongs to; NULL: it is dead. */
+/* The timer that owns the heap entry; NULL: dead. */
 static inline vg_timer *vg_timer_of(const vg_timers *timers, const vg_heap_entry *entry)
 {
     vg_timer *timer = vg_registry_at(&timers->slots, entry->slot);
     return (timer->flags & VG_TIMER_QUEUED) != 0 && timer->entry == entry->seq ? timer : NULL;
 }
 
-/* A time in units of 2^VG_SINCE_SHIFT ns: rounded down. What lies before the origin is 0, what is too far is the last. */
+/* A time in units of 2^VG_SINCE_SHIFT ns, rounded down and clamped. */
 static inline uint32_t vg_timer_coarse(const vg_timers *timers, uint64_t key)
 {
     uint64_t units = key > timers->origin ? (key - timers->origin) >> VG_SINCE_SHIFT : 0;
     return units < UINT32_MAX - 1 ? (uint32_t)units : UINT32_MAX - 1;
 }
 
-/* The entry for the timer as it is armed now; it is the timer's own from here on. */
+/* The entry for the timer as armed now; from here on its own. */
 static inline vg_heap_entry vg_timer_enter(const vg_timers *timers, vg_timer *timer, uint32_t slot)
 {
     vg_heap_entry entry = {.key = vg_timer_key(timer->deadline, timer->slack), .seq = timer->number, .slot = slot};
@@ -85,7 +85,7 @@ static inline vg_heap_entry vg_timer_enter(const vg_timers *timers, vg_timer *ti
 /* Collect what is due at `now` into the batch. */
 void vg_timers_collect(vg_timers *timers, uint64_t now);
 
-/* The key of the earliest living timer, VG_NO_DEADLINE if there is none. Drops dead entries from the top. */
+/* The key of the earliest living timer, or VG_NO_DEADLINE. Drops dead entries from the top. */
 uint64_t vg_timers_next(vg_timers *timers);
 
 void vg_timers_init(vg_timers *timers, uint64_t now);

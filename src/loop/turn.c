@@ -2,10 +2,9 @@
 /*
  * turn.c - one turn of the loop, step by step. docs/loop.md has the same numbers.
  *
- * A step takes a snapshot of its source when it begins, and then runs callbacks until the snapshot is used up. Between
- * two callbacks it can be left at any time and entered again, because where it stands is in the loop and not on the
- * stack. That serves two purposes: vigil_raise jumps out of a callback, and the turn goes on behind it without any cost for those that
- * do not raise; and vigil_loop_stop takes effect after the callback that runs, and the next run goes on from there.
+ * A step takes a snapshot of its source, then runs callbacks until the snapshot is used up. It can be left between
+ * two callbacks and entered again, because its progress is in the loop and not on the stack. So vigil_raise may jump
+ * out of a callback, and vigil_loop_stop takes effect after the running callback.
  */
 #include "turn.h"
 #include "guard.h"
@@ -42,7 +41,7 @@ vigil_loop_phase vg_phase_of(vg_step step)
     return (vigil_loop_phase)phases[step];
 }
 
-/* 1. The time, and what the last turn's budget left of the microtasks. */
+/* 1. The time, and microtasks left over by the last turn's budget. */
 static void step_begin(vigil_loop *loop, bool first)
 {
     if (first) {
@@ -91,7 +90,7 @@ static void report_pressure(vigil_loop *loop)
     }
 }
 
-/* 3. Posts: what was accepted before the step began, at most the budget. */
+/* 3. Posts accepted before the step began, at most the budget. */
 static void step_posts(vigil_loop *loop, bool first)
 {
     if (first) {
@@ -120,11 +119,11 @@ static void step_timers(vigil_loop *loop, bool first)
     vg_timers_run(loop);
 }
 
-/* 6. Sleep, if nothing keeps us from it; look at the descriptors in any case. */
+/* 6. Sleep if nothing prevents it; look at the descriptors in any case. */
 static void step_poll(vigil_loop *loop, bool first)
 {
     if (!first)
-        return; /* a recheck hook has raised: there was nothing to be had from it */
+        return; /* a recheck hook raised */
     uint64_t deadline = vg_timers_next(&loop->timers);
     if (loop->prepare_deadline < deadline)
         deadline = loop->prepare_deadline;
@@ -240,7 +239,7 @@ static bool step_has_work(const vigil_loop *loop, vg_step step)
     }
 }
 
-/* Run one step to its end, or until interrupted; true: to its end. */
+/* Run one step; true: to its end, not interrupted. */
 static bool one_step(vigil_loop *loop)
 {
     vg_step step = loop->step;

@@ -28,7 +28,7 @@ typedef struct vg_upstairs {
     void (*checkpoint)(struct vg_upstairs *upstairs, vigil_loop *loop);
     /* Terminated. Called again after the microtasks that it queues, as long as it returns true. */
     bool (*end)(struct vg_upstairs *upstairs, vigil_loop *loop);
-    /* The loop is destroyed (or, in the child of a fork, freed). True: the memory of struct vigil_loop is still needed; call
+    /* The loop is destroyed (or, in the child of a fork, freed). True: its memory is still needed; call
        vg_loop_free when it is not. */
     bool (*gone)(struct vg_upstairs *upstairs, vigil_loop *loop);
     /* vigil_loop_fork: this is the child, and nobody else is here. */

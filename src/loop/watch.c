@@ -1,23 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.c - descriptors: who watches what, and what the poller was told.
- *
- * The problem: any thread may add, change and remove watches while the owner is blocked in the poll or in the middle of its
- * callbacks; fd numbers are used again at once; and programs close fds that they still watch.
- *
- * Invariants
- *   F1  Everything here is changed under one lock, which is held neither across the poll nor while a callback runs.
- *   F2  Collect, then execute: after the poll the owner turns events into a list of watches under the lock, and runs the list
- *       without it. A watch in the list may die before its turn comes; `alive` is looked at right before the call.
- *   F3  A watch is freed only in the close step, by the owner. So the list of F2 never holds freed memory, and a callback
- *       that another thread's removal did not stop is over when `closed` runs.
- *   F4  The tag in the poller is fd and generation, and the generation moves on with each new registration of that
- *       number. An event with an old generation is stale, and dropped.
- *   F5  A watch on a dead fd costs nobody anything but itself: it is told (VIGIL_FD_GONE) as soon as the poller's answer shows it.
- *
- * The orphan: an fd that is closed while a duplicate of it lives stays in the epoll set, fires, and cannot be taken out,
- * because taking out goes by the number. A stale event may also be one that was on its way when its watch was removed; that comes
- * once. The same one a second time is an orphan's: then we make a new set and fill it again.
+ * watch.c - descriptors: who watches what, and what is registered in the poller. WATCHES.md is the specification; F1
+ * to F5 are its invariants.
  */
 #include "watch.h"
 #include "guard.h"
@@ -37,7 +21,7 @@ static uint64_t tag_of(const vigil_loop *loop, int fd)
     return (uint64_t)loop->watches.fds[fd].generation << 32 | (uint32_t)fd;
 }
 
-/* What the poller is to be told for this fd. */
+/* What to register for this fd. */
 static uint32_t wanted_of(const vg_fd *record)
 {
     uint32_t events = 0;
@@ -77,7 +61,6 @@ static void unlink_watch(vg_fd *record, const vg_watch *watch)
     *link = watch->next;
 }
 
-/* The watch is over: no callback starts, it is freed in the close step. */
 void vg_watch_over(vigil_loop *loop, vg_watch *watch, uint32_t flag)
 {
     vg_watches *watches = &loop->watches;
@@ -92,7 +75,7 @@ void vg_watch_over(vigil_loop *loop, vg_watch *watch, uint32_t flag)
         (void)atomic_fetch_sub_explicit(&watches->active, 1, memory_order_relaxed);
 }
 
-/* The fd was closed: everybody who watches it is told (F5). */
+/* The fd was closed: report it to every watch (F5). */
 void vg_watch_all_gone(vigil_loop *loop, int fd)
 {
     vg_fd *record = &loop->watches.fds[fd];
@@ -108,7 +91,7 @@ void vg_watch_all_gone(vigil_loop *loop, int fd)
     (void)atomic_fetch_add_explicit(&loop->shared->fds_gone, 1, memory_order_relaxed);
 }
 
-/* Tell the poller about an fd that it does not know (any more). */
+/* Register an fd that the poller does not know (any more). */
 int vg_watch_enter(vigil_loop *loop, int fd)
 {
     vg_fd *record = &loop->watches.fds[fd];
@@ -116,7 +99,7 @@ int vg_watch_enter(vigil_loop *loop, int fd)
     bool edge = (wanted & EDGE_BIT) != 0;
     record->generation++;
     int rc = vg_poller_set(&loop->poller, VG_POLL_ADD, fd, wanted, edge, tag_of(loop, fd));
-    if (rc == -EEXIST) /* it was removed when closing could not be told, and is the same file again */
+    if (rc == -EEXIST) /* its removal failed when it was closed, and it is the same file again */
         rc = vg_poller_set(&loop->poller, VG_POLL_MODIFY, fd, wanted, edge, tag_of(loop, fd));
     if (rc != 0)
         return rc;
@@ -129,7 +112,7 @@ int vg_watch_enter(vigil_loop *loop, int fd)
     return 0;
 }
 
-/* Tell the poller what the remaining watches of a known fd want. */
+/* Register what the remaining watches of a known fd want. */
 static int tell_poller(vigil_loop *loop, int fd, bool always)
 {
     vg_fd *record = &loop->watches.fds[fd];
@@ -147,7 +130,7 @@ static void forget_fd(vigil_loop *loop, int fd)
 {
     vg_fd *record = &loop->watches.fds[fd];
     if (record->in_poller) {
-        /* EBADF, ENOENT: it was closed first, and the kernel has forgotten it, or keeps an orphan (see above). */
+        /* EBADF, ENOENT: closed first; the kernel has forgotten it, or keeps an orphan (WATCHES.md). */
         (void)vg_poller_set(&loop->poller, VG_POLL_REMOVE, fd, 0, false, 0);
         record->in_poller = false;
         loop->watches.registered_fds--;
@@ -171,7 +154,7 @@ static int reserve_fd(vg_watches *watches, int fd)
     return 0;
 }
 
-/* Under the lock. *gone: the number was closed and opened again, and its old watches have been told. */
+/* Under the lock. *gone: the number was closed and reopened, and its old watches are over. */
 static int add_to_fd(vigil_loop *loop, vg_watch *watch, bool *gone)
 {
     vg_fd *record = &loop->watches.fds[watch->fd];
@@ -199,7 +182,7 @@ static bool runs_elsewhere(const vigil_loop *loop)
     return !vg_is_owner(loop);
 }
 
-/* *id: its name, because after the lock the loop may end and free the watch. */
+/* *id: the name; after the lock the loop may end and free the watch. */
 static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted, uint64_t *id)
 {
     vg_watches *watches = &loop->watches;
@@ -285,7 +268,7 @@ static vg_watch *find_watch(vigil_loop *loop, vigil_watch watch)
                                                                                                              : NULL;
 }
 
-/* Remove a watch without a word. False: it is over already. */
+/* Remove a watch without a report. False: it is over already. */
 static bool take_back_watch(vigil_loop *loop, vigil_watch watch)
 {
     vg_mutex_lock(&loop->watches.lock);
@@ -327,11 +310,11 @@ int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned event
     if (rc == 0) {
         if (watch != NULL)
             *watch = name;
-        /* The loop may be about to end, or sleep on its futex: an empty post decides the one and mends the other. */
+        /* The loop may be about to end, or asleep on its futex: an empty post decides the one and mends the other. */
         if (runs_elsewhere(loop))
             rc = vg_loop_nudge(loop);
-        /* Refused, and taken back as if it had never been. Unless the end was faster and has dropped the watch: then it was
-           added, and closed() says that it is over. */
+        /* Refused: take it back. If the end was faster and dropped the watch, it was added, and closed() reports its
+           end. */
         if (rc != 0 && !take_back_watch(loop, name))
             rc = 0;
     }
@@ -390,7 +373,7 @@ int vigil_watch_remove(vigil_loop *loop, vigil_watch watch)
         remove_watch(loop, found);
     vg_mutex_unlock(&loop->watches.lock);
     if (found != NULL && runs_elsewhere(loop))
-        vg_loop_wake(loop); /* to run closed(), and because it may have been the last reason to live */
+        vg_loop_wake(loop); /* to run closed(); it may also have been the last reason to live */
     vg_inflight_end(loop);
     return found != NULL ? 0 : -ESTALE;
 }

@@ -5,8 +5,8 @@
 #include "struct.h"
 
 /* The first three under the lock. */
-int vg_watch_enter(vigil_loop *loop, int fd);     /* tell the poller about an fd that it does not know */
-void vg_watch_all_gone(vigil_loop *loop, int fd); /* the fd was closed: everybody is told */
+int vg_watch_enter(vigil_loop *loop, int fd);     /* register an fd that the poller does not know */
+void vg_watch_all_gone(vigil_loop *loop, int fd); /* the fd was closed: end and report all its watches */
 void vg_watch_over(vigil_loop *loop, vg_watch *watch, uint32_t flag); /* no callback starts any more */
 int vg_watch_open_poller(vigil_loop *loop);                           /* under the lock */
 void vg_watch_update_wanted(vigil_loop *loop);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch_owner.c - the owner's side of watch.c: turning events into callbacks, burying watches that are over, healing the poller.
- * F1 to F5 are the invariants that are stated there.
+ * watch_owner.c - the owner's side of watches: events to callbacks, burial, healing the poller. F1 to F5: WATCHES.md.
  */
 #include "watch_owner.h"
 #include "guard.h"
@@ -39,11 +38,11 @@ static bool switch_off(vigil_loop *loop, int fd)
 {
     const vg_watches *watches = &loop->watches;
     if ((size_t)fd < watches->fd_room && watches->fds[fd].in_poller)
-        return false; /* the number is in use again: taking it out would hit the new registration */
+        return false; /* the number is in use again; removal would hit the new registration */
     return vg_poller_set(&loop->poller, VG_POLL_REMOVE, fd, 0, false, 0) == 0;
 }
 
-/* A new set with everything in it that is registered. Under the lock. */
+/* Under the lock. A new set with every registered fd. */
 static int refill(vigil_loop *loop, bool old_is_ours)
 {
     int rc = vg_poller_renew(&loop->poller, old_is_ours);
@@ -189,8 +188,8 @@ void vg_watch_heal(vigil_loop *loop, int error)
             rc == 0 ? "the poller's descriptor was not usable any more (closed by mistake?); it was made anew"
                     : "the poller's descriptor was not usable any more, and a new one could not be had; trying again");
     if (rc != 0) {
-        /* Without a poller there is nothing to sleep in. This pause is no part of the sleep protocol: it keeps a loop that
-           has lost its poller from burning a core until there is a descriptor to be had. */
+        /* Without a poller there is nothing to sleep in. Not part of the sleep protocol: this pause only saves the core
+           until a descriptor can be had. */
         uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
         (void)vg_futex_wait(&loop->state, state, vg_deadline_after(PAUSE_NS));
     }
@@ -199,7 +198,7 @@ void vg_watch_heal(vigil_loop *loop, int error)
 int vg_watch_after_fork(vigil_loop *loop)
 {
     vg_mutex_init(&loop->watches.lock); /* its holder may be a thread that is not here */
-    /* Nothing is open, and nothing was: a first try that failed leaves nothing open either. */
+    /* Nothing is open, and nothing was: a failed first try leaves nothing open. */
     if (loop->poller.poll_fd < 0 && atomic_load_explicit(&loop->poller.wake_fd, memory_order_relaxed) < 0 &&
         !atomic_load_explicit(&loop->poll_wanted, memory_order_relaxed))
         return 0;

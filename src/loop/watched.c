@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watched.c - the loop as the watchdog sees it. Nobody is stopped for it; the owner's own fields are not touched.
+ * watched.c - the loop as the watchdog sees it. Nobody is stopped; the owner's fields are not touched.
  */
 #include "watched.h"
 #include "guard.h"
@@ -19,7 +19,7 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     (void)snprintf(facts->name, sizeof facts->name, "%s", loop->name);
     facts->thread = atomic_load_explicit(&loop->owner_thread, memory_order_relaxed);
     facts->runs = state == VIGIL_LOOP_RUNNING && facts->thread != 0;
-    /* An embedded loop counts as asleep while nobody is inside it: its owner comes when it likes. */
+    /* An embedded loop counts as asleep while nobody is inside. */
     facts->sleeps = state == VIGIL_LOOP_SLEEPING && facts->thread != 0;
     facts->ending = state >= VIGIL_LOOP_TERMINATING;
     facts->phase = (unsigned)atomic_load_explicit(&loop->shared->phase, memory_order_relaxed);
@@ -59,8 +59,8 @@ static int loop_rewake(void *object, unsigned worker)
     (void)worker;
     vg_inflight_begin(loop);
     vg_loop_wake(loop);
-    /* The state may be Running already and only the call was lost: make it again, whichever bed it lies in. */
-    /* relaxed: the fence of vg_loop_wake came after the look that found the loop asleep, and shows the bed that it went to */
+    /* The state may be Running and only the wake lost: repeat it, in either bed. */
+    /* relaxed: the fence of vg_loop_wake came after the look that found the loop asleep, and shows its bed */
     if (atomic_load_explicit(&loop->poll_wanted, memory_order_relaxed))
         vg_poller_wake(&loop->poller);
     (void)vg_futex_wake(&loop->state, 1);

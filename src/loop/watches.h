@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* One watch. Under the lock of the watches, except where it says owner. Freed only in a close step after its death, so the
+/* One watch. Under the lock of the watches, except where it says owner. Freed only in a close step after its death: the
    owner may hold pointers to it through a turn. */
 typedef struct vg_watch {
     vg_registry_head head;
