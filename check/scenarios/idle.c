@@ -158,7 +158,7 @@ static void *wait_willingly(void *arg)
     vg_worker *worker = arg;
     _Atomic uint32_t *willing = &worker->seat.waiter;
     atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed);
-    vgc_assert(vg_place_lend(pool) == 0, "there is a credit to be given");
+    vgc_assert(vg_credit_lend(pool) == 0, "there is a credit to be given");
     while (atomic_load_explicit(willing, memory_order_relaxed) == VG_WAITER_WILLING)
         (void)vg_sleep_until_called(worker, VG_NO_DEADLINE);
     return NULL;

@@ -52,12 +52,12 @@ bool vg_injector_visible(vg_injector *injector)
     return injector == &pool->injectors[VIGIL_NORMAL] && atomic_load_explicit(&alone_queue, memory_order_relaxed) != 0;
 }
 
-size_t vg_call_size(void)
+size_t vg_pool_call_size(void)
 {
     return 64;
 }
 
-void vg_idle_signal(vigil_pool *of)
+void vg_quiescence_signal(vigil_pool *of)
 {
     (void)of;
 }
@@ -111,25 +111,25 @@ bool vg_drop_husk(vigil_pool *of, vigil_task *task)
     return false;
 }
 
-void vg_note_steal(vg_worker *thief, unsigned class_, unsigned victim)
+void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
 {
     (void)thief;
     (void)class_;
     (void)victim;
 }
 
-void vg_note_wake(vg_seat *seat)
+void vg_trace_wake(vg_seat *seat)
 {
     (void)seat;
 }
 
-void vg_note_parked(vg_worker *worker, uint64_t since)
+void vg_trace_parked(vg_worker *worker, uint64_t since)
 {
     (void)worker;
     (void)since;
 }
 
-void vg_note_pause_slow(vg_worker *worker)
+void vg_trace_pause_slow(vg_worker *worker)
 {
     (void)worker;
 }
@@ -241,7 +241,7 @@ static int spawn_and_wait(counted *self)
     counted *child = counted_make(1);
     child->opens = &gates[1];
     child->task.vg_class = VIGIL_NORMAL;
-    vg_push_own(vg_current_worker, vg_current_worker->lane, &child->task);
+    vg_push_own(vg_current_worker, vg_current_worker->queue, &child->task);
     gate_wait(&gates[1]);
     return 0;
 }

@@ -37,16 +37,16 @@ static inline void bare_worker_init(unsigned index, vg_fence_mode fences)
     worker->seat.life = VG_SEAT_TAKEN;
     worker->pool = pool;
     worker->fences = fences;
-    worker->lane = &worker->lanes[VIGIL_NORMAL];
+    worker->queue = &worker->queues[VIGIL_NORMAL];
     worker->random = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
     for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
-        vg_lane *lane = &worker->lanes[class_];
-        vg_deque_init(&lane->own);
-        worker->seat.deques[class_] = &lane->own.deque;
-        lane->busy = vg_lane_busy(worker->fences, class_);
-        lane->busy_mask = vg_idle_busy_mask(class_);
-        lane->counts = &worker->seat.counts->of[class_];
-        lane->class_ = class_;
+        vg_own_queue *queue = &worker->queues[class_];
+        vg_deque_init(&queue->own);
+        worker->seat.deques[class_] = &queue->own.deque;
+        queue->busy = vg_queue_busy(worker->fences, class_);
+        queue->busy_mask = vg_idle_busy_mask(class_);
+        queue->counts = &worker->seat.counts->of[class_];
+        queue->class_ = class_;
     }
     vg_slab_cache_init(&worker->calls, &pool->call_slab);
     atomic_init(&pool->seats[index], &worker->seat);
@@ -75,7 +75,7 @@ static inline void bare_pool_init(unsigned workers, vg_fence_mode fences)
     vg_idle_init(&pool->idle);
     for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
         vg_injector_init(&pool->injectors[class_]);
-    vg_slab_init(&pool->call_slab, vg_call_size());
+    vg_slab_init(&pool->call_slab, vg_pool_call_size());
     if (fences == VG_FENCE_MEMBARRIER)
         vgc_assert(vg_fence_register() == 0, "the model has membarrier");
     for (unsigned i = 0; i < workers; i++)

@@ -10,7 +10,7 @@
  * submitter say so at the first question, one that was taken and not started yet its worker at the second. And if the next look
  * finds the same numbers, nothing was accepted in between, so none can be there twice.
  *
- * Whoever moves a task says so before (vg_handling, vg_call_begin), and whatever it changes then, up to the word that it is done, is
+ * Whoever moves a task says so before (vg_handling, vg_visit_begin), and whatever it changes then, up to the word that it is done, is
  * a release. A look reads relaxed; its full fences make acquires of that, so that what it has seen of a move shows it the mover, and
  * the next look the whole move.
  */
@@ -29,7 +29,7 @@
 #define VG_AUDIT_TRIES 16
 #endif
 
-typedef struct look {
+typedef struct audit_look {
     bool calm;
     uint64_t calls;
     uint64_t submitted;
@@ -38,7 +38,7 @@ typedef struct look {
     uint64_t found;      /* entries in the queues, less the husks among them */
     uint64_t husks_made; /* entries of jobs that are no longer queued */
     uint64_t husks;      /* of these: met and dropped */
-} look;
+} audit_look;
 
 /* Is no worker between a queue and a counter, and no call under way? And how many calls were there ever? */
 static bool nobody_moves(vigil_pool *pool, uint64_t *calls)
@@ -57,7 +57,7 @@ static bool nobody_moves(vigil_pool *pool, uint64_t *calls)
     return calm;
 }
 
-static void look_at_seat(vg_seat *seat, look *seen)
+static void audit_look_at_seat(vg_seat *seat, audit_look *seen)
 {
     seen->found += atomic_load_explicit(&seat->mail_pushed, memory_order_relaxed) -
                    atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
@@ -68,9 +68,9 @@ static void look_at_seat(vg_seat *seat, look *seen)
     }
 }
 
-static look look_around(vigil_pool *pool)
+static audit_look audit_look_around(vigil_pool *pool)
 {
-    look seen = {0};
+    audit_look seen = {0};
     vg_books books;
     vg_pool_books(pool, &books);
     seen.submitted = books.accepted;
@@ -91,7 +91,7 @@ static look look_around(vigil_pool *pool)
         seen.found += count + atomic_load_explicit(&pool->shared->delayed[c], memory_order_relaxed);
     }
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
-        look_at_seat(vg_seat_at(pool, i), &seen);
+        audit_look_at_seat(vg_seat_at(pool, i), &seen);
     for (unsigned i = 0; i < VG_STRIPES; i++) {
         for (unsigned c = 0; c < VG_CLASSES; c++) {
             seen.husks_made += atomic_load_explicit(&pool->stripes[i].counts->husks_made[c], memory_order_relaxed);
@@ -110,13 +110,13 @@ static look look_around(vigil_pool *pool)
     return seen;
 }
 
-static bool same(const look *a, const look *b)
+static bool looks_agree(const audit_look *a, const audit_look *b)
 {
     return a->calm && b->calm && a->calls == b->calls && a->submitted == b->submitted && a->ended == b->ended &&
            a->expected == b->expected && a->found == b->found && a->husks_made == b->husks_made && a->husks == b->husks;
 }
 
-static void say(vigil_audit *audit)
+static void describe_audit(vigil_audit *audit)
 {
     if (!audit->settled)
         (void)snprintf(audit->text, sizeof audit->text,
@@ -144,14 +144,14 @@ int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
         return -EINVAL;
     vigil_audit filled = {0};
     vigil_audit *audit = &filled;
-    look before = look_around(pool);
-    look now = before;
+    audit_look before = audit_look_around(pool);
+    audit_look now = before;
     audit->settled = false;
     for (int i = 0; i < VG_AUDIT_TRIES && !audit->settled; i++) {
         vg_thread_yield();
         before = now;
-        now = look_around(pool);
-        audit->settled = same(&before, &now);
+        now = audit_look_around(pool);
+        audit->settled = looks_agree(&before, &now);
     }
     audit->expected = now.expected;
     audit->found = now.found;
@@ -162,7 +162,7 @@ int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
     vg_cell_set(&shared->audit_found, audit->found);
     vg_cell_set(&shared->audit_lost, (uint64_t)audit->lost);
     vg_cell_set(&shared->audited_at, vg_ticks());
-    say(audit);
+    describe_audit(audit);
     error = vg_options_give(given, given->size, audit, sizeof *audit,
                             offsetof(vigil_audit, settled) + sizeof audit->settled);
     if (error != 0)

@@ -34,12 +34,12 @@ static bool give_credit(vigil_pool *pool)
     return true;
 }
 
-int vg_place_lend(vigil_pool *pool)
+int vg_credit_lend(vigil_pool *pool)
 {
     return give_credit(pool) ? 0 : -EAGAIN;
 }
 
-void vg_place_take_back(vigil_pool *pool)
+void vg_credit_take_back(vigil_pool *pool)
 {
     (void)atomic_fetch_sub_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_relaxed);
     (void)atomic_fetch_sub_explicit(&pool->compensated, 1, memory_order_relaxed);
@@ -72,7 +72,7 @@ int vigil_blocking_end(void)
     if (--worker->blocking != 0)
         return 0;
     if (worker->compensated)
-        vg_place_take_back(worker->pool);
+        vg_credit_take_back(worker->pool);
     vg_worker_state(worker, VIGIL_WORKER_RUNNING);
     vg_file_worker *mine = worker->seat.counts;
     if (vg_peek(&mine->wait.kind) == VG_WAIT_DECLARED) {

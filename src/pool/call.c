@@ -8,32 +8,32 @@
 #include <errno.h>
 #include <stddef.h>
 
-typedef struct vg_call {
+typedef struct vg_pool_call {
     vigil_task task; /* first */
     vigil_pool *pool;
     int (*fn)(void *arg);
     void (*cancel)(void *arg);
     void *arg;
-} vg_call;
+} vg_pool_call;
 
-size_t vg_call_size(void)
+size_t vg_pool_call_size(void)
 {
-    return sizeof(vg_call);
+    return sizeof(vg_pool_call);
 }
 
-static vg_call *call_alloc(vigil_pool *pool)
+static vg_pool_call *call_alloc(vigil_pool *pool)
 {
     vg_worker *worker = vg_worker_of(pool);
     if (worker != NULL)
         return vg_slab_alloc(&worker->calls);
     vg_stripe *stripe = vg_stripe_of_caller(pool);
     vg_mutex_lock(&stripe->slab_lock);
-    vg_call *call = vg_slab_alloc(&stripe->calls);
+    vg_pool_call *call = vg_slab_alloc(&stripe->calls);
     vg_mutex_unlock(&stripe->slab_lock);
     return call;
 }
 
-static void call_free(vigil_pool *pool, vg_call *call)
+static void call_free(vigil_pool *pool, vg_pool_call *call)
 {
     vg_worker *worker = vg_worker_of(pool);
     if (worker != NULL) {
@@ -48,7 +48,7 @@ static void call_free(vigil_pool *pool, vg_call *call)
 
 static int call_run(vigil_task *task)
 {
-    vg_call *call = (vg_call *)(void *)task;
+    vg_pool_call *call = (vg_pool_call *)(void *)task;
     int (*fn)(void *arg) = call->fn;
     void *arg = call->arg;
     call_free(call->pool, call);
@@ -57,7 +57,7 @@ static int call_run(vigil_task *task)
 
 static void call_cancel(vigil_task *task)
 {
-    vg_call *call = (vg_call *)(void *)task;
+    vg_pool_call *call = (vg_pool_call *)(void *)task;
     void (*cancel)(void *arg) = call->cancel;
     void *arg = call->arg;
     call_free(call->pool, call);
@@ -65,9 +65,9 @@ static void call_cancel(vigil_task *task)
         cancel(arg);
 }
 
-void *vg_call_function(const vigil_task *task)
+void *vg_pool_call_function(const vigil_task *task)
 {
-    return (void *)(uintptr_t)((const vg_call *)(const void *)task)->fn;
+    return (void *)(uintptr_t)((const vg_pool_call *)(const void *)task)->fn;
 }
 
 int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg,
@@ -78,7 +78,7 @@ int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void 
         return error;
     if (fn == NULL || (unsigned)priority >= VG_CLASSES)
         return -EINVAL;
-    vg_call *call = call_alloc(pool);
+    vg_pool_call *call = call_alloc(pool);
     if (call == NULL)
         return -ENOMEM;
     vigil_task_init(&call->task, call_run, call_cancel);

@@ -27,7 +27,7 @@ typedef struct vg_delay {
 } vg_delay;
 
 /* Make place for one more. Under the lock. */
-static int reserve(vg_delay *delay)
+static int delay_reserve(vg_delay *delay)
 {
     if (delay->free_count != 0)
         return 0; /* the heap has room for as many as there are slots */
@@ -49,7 +49,7 @@ static int reserve(vg_delay *delay)
 }
 
 /* Take the first task out. Under the lock. */
-static vigil_task *take_first(vg_delay *delay)
+static vigil_task *delay_take_first(vg_delay *delay)
 {
     vg_heap_entry entry = vg_heap_pop(&delay->heap);
     delay->free_slots[delay->free_count++] = entry.slot;
@@ -59,7 +59,7 @@ static vigil_task *take_first(vg_delay *delay)
     return task;
 }
 
-static void ring(vg_delay *delay)
+static void delay_ring(vg_delay *delay)
 {
     (void)atomic_fetch_add_explicit(&delay->bell, 1, memory_order_relaxed); /* the lock orders what it is about */
     (void)vg_futex_wake(&delay->bell, 1);
@@ -77,11 +77,11 @@ static void *delay_main(void *arg)
         const vg_heap_entry *first = vg_heap_peek(&delay->heap);
         uint64_t due = first == NULL ? VG_NO_DEADLINE : first->key;
         if (first != NULL && vg_now_ns() >= due) {
-            vg_stripe *call = vg_call_begin(pool); /* on the move: neither here nor there, the audit must know */
-            vigil_task *task = take_first(delay);
+            vg_stripe *call = vg_visit_begin(pool); /* on the move: neither here nor there, the audit must know */
+            vigil_task *task = delay_take_first(delay);
             vg_mutex_unlock(&pool->delay_lock);
             vg_submit_due(pool, task);
-            vg_call_end(call);
+            vg_visit_end(call);
             vg_mutex_lock(&pool->delay_lock);
             continue;
         }
@@ -111,7 +111,7 @@ static vg_delay *delay_make(vigil_pool *pool, int *error)
     return delay;
 }
 
-static int add(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
+static int delay_insert(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
 {
     int error = 0;
     /* A running task of a pool that drains may still add; when everything is discarded nobody may. */
@@ -124,7 +124,7 @@ static int add(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
             return error;
     }
     vg_delay *delay = pool->delay;
-    error = reserve(delay);
+    error = delay_reserve(delay);
     if (error != 0)
         return error;
     uint32_t slot = delay->free_slots[--delay->free_count];
@@ -133,14 +133,14 @@ static int add(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
     (void)atomic_fetch_add_explicit(&pool->shared->delayed[task->vg_class], 1, memory_order_release);
     (void)vg_heap_push(&delay->heap, entry); /* there is room: reserved above */
     if (vg_heap_peek(&delay->heap)->slot == slot)
-        ring(delay);
+        delay_ring(delay);
     return 0;
 }
 
 int vg_delay_add(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
 {
     vg_mutex_lock(&pool->delay_lock);
-    int error = add(pool, task, delay_ns);
+    int error = delay_insert(pool, task, delay_ns);
     vg_mutex_unlock(&pool->delay_lock);
     return error;
 }
@@ -157,7 +157,7 @@ void vg_delay_cancel_all(vigil_pool *pool)
     for (;;) {
         vg_mutex_lock(&pool->delay_lock);
         vigil_task *task =
-            pool->delay != NULL && vg_heap_size(&pool->delay->heap) != 0 ? take_first(pool->delay) : NULL;
+            pool->delay != NULL && vg_heap_size(&pool->delay->heap) != 0 ? delay_take_first(pool->delay) : NULL;
         vg_mutex_unlock(&pool->delay_lock);
         if (task == NULL)
             return;
@@ -186,15 +186,15 @@ void vg_delay_stop(vigil_pool *pool)
     vg_delay *delay = pool->delay;
     if (delay != NULL) {
         delay->quit = true;
-        ring(delay);
+        delay_ring(delay);
     }
     vg_mutex_unlock(&pool->delay_lock);
     if (delay == NULL)
         return;
     vg_thread_join(delay->thread);
-    vg_stripe *call = vg_call_begin(pool); /* on the move, as above */
-    vg_delay_cancel_all(pool);             /* husks of cancelled jobs */
-    vg_call_end(call);
+    vg_stripe *call = vg_visit_begin(pool); /* on the move, as above */
+    vg_delay_cancel_all(pool);              /* husks of cancelled jobs */
+    vg_visit_end(call);
     vg_mutex_lock(&pool->delay_lock); /* another stop may be in vg_delay_cancel_all */
     pool->delay = NULL;
     vg_mutex_unlock(&pool->delay_lock);

@@ -11,7 +11,7 @@
  *               bits 0-46 the count, biased
  *
  * The decrement is the last touch of the group: whom to wake is in the value that it returns. Only a waiter outside the pool stays
- * beyond it, until it is told in a word of its own (hand_over).
+ * beyond it, until it is told in a word of its own (hand_over_group).
  *
  * A worker that waits runs, by default, only descendants of its group: first what it finds at the bottom of its own deque, which
  * is what it spawned last, then what the thief of one of its tasks has spawned from it (leapfrogging). That can't deadlock:
@@ -25,10 +25,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-#define COUNT_MASK     ((UINT64_C(1) << 47) - 1)
-#define SUBMITTED      (UINT64_C(1) << 47)
-#define WAITER_SHIFT   48
-#define WAITER_OUTSIDE UINT64_C(0xffff)
+#define GROUP_COUNT_MASK ((UINT64_C(1) << 47) - 1)
+#define GROUP_SUBMITTED  (UINT64_C(1) << 47)
+#define WAITER_SHIFT     48
+#define WAITER_OUTSIDE   UINT64_C(0xffff)
 
 #ifdef VIGIL_CHECK
 #define VG_LEAPFROG_TRIES 1
@@ -52,7 +52,7 @@ static bool take_task(vigil_task *task)
     return atomic_exchange_explicit(&task->vg_state, VG_TASK_QUEUED, memory_order_relaxed) == VG_TASK_FREE;
 }
 
-/* Count one more task; `amount` may carry SUBMITTED. */
+/* Count one more task; `amount` may carry GROUP_SUBMITTED. */
 static void open_from_outside(vigil_group *group, uint64_t amount)
 {
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
@@ -74,7 +74,7 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     task->vg_group = group;
     task->vg_kind = VG_KIND_PLAIN;
     task->vg_flags = 0;
-    open_from_outside(group, SUBMITTED);
+    open_from_outside(group, GROUP_SUBMITTED);
     error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
     if (error != 0) {
         vg_group_finish(group->vg_pool, NULL, group, 0); /* the count may come down here: then the waiter is told */
@@ -97,13 +97,13 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
     if (!take_task(task))
         return -EBUSY;
     task->vg_group = group;
-    task->vg_class = (uint8_t)worker->lane->class_;
+    task->vg_class = (uint8_t)worker->queue->class_;
     task->vg_kind = VG_KIND_PLAIN;
     task->vg_flags = 0;
     open_from_outside(group, 0);
     vg_handling(worker, 1);
-    vg_count(&worker->lane->counts->spawned, 1);
-    vg_push_own(worker, worker->lane, task);
+    vg_count_release(&worker->queue->counts->spawned, 1);
+    vg_push_own(worker, worker->queue, task);
     vg_handling(worker, 0);
     return 0;
 }
@@ -123,13 +123,13 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
        task is. */
     if (__builtin_expect(atomic_load_explicit(&task->vg_state, memory_order_relaxed) != VG_TASK_FREE, 0))
         return -EBUSY;
-    vg_lane *lane = worker->lane;
-    vg_task_set_tail(task, lane->tail);
+    vg_own_queue *queue = worker->queue;
+    vg_task_set_tail(task, queue->tail);
     task->vg_group = group;
     group->vg_local++;
     vg_handling(worker, 1);
-    vg_count(&lane->counts->spawned, 1);
-    vg_push_own(worker, lane, task);
+    vg_count_release(&queue->counts->spawned, 1);
+    vg_push_own(worker, queue, task);
     vg_handling(worker, 0);
     return 0;
 }
@@ -140,10 +140,10 @@ void vg_group_member_moved(vigil_task *task)
         task->vg_stamp = vg_ticks(); /* a spawn has none, and the injector says how long its oldest has waited there */
     /* relaxed: the waiter reads it before it sleeps; if it sleeps already, it has given a credit for a spare */
     if (task->vg_group != NULL)
-        (void)atomic_fetch_or_explicit(&task->vg_group->vg_open, SUBMITTED, memory_order_relaxed);
+        (void)atomic_fetch_or_explicit(&task->vg_group->vg_open, GROUP_SUBMITTED, memory_order_relaxed);
 }
 
-static void note_status(vigil_group *group, int status)
+static void group_keep_status(vigil_group *group, int status)
 {
     int32_t none = 0;
     /* relaxed: read after the count has come down (acquire) */
@@ -153,7 +153,7 @@ static void note_status(vigil_group *group, int status)
 
 /* The count has come down beside a waiter that is no worker. It stays until it is told, so the group is still there; and it may
    be gone as soon as it is told, so only the word's address is used after that. */
-static void hand_over(vigil_group *group)
+static void hand_over_group(vigil_group *group)
 {
     /* H1 acquire: what all tasks did comes before H3, and the zero that the waiter put into the word too; pairs with G1 and H2,
        through the chain of read-modify-writes. What is read does not matter. */
@@ -166,32 +166,32 @@ static void hand_over(vigil_group *group)
 void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status)
 {
     if (__builtin_expect(status < 0, 0))
-        note_status(group, status);
+        group_keep_status(group, status);
     if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {
         group->vg_local--;
         return;
     }
     /* G1 release: the task's effects are seen by the waiter; pairs with G2. acquire is not needed: a worker is called by its
-       seat alone, and hand_over sees to the other case. */
+       seat alone, and hand_over_group sees to the other case. */
     uint64_t open = atomic_fetch_sub_explicit(&group->vg_open, 1, memory_order_release) - 1;
     uint64_t waiter = open >> WAITER_SHIFT;
-    if (waiter == 0 || (open & COUNT_MASK) != VG_GROUP_COUNT_ZERO)
+    if (waiter == 0 || (open & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO)
         return;
     if (waiter == WAITER_OUTSIDE)
-        hand_over(group);
+        hand_over_group(group);
     else
         vg_unpark(vg_seat_at(pool, (unsigned)waiter - 1));
 }
 
 /* Have all tasks ended? Owner, or the one that waits. */
-static bool all_done(vigil_group *group)
+static bool group_all_done(vigil_group *group)
 {
     /* G2 acquire: pairs with G1, of every task through the chain of read-modify-writes */
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_acquire);
-    return (int64_t)((open & COUNT_MASK) - VG_GROUP_COUNT_ZERO) + group->vg_local == 0;
+    return (int64_t)((open & GROUP_COUNT_MASK) - VG_GROUP_COUNT_ZERO) + group->vg_local == 0;
 }
 
-static int reset(vigil_group *group)
+static int group_reset(vigil_group *group)
 {
     int status = atomic_load_explicit(&group->vg_status, memory_order_relaxed);
     if (__builtin_expect(status != 0, 0))
@@ -219,13 +219,13 @@ static uint64_t unregister_waiter(vigil_group *group, uint64_t waiter)
 
 /*
  * A thread that is no worker of the pool. If the count is not down when it registers, the one that brings it down sees the waiter
- * and tells it (hand_over); until then it stays, also if its time is over meanwhile. vg_open itself is no word to sleep on: it
+ * and tells it (hand_over_group); until then it stays, also if its time is over meanwhile. vg_open itself is no word to sleep on: it
  * has 64 bits, and the decrement is the last touch, so nothing else could be changed for the kernel to compare.
  */
-static int wait_outside(vigil_group *group, uint64_t deadline_ns)
+static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
 {
     const bool blocked = vg_block_elsewhere();
-    const vg_waiting waiting = vg_note_wait(group->vg_pool, NULL, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
+    const vg_waiting waiting = vg_trace_wait(group->vg_pool, NULL, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     const uint64_t local = (uint64_t)group->vg_local;
     int error = 0;
     if (blocked)
@@ -235,13 +235,13 @@ static int wait_outside(vigil_group *group, uint64_t deadline_ns)
     /* H2 release: the zero comes before the one of H3; pairs with H1. acquire: G2, if the count is down already */
     uint64_t open =
         atomic_fetch_add_explicit(&group->vg_open, local + (WAITER_OUTSIDE << WAITER_SHIFT), memory_order_acq_rel);
-    if (((open + local) & COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
+    if (((open + local) & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
         /* H4 acquire: pairs with H3 */
         while (atomic_load_explicit(&group->vg_told, memory_order_acquire) == 0) {
             if (vg_futex_wait(&group->vg_told, 0, deadline_ns) == 0)
                 continue;
             open = unregister_waiter(group, WAITER_OUTSIDE);
-            if ((open & COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
+            if ((open & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
                 error = -ETIMEDOUT;
                 break;
             }
@@ -250,9 +250,9 @@ static int wait_outside(vigil_group *group, uint64_t deadline_ns)
     }
     if (blocked)
         vg_wait_note_end(vg_current_worker);
-    vg_note_waited(group->vg_pool, &waiting);
+    vg_trace_waited(group->vg_pool, &waiting);
     vg_unblock_elsewhere(blocked);
-    return error != 0 ? error : reset(group);
+    return error != 0 ? error : group_reset(group);
 }
 
 static bool descends_from(const vigil_task *task, const vigil_group *ancestor)
@@ -264,19 +264,19 @@ static bool descends_from(const vigil_task *task, const vigil_group *ancestor)
 }
 
 /* Steal what the thief of one of our tasks has spawned from it. */
-static vigil_task *leapfrog(vg_worker *worker, vigil_group *group)
+static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
 {
     uint32_t thief = atomic_load_explicit(&group->vg_thief, memory_order_relaxed);
     if (thief == 0 || worker->pool->no_stealing)
         return NULL;
-    vg_deque *victim = vg_seat_at(worker->pool, thief - 1)->deques[worker->lane->class_];
+    vg_deque *victim = vg_seat_at(worker->pool, thief - 1)->deques[worker->queue->class_];
     if (vg_deque_size(victim) == 0)
         return NULL;
     vigil_task *task = NULL;
-    vg_count(&worker->seat.counts->steals_tried, 1);
+    vg_count_release(&worker->seat.counts->steals_tried, 1);
     if (vg_deque_steal(victim, worker->fences, &task) != VG_STEAL_WON)
         return NULL;
-    vg_count(&worker->seat.counts->steals_won, 1);
+    vg_count_release(&worker->seat.counts->steals_won, 1);
     if (descends_from(task, group))
         return task;
     /* The thief has gone on to other work meanwhile: this is not ours to run here. */
@@ -294,19 +294,19 @@ static bool group_is_over(vg_worker *worker, void *arg)
     vigil_group *group = arg;
     if (group->vg_owner == worker && group->vg_local != 0)
         register_waiter(group, 0);
-    return all_done(group);
+    return group_all_done(group);
 }
 
-static int help_any(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+static int group_help_any(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     const uint64_t waiter = worker->seat.index + 1U;
     const vg_wait wait = {.over = group_is_over, .arg = group, .deadline_ns = deadline_ns};
-    const vg_waiting waiting = vg_note_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
+    const vg_waiting waiting = vg_trace_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     register_waiter(group, waiter);
     (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
     int error = vg_worker_help(worker, &wait);
     vg_wait_note_end(worker);
-    vg_note_waited(worker->pool, &waiting);
+    vg_trace_waited(worker->pool, &waiting);
     (void)unregister_waiter(group, waiter);
     return error;
 }
@@ -316,14 +316,14 @@ static int help_any(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
  * our thieves spawn. If there can be no spare we must not sleep, because a task that we could run may be the one that everybody
  * waits for: then we help with any.
  */
-static int sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+static int group_sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     const uint64_t waiter = worker->seat.index + 1U;
     int error = 0;
     _Atomic uint32_t *willing = &worker->seat.waiter;
     unsigned held[VG_CLASSES];
     vg_caps_suspend(worker, held);
-    const vg_waiting waiting = vg_note_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
+    const vg_waiting waiting = vg_trace_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed); /* published with the credit (K1) */
     (void)vigil_blocking_begin();
     /* In a section of the task's own the credit is an old one: whoever wanted a spare for it and could have none found nobody
@@ -332,35 +332,35 @@ static int sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadlin
         vg_offer_credit(worker->pool);
     register_waiter(group, waiter);
     (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
-    while (worker->compensated && error == 0 && !all_done(group) &&
+    while (worker->compensated && error == 0 && !group_all_done(group) &&
            atomic_load_explicit(willing, memory_order_relaxed) == VG_WAITER_WILLING)
         error = vg_sleep_until_called(worker, deadline_ns) ? 0 : -ETIMEDOUT;
     vg_wait_note_end(worker);
     (void)unregister_waiter(group, waiter);
     (void)vigil_blocking_end();
-    vg_note_waited(worker->pool, &waiting);
+    vg_trace_waited(worker->pool, &waiting);
     atomic_store_explicit(willing, VG_WAITER_NONE, memory_order_relaxed);
     vg_caps_resume(worker, held);
-    if (all_done(group))
+    if (group_all_done(group))
         return 0;
-    return error != 0 ? error : help_any(worker, group, deadline_ns);
+    return error != 0 ? error : group_help_any(worker, group, deadline_ns);
 }
 
-static int wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+static int group_wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     unsigned idle_tries = 0;
-    while (!all_done(group)) {
+    while (!group_all_done(group)) {
         if ((group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0 || group->vg_owner != worker ||
-            (atomic_load_explicit(&group->vg_open, memory_order_relaxed) & SUBMITTED) != 0)
-            return help_any(worker, group, deadline_ns);
+            (atomic_load_explicit(&group->vg_open, memory_order_relaxed) & GROUP_SUBMITTED) != 0)
+            return group_help_any(worker, group, deadline_ns);
         vg_handling(worker, 1);
-        vigil_task *task = vg_deque_pop(&worker->lane->own, worker->fences);
+        vigil_task *task = vg_deque_pop(&worker->queue->own, worker->fences);
         if (task != NULL && !descends_from(task, group)) {
-            vg_push_own(worker, worker->lane, task); /* its slot is free: it was just there */
+            vg_push_own(worker, worker->queue, task); /* its slot is free: it was just there */
             task = NULL;
         }
         if (task == NULL)
-            task = leapfrog(worker, group);
+            task = group_leapfrog(worker, group);
         if (task != NULL) {
             vg_run(worker, task);
             idle_tries = 0;
@@ -368,10 +368,10 @@ static int wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t deadl
         }
         vg_handling(worker, 0);
         if (idle_tries++ >= VG_LEAPFROG_TRIES)
-            return sleep_blocked(worker, group, deadline_ns);
+            return group_sleep_blocked(worker, group, deadline_ns);
         vg_spin_pause();
         if (deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= deadline_ns)
-            return all_done(group) ? 0 : -ETIMEDOUT;
+            return group_all_done(group) ? 0 : -ETIMEDOUT;
     }
     return 0;
 }
@@ -383,21 +383,21 @@ static __attribute__((noinline)) void child_ended_badly(vg_worker *worker, vigil
     while (worker->blocking > blocking)
         (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
     if (status >= 0) {
-        vg_count(&worker->lane->counts->completed, 1);
+        vg_count_release(&worker->queue->counts->completed, 1);
         return;
     }
-    vg_task_failed(worker, worker->lane->class_, status, (void *)(uintptr_t)task->run);
-    note_status(group, status);
+    vg_task_failed(worker, worker->queue->class_, status, (void *)(uintptr_t)task->run);
+    group_keep_status(group, status);
 }
 
 /* The newest task of our deque is not simply a child of this group. false: it is none of our business here. */
-static __attribute__((noinline)) bool run_other(vg_worker *worker, vigil_group *group, vigil_task *task)
+static __attribute__((noinline)) bool run_other_task(vg_worker *worker, vigil_group *group, vigil_task *task)
 {
     if (descends_from(task, group)) {
         vg_run(worker, task);
         return true;
     }
-    vg_push_own(worker, worker->lane, task); /* its slot is free: it was just there */
+    vg_push_own(worker, worker->queue, task); /* its slot is free: it was just there */
     vg_handling(worker, 0);
     return false;
 }
@@ -410,9 +410,9 @@ static __attribute__((noinline)) bool run_other(vg_worker *worker, vigil_group *
 static inline __attribute__((always_inline)) void run_own_children(vg_worker *worker, vigil_group *group)
 {
     while (group->vg_local > 0) {
-        vg_lane *lane = worker->lane;
+        vg_own_queue *queue = worker->queue;
         vg_handling(worker, 1);
-        vigil_task *task = vg_deque_pop(&lane->own, worker->fences);
+        vigil_task *task = vg_deque_pop(&queue->own, worker->fences);
         if (__builtin_expect(task == NULL, 0)) {
             vg_handling(worker, 0);
             return;
@@ -420,11 +420,11 @@ static inline __attribute__((always_inline)) void run_own_children(vg_worker *wo
         if (__builtin_expect(task->vg_group != group ||
                                  atomic_load_explicit(&worker->pool->phase, memory_order_relaxed) == VG_DISCARDING,
                              0)) {
-            if (!run_other(worker, group, task))
+            if (!run_other_task(worker, group, task))
                 return;
             continue;
         }
-        vg_count(&lane->counts->started, 1);
+        vg_count_release(&queue->counts->started, 1);
         vg_handling(worker, 0);
         worker->group = group;
         atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
@@ -434,18 +434,18 @@ static inline __attribute__((always_inline)) void run_own_children(vg_worker *wo
         if (__builtin_expect(status < 0 || worker->blocking != blocking, 0))
             child_ended_badly(worker, group, task, status, blocking);
         else
-            vg_count(&worker->lane->counts->completed, 1);
+            vg_count_release(&worker->queue->counts->completed, 1);
         group->vg_local--;
     }
 }
 
-static __attribute__((noinline)) int wait_longer(vigil_group *group, uint64_t deadline_ns)
+static __attribute__((noinline)) int group_wait_longer(vigil_group *group, uint64_t deadline_ns)
 {
     vg_worker *worker = vg_worker_of(group->vg_pool);
     if (worker == NULL)
-        return wait_outside(group, deadline_ns);
-    int error = all_done(group) ? 0 : wait_for_stolen(worker, group, deadline_ns);
-    return error != 0 ? error : reset(group);
+        return group_wait_outside(group, deadline_ns);
+    int error = group_all_done(group) ? 0 : group_wait_for_stolen(worker, group, deadline_ns);
+    return error != 0 ? error : group_reset(group);
 }
 
 int vigil_group_wait(vigil_group *group)
@@ -464,7 +464,7 @@ int vigil_group_wait(vigil_group *group)
                              1))
             return 0;
     }
-    return wait_longer(group, VG_NO_DEADLINE);
+    return group_wait_longer(group, VG_NO_DEADLINE);
 }
 
 int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
@@ -478,5 +478,5 @@ int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     if (worker != NULL && group->vg_owner == worker)
         run_own_children(worker, group);
-    return wait_longer(group, deadline);
+    return group_wait_longer(group, deadline);
 }

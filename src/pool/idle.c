@@ -116,12 +116,12 @@ static bool any_seat_parked(vigil_pool *pool)
     return false;
 }
 
-static void count_wake(vigil_pool *pool)
+static void count_wake_sent(vigil_pool *pool)
 {
     vg_worker *self = vg_worker_of(pool);
     if (self != NULL) {
-        vg_count(&self->seat.counts->wakes_sent, 1);
-        vg_note_pause(self); /* a system call takes its time */
+        vg_count_release(&self->seat.counts->wakes_sent, 1);
+        vg_trace_pause(self); /* a system call takes its time */
     } else
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->wakes_sent, 1, memory_order_relaxed);
 }
@@ -215,18 +215,18 @@ bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns)
 
 void vg_unpark(vg_seat *seat)
 {
-    count_wake(seat->pool);
+    count_wake_sent(seat->pool);
     if (vg_fault(VG_FAULT_DROP_CALL))
         return;
     if (seat->pool->level >= VIGIL_WATCH_COUNTERS &&
         atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
-        vg_note_wake(seat); /* before the call: after it the seat is not ours to look at */
+        vg_trace_wake(seat); /* before the call: after it the seat is not ours to look at */
     /* P1 release: what the caller did before is seen by the worker; pairs with P2 */
     if (atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release) == VG_WAKE_SLEEPING)
         (void)vg_futex_wake(&seat->wake, 1);
 }
 
-void vg_call_again(vg_seat *seat)
+void vg_rewake(vg_seat *seat)
 {
     vigil_pool *pool = seat->pool;
     const uint64_t bit = UINT64_C(1) << (seat->index % 64);
@@ -235,7 +235,7 @@ void vg_call_again(vg_seat *seat)
     if ((atomic_fetch_and_explicit(&pool->idle.parked[seat->index / 64], ~bit, memory_order_relaxed) & bit) != 0)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - (seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE),
                                         memory_order_relaxed);
-    count_wake(pool);
+    count_wake_sent(pool);
     /* The wake is made whatever the word said: a call may have been lost after it was written. relaxed: we hand nothing over, and
        an exchange carries on what that call released (P1). */
     (void)atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_relaxed);
@@ -277,9 +277,9 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
         }
     } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, (word & ~clear) - VG_SEARCH_ONE + step,
                                                     memory_order_relaxed, memory_order_relaxed));
-    vg_count(&seat->counts->parks, 1);
+    vg_count_release(&seat->counts->parks, 1);
     if (worker->woken) {
-        vg_count(&seat->counts->wakes_spurious, 1);
+        vg_count_release(&seat->counts->wakes_spurious, 1);
         worker->woken = false;
     }
     /* S3 release: our seat is in the table; pairs with the acquire in claim_seat. The rest is ordered by C. */
@@ -296,7 +296,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word) & ~looked_at))
         vg_wake_one(pool);
-    vg_idle_signal(pool);
+    vg_quiescence_signal(pool);
 
     bool in_time = true;
     /* Whether the wait is over was asked right before we came here, and need not be asked again: whatever ends a wait calls the worker
@@ -319,6 +319,6 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - step, memory_order_relaxed);
     worker->woken = true;
     vg_worker_state(worker, VIGIL_WORKER_LOOKING);
-    vg_note_parked(worker, parked_at);
+    vg_trace_parked(worker, parked_at);
     return in_time;
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-static const uintptr_t CLOSED = 1;
+static const uintptr_t INJECTOR_CLOSED = 1;
 
 void vg_injector_init(vg_injector *injector)
 {
@@ -27,13 +27,14 @@ int vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *olde
     uint64_t since = oldest->vg_stamp; /* read now: after the push the task is no longer ours */
     uintptr_t head = atomic_load_explicit(&injector->incoming, memory_order_relaxed);
     do {
-        if ((head & CLOSED) != 0 && !even_if_closed)
+        if ((head & INJECTOR_CLOSED) != 0 && !even_if_closed)
             return -ESHUTDOWN;
-        oldest->vg_next = (vigil_task *)(head & ~CLOSED);
+        oldest->vg_next = (vigil_task *)(head & ~INJECTOR_CLOSED);
         /* J1 release: the tasks and their links are seen by the worker that takes the chain; pairs with J2 */
-    } while (!atomic_compare_exchange_weak_explicit(&injector->incoming, &head, (uintptr_t)newest | (head & CLOSED),
-                                                    memory_order_release, memory_order_relaxed));
-    if ((head & ~CLOSED) == 0)
+    } while (!atomic_compare_exchange_weak_explicit(&injector->incoming, &head,
+                                                    (uintptr_t)newest | (head & INJECTOR_CLOSED), memory_order_release,
+                                                    memory_order_relaxed));
+    if ((head & ~INJECTOR_CLOSED) == 0)
         atomic_store_explicit(&injector->incoming_since, since, memory_order_relaxed); /* statistics: may lag */
     return 0;
 }
@@ -41,7 +42,7 @@ int vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *olde
 void vg_injector_close(vg_injector *injector)
 {
     /* Relaxed: that a push is refused orders nothing; what was pushed before is still taken through J2. */
-    (void)atomic_fetch_or_explicit(&injector->incoming, CLOSED, memory_order_relaxed);
+    (void)atomic_fetch_or_explicit(&injector->incoming, INJECTOR_CLOSED, memory_order_relaxed);
 }
 
 /* Take the task at the top of the ring, or NULL. */
@@ -66,8 +67,8 @@ static vigil_task *take_from_ring(vg_injector *injector)
 static vigil_task *take_incoming(vg_injector *injector)
 {
     /* J2 acquire: pairs with J1, and with the J1 of every task below (read-modify-writes continue a release sequence) */
-    uintptr_t head = atomic_fetch_and_explicit(&injector->incoming, CLOSED, memory_order_acquire);
-    vigil_task *list = (vigil_task *)(head & ~CLOSED);
+    uintptr_t head = atomic_fetch_and_explicit(&injector->incoming, INJECTOR_CLOSED, memory_order_acquire);
+    vigil_task *list = (vigil_task *)(head & ~INJECTOR_CLOSED);
     vigil_task *oldest_first = NULL;
     uint64_t count = 0;
     while (list != NULL) {
@@ -106,7 +107,7 @@ vigil_task *vg_injector_take(vg_injector *injector, bool *more)
     if (task != NULL)
         return task;
     if (atomic_load_explicit(&injector->pending, memory_order_relaxed) == NULL &&
-        (atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~CLOSED) == 0)
+        (atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~INJECTOR_CLOSED) == 0)
         return NULL;
     /* J10 acquire: pending, counts and ring are as the last holder left them; pairs with J11 */
     if (atomic_exchange_explicit(&injector->draining, 1, memory_order_acquire) != 0)
@@ -145,11 +146,11 @@ bool vg_injector_visible(vg_injector *injector)
     if (atomic_load_explicit(&injector->draining, memory_order_relaxed) != 0)
         return false; /* its holder will announce what is there */
     return atomic_load_explicit(&injector->pending, memory_order_relaxed) != NULL ||
-           (atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~CLOSED) != 0;
+           (atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~INJECTOR_CLOSED) != 0;
 }
 
 /* Moves incoming behind pending. Only the holder. */
-static void gather(vg_injector *injector)
+static void gather_incoming(vg_injector *injector)
 {
     vigil_task *newer = take_incoming(injector);
     vigil_task *last = atomic_load_explicit(&injector->pending, memory_order_relaxed);
@@ -167,7 +168,7 @@ bool vg_injector_count(vg_injector *injector, uint64_t *count)
 {
     if (atomic_exchange_explicit(&injector->draining, 1, memory_order_acquire) != 0) /* J10 */
         return false;
-    gather(injector);
+    gather_incoming(injector);
     int64_t top = atomic_load_explicit(&injector->top, memory_order_relaxed);
     int64_t bottom = atomic_load_explicit(&injector->bottom, memory_order_relaxed);
     *count = atomic_load_explicit(&injector->pending_count, memory_order_relaxed) +
@@ -181,7 +182,7 @@ bool vg_injector_sweep(vg_injector *injector, bool (*unwanted)(const vigil_task 
     *swept = NULL;
     if (atomic_exchange_explicit(&injector->draining, 1, memory_order_acquire) != 0) /* J10 */
         return false;
-    gather(injector);
+    gather_incoming(injector);
     vigil_task *first = NULL, *last = NULL;
     uint64_t left = 0;
     vigil_task *next;
@@ -216,7 +217,7 @@ uint64_t vg_injector_oldest(vg_injector *injector)
     uint64_t since = atomic_load_explicit(&injector->pending_since, memory_order_relaxed);
     if (since != 0)
         return since;
-    if ((atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~CLOSED) == 0)
+    if ((atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~INJECTOR_CLOSED) == 0)
         return 0;
     return atomic_load_explicit(&injector->incoming_since, memory_order_relaxed);
 }

@@ -57,7 +57,7 @@ enum {
 
 /* Add to a counter that only the calling thread writes. Release: whoever sees the new value sees what was counted before
    it (a task is counted as started before it is counted as ended); pairs with the acquire loads in stats.c. */
-static inline void vg_count(_Atomic uint64_t *counter, uint64_t amount)
+static inline void vg_count_release(_Atomic uint64_t *counter, uint64_t amount)
 {
     uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
     atomic_store_explicit(counter, value + amount, memory_order_release);
@@ -153,7 +153,7 @@ typedef struct vg_seat {
     _Atomic uint32_t note_count; /* waits on the stack */
     vg_wait_note notes[VG_WAIT_NOTES];
     vg_file_worker *counts;       /* its slot in the recorder */
-    vg_deque *deques[VG_CLASSES]; /* in the worker's lanes; written before the seat is shown */
+    vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
 } vg_seat;
 
 /* The last fields of a task, from vg_state on, as one word. */
@@ -188,26 +188,26 @@ _Static_assert(offsetof(vigil_group, vg_open) == offsetof(vigil_group, vg_local)
                "as in vigil/pool.h");
 
 /* What a worker needs to push and pop tasks of one class. */
-typedef struct vg_lane {
+typedef struct vg_own_queue {
     vg_deque_owner own;
-    uint64_t busy; /* the idle word, masked, that leaves a publisher of this class nothing to do: vg_lane_busy */
+    uint64_t busy; /* the idle word, masked, that leaves a publisher of this class nothing to do: vg_queue_busy */
     uint64_t busy_mask;
     vg_class_counts *counts;
     unsigned class_;
     vg_task_tail tail;    /* of a plain task of this class that is queued */
     vg_group_start start; /* of a join's group: copied from here for less than it is made */
-} vg_lane;
+} vg_own_queue;
 
 typedef struct vg_worker {
     vg_seat seat; /* first: the table of seats holds a pointer to it */
     alignas(64) vigil_pool *pool;
     vg_fence_mode fences;
     vg_raise_frame **raise_top; /* the thread's vg_raise_top; set by the thread itself */
-    vg_lane *lane;              /* of the running task's class */
+    vg_own_queue *queue;        /* of the running task's class */
     vigil_group *group;         /* of the running task */
     unsigned depth;             /* tasks on this thread's stack */
     unsigned announced;         /* classes whose deque the thieves know of (bits) */
-    vg_lane lanes[VG_CLASSES];
+    vg_own_queue queues[VG_CLASSES];
     vigil_task *mail_first[VG_CLASSES]; /* from the mailbox, oldest first */
     vigil_task *mail_last[VG_CLASSES];
     unsigned mail_ready;           /* classes with mail (bits) */
@@ -241,11 +241,11 @@ typedef struct vg_worker {
 } vg_worker;
 
 /* Some of the workers' slots in the recorder. */
-typedef struct vg_slots {
+typedef struct vg_slot_block {
     vg_record_block block;
     unsigned first;
     unsigned count;
-} vg_slots;
+} vg_slot_block;
 
 enum {
     VG_SLOT_BLOCKS = 12 /* spares, 1, 1, 2, 4, ... 512 workers */
@@ -330,7 +330,7 @@ struct vigil_pool {
     unsigned hist_sets;
     _Atomic unsigned slot_blocks; /* grows under admin, as the next two do; read without it when a spare is started */
     unsigned slots_covered;       /* workers that have one */
-    vg_slots slots[VG_SLOT_BLOCKS];
+    vg_slot_block slots[VG_SLOT_BLOCKS];
 };
 
 /* Lines that every public call begins with. */
@@ -377,14 +377,14 @@ static inline vg_stripe *vg_stripe_of_caller(vigil_pool *pool)
 }
 
 /* A call that takes tasks out of queues or puts them in is under way, for the audit and for destroy. */
-static inline vg_stripe *vg_call_begin(vigil_pool *pool)
+static inline vg_stripe *vg_visit_begin(vigil_pool *pool)
 {
     vg_stripe *stripe = vg_stripe_of_caller(pool);
     (void)atomic_fetch_add_explicit(&stripe->entered, 1, memory_order_relaxed);
     return stripe;
 }
 
-static inline void vg_call_end(vg_stripe *stripe)
+static inline void vg_visit_end(vg_stripe *stripe)
 {
     /* release: our last touch of the pool; pairs with the acquire in vigil_pool_destroy */
     (void)atomic_fetch_add_explicit(&stripe->left, 1, memory_order_release);
@@ -429,39 +429,40 @@ static inline void vg_handling(vg_worker *worker, uint32_t yes)
     atomic_store_explicit(&worker->seat.handling, yes, memory_order_release);
 }
 
-/* For vg_lane.busy: without light fences there is always something to do (A). */
-static inline uint64_t vg_lane_busy(vg_fence_mode fences, unsigned class_)
+/* For vg_own_queue.busy: without light fences there is always something to do (A). */
+static inline uint64_t vg_queue_busy(vg_fence_mode fences, unsigned class_)
 {
     return fences == VG_FENCE_SYMMETRIC ? UINT64_MAX : vg_idle_busy(class_);
 }
 
-void vg_push_own_slow(vg_worker *worker, vg_lane *lane, vigil_task *task); /* the deque is full or was never used */
+void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue,
+                      vigil_task *task); /* the deque is full or was never used */
 void vg_announce_own_slow(vigil_pool *pool, unsigned class_);
 
 /* Is what the worker has pushed to its own deque known to all who should know? If not: vg_announce_own_slow. */
-static inline bool vg_announced(const vg_worker *worker, const vg_lane *lane)
+static inline bool vg_announced(const vg_worker *worker, const vg_own_queue *queue)
 {
     /* A' light fence: the push is visible before the word is read; pairs with C. Where somebody searches or sleeps, or the class
        is not called ready yet, or light fences are not to be had (then no word equals `busy`), vg_announce makes it a full one
        (A). */
     vg_fence_light(VG_FENCE_MEMBARRIER);
     uint64_t word = atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed);
-    return (word & lane->busy_mask) == lane->busy;
+    return (word & queue->busy_mask) == queue->busy;
 }
 
-static inline void vg_announce_own(const vg_worker *worker, const vg_lane *lane)
+static inline void vg_announce_own(const vg_worker *worker, const vg_own_queue *queue)
 {
-    if (__builtin_expect(!vg_announced(worker, lane), 0))
-        vg_announce_own_slow(worker->pool, lane->class_);
+    if (__builtin_expect(!vg_announced(worker, queue), 0))
+        vg_announce_own_slow(worker->pool, queue->class_);
 }
 
 /* Push a task of the worker's own. */
-static inline void vg_push_own(vg_worker *worker, vg_lane *lane, vigil_task *task)
+static inline void vg_push_own(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
 {
-    if (__builtin_expect(!vg_deque_push(&lane->own, task), 0))
-        vg_push_own_slow(worker, lane, task);
+    if (__builtin_expect(!vg_deque_push(&queue->own, task), 0))
+        vg_push_own_slow(worker, queue, task);
     else
-        vg_announce_own(worker, lane);
+        vg_announce_own(worker, queue);
 }
 
 /* worker.c */
@@ -476,7 +477,7 @@ vigil_task *vg_steal_class(vg_worker *thief, unsigned class_);
 /* run.c */
 void vg_run(vg_worker *worker, vigil_task *task);
 int vg_run_guarded(vigil_task *task);           /* its function, with a way out for vigil_raise; returns the status */
-void vg_note_raise(void);                       /* the running task is left by vigil_raise */
+void vg_mark_raised(void);                      /* the running task is left by vigil_raise */
 void *vg_task_function(const vigil_task *task); /* what the user knows it by */
 void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function); /* counts and reports it */
 void vg_run_claimed(vg_worker *worker, vigil_task *task); /* the job's state says already that we run it */
@@ -497,8 +498,8 @@ void vg_submit_due(vigil_pool *pool, vigil_task *task); /* a delayed task whose 
 int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64_t delay_ns);
 
 /* call.c */
-size_t vg_call_size(void);
-void *vg_call_function(const vigil_task *task);
+size_t vg_pool_call_size(void);
+void *vg_pool_call_function(const vigil_task *task);
 
 /* job.c */
 size_t vg_job_size(void);
@@ -527,12 +528,12 @@ unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); 
 
 /* blocking.c: a worker that does not say that it is blocked is taken for one, and no longer; the watchdog's. 0; -EAGAIN */
 void vg_offer_credit(vigil_pool *pool); /* a credit is there: is there work for a spare? */
-int vg_place_lend(vigil_pool *pool);
-void vg_place_take_back(vigil_pool *pool);
+int vg_credit_lend(vigil_pool *pool);
+void vg_credit_take_back(vigil_pool *pool);
 
 /* watched.c */
 extern const vg_subject_calls vg_pool_subject_calls;
-void vg_call_again(vg_seat *seat); /* idle.c: wake a parked worker whatever the protocol believes; the watchdog's */
+void vg_rewake(vg_seat *seat); /* idle.c: wake a parked worker whatever the protocol believes; the watchdog's */
 
 /* group.c */
 void vg_group_member_moved(
@@ -556,7 +557,7 @@ typedef struct vg_books {
 void vg_pool_books(vigil_pool *pool, vg_books *books); /* of all classes */
 bool vg_pool_is_idle(vigil_pool *pool);
 int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns); /* 0; -ETIMEDOUT */
-void vg_idle_signal(vigil_pool *pool); /* after the caller's fence: tell wait_idle if the pool is idle */
+void vg_quiescence_signal(vigil_pool *pool); /* after the caller's fence: tell wait_idle if the pool is idle */
 
 /* delay.c */
 int vg_delay_add(vigil_pool *pool, vigil_task *task, int64_t delay_ns);

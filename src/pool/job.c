@@ -17,14 +17,14 @@
 #include <stddef.h>
 
 #ifdef VIGIL_CHECK
-#define HUSKS_MANY 1
+#define JOB_HUSKS_MANY 1
 #else
-#define HUSKS_MANY 1024 /* more than fit into the ring, where a sweep cannot get at them */
+#define JOB_HUSKS_MANY 1024 /* more than fit into the ring, where a sweep cannot get at them */
 #endif
 
-#define STATE_MASK   0xfU
-#define WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
-#define WAIT_WORKER  0x20U /* workers wait; their seats say for which job */
+#define JOB_STATE_MASK   0xfU
+#define JOB_WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
+#define JOB_WAIT_WORKER  0x20U /* workers wait; their seats say for which job */
 
 typedef struct vg_job {
     vg_handle_slot slot; /* first */
@@ -75,22 +75,22 @@ void *vg_job_function(const vigil_task *task)
 }
 
 /* The calling thread: its worker, of whatever pool, or an address of its own. */
-static uintptr_t self(void)
+static uintptr_t job_caller(void)
 {
     return vg_current_worker != NULL ? (uintptr_t)vg_current_worker : (uintptr_t)&vg_cancelling_top;
 }
 
-static bool claim(vg_job *job)
+static bool job_claim(vg_job *job)
 {
     uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
     do {
-        if ((state & STATE_MASK) != VIGIL_JOB_QUEUED)
+        if ((state & JOB_STATE_MASK) != VIGIL_JOB_QUEUED)
             return false;
         /* relaxed: who claims got the job's fields with the queue entry or the handle */
-    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, (state & ~STATE_MASK) | VIGIL_JOB_RUNNING,
+    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, (state & ~JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
                                                     memory_order_relaxed, memory_order_relaxed));
     vg_worker *worker = vg_current_worker;
-    atomic_store_explicit(&job->runner, self(), memory_order_relaxed);
+    atomic_store_explicit(&job->runner, job_caller(), memory_order_relaxed);
     if (worker != NULL) {
         job->outer = worker->job;
         worker->job = job;
@@ -108,7 +108,7 @@ unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room)
 
 bool vg_job_claim(vigil_task *task)
 {
-    return claim(job_of(task));
+    return job_claim(job_of(task));
 }
 
 void vg_job_due(vigil_task *task)
@@ -117,7 +117,7 @@ void vg_job_due(vigil_task *task)
     atomic_store_explicit(&job_of(task)->due, 1, memory_order_release);
 }
 
-static void wake_workers(vigil_pool *pool, const vg_job *job)
+static void job_wake_workers(vigil_pool *pool, const vg_job *job)
 {
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
         vg_seat *seat = vg_seat_at(pool, i);
@@ -133,13 +133,13 @@ void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelle
         vg_current_worker->job = job->outer; /* whoever claims a job also ends it, and jobs on a stack are nested */
     job->status = status;
     /* H1 release: the job's effects and its status are seen by the waiter; pairs with H2. acquire: the seats of the workers
-       that have set WAIT_WORKER say for whom they wait; pairs with H3. */
+       that have set JOB_WAIT_WORKER say for whom they wait; pairs with H3. */
     uint32_t before =
         atomic_exchange_explicit(&job->state, cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE, memory_order_acq_rel);
-    if ((before & WAIT_OUTSIDE) != 0)
+    if ((before & JOB_WAIT_OUTSIDE) != 0)
         (void)vg_futex_wake(&job->state, VG_WAKE_ALL);
-    if ((before & WAIT_WORKER) != 0)
-        wake_workers(pool, job);
+    if ((before & JOB_WAIT_WORKER) != 0)
+        job_wake_workers(pool, job);
 }
 
 void vg_job_leave_queue(vigil_pool *pool, vigil_task *task)
@@ -153,7 +153,7 @@ void vg_job_husk(vigil_pool *pool, vigil_task *task)
     vg_worker *worker = vg_worker_of(pool);
     (void)atomic_fetch_sub_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
     if (worker != NULL)
-        vg_count(&worker->seat.counts->of[class_].husks, 1);
+        vg_count_release(&worker->seat.counts->of[class_].husks, 1);
     else /* relaxed: the audit learns of the call that we are in from the injector's lists (J11), where the husk was */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks[class_], 1, memory_order_relaxed);
     vg_job_leave_queue(pool, task);
@@ -164,8 +164,8 @@ static void count_husk_made(vigil_pool *pool, unsigned class_)
     vg_worker *worker = vg_worker_of(pool);
     (void)atomic_fetch_add_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
     if (worker != NULL)
-        vg_count(&worker->seat.counts->of[class_].husks_made, 1);
-    else /* release, as vg_count: an audit that sees it knows of the call that we are in */
+        vg_count_release(&worker->seat.counts->of[class_].husks_made, 1);
+    else /* release, as vg_count_release: an audit that sees it knows of the call that we are in */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks_made[class_], 1,
                                         memory_order_release);
 }
@@ -174,10 +174,10 @@ bool vg_job_is_husk(const vigil_task *task)
 {
     const vg_job *job = (const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task));
     /* relaxed: a job never comes back to QUEUED while it has an entry, and only its own fields are looked at */
-    return (atomic_load_explicit(&job->state, memory_order_relaxed) & STATE_MASK) != VIGIL_JOB_QUEUED;
+    return (atomic_load_explicit(&job->state, memory_order_relaxed) & JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
 }
 
-static bool is_husk(const vigil_task *task)
+static bool task_is_husk(const vigil_task *task)
 {
     return task->vg_kind == VG_KIND_JOB && vg_job_is_husk(task);
 }
@@ -194,10 +194,10 @@ static void sweep_if_many(vigil_pool *pool, unsigned class_)
         atomic_store_explicit(&pool->husks_kept[class_], kept, memory_order_relaxed);
     }
     uint64_t others = atomic_load_explicit(&injector->pending_count, memory_order_relaxed);
-    if (waiting - kept < HUSKS_MANY || (uint64_t)(waiting - kept) < others / 2)
+    if (waiting - kept < JOB_HUSKS_MANY || (uint64_t)(waiting - kept) < others / 2)
         return;
     vigil_task *husks = NULL;
-    if (!vg_injector_sweep(injector, is_husk, &husks))
+    if (!vg_injector_sweep(injector, task_is_husk, &husks))
         return; /* whoever moves tasks now drops what comes up; the next husk asks again */
     /* full: the lists were let go (J11) before the look; pairs with A of the submitter and C of the worker that left them to us
        (as in audit.c) */
@@ -256,7 +256,7 @@ int vigil_job_submit(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), 
 }
 
 /* The record with one more reference, or an error. */
-static int acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
+static int job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
@@ -271,47 +271,47 @@ static int acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
     return 0;
 }
 
-static bool ended(vg_job *job)
+static bool job_ended(vg_job *job)
 {
     /* H2 acquire: pairs with H1 */
-    return (atomic_load_explicit(&job->state, memory_order_acquire) & STATE_MASK) >= VIGIL_JOB_DONE;
+    return (atomic_load_explicit(&job->state, memory_order_acquire) & JOB_STATE_MASK) >= VIGIL_JOB_DONE;
 }
 
-static int sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_worker *worker, uint64_t wait)
+static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_worker *worker, uint64_t wait)
 {
     bool in_time = true;
     for (;;) {
         uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire); /* H2 */
-        if ((state & STATE_MASK) >= VIGIL_JOB_DONE)
+        if ((state & JOB_STATE_MASK) >= VIGIL_JOB_DONE)
             return 0;
         if (worker != NULL && vg_wait_rejected(worker, wait))
             return -EDEADLK;
         if (!in_time)
             return -ETIMEDOUT;
-        if ((state & WAIT_OUTSIDE) == 0) {
+        if ((state & JOB_WAIT_OUTSIDE) == 0) {
             /* relaxed: the one that ends the job reads the flag from the same word */
-            if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | WAIT_OUTSIDE, memory_order_relaxed,
-                                                       memory_order_relaxed))
+            if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | JOB_WAIT_OUTSIDE,
+                                                       memory_order_relaxed, memory_order_relaxed))
                 continue;
-            state |= WAIT_OUTSIDE;
+            state |= JOB_WAIT_OUTSIDE;
         }
         in_time = vg_futex_wait(&job->state, state, deadline_ns) == 0;
     }
 }
 
-static int wait_outside(vigil_pool *pool, vg_job *job, uint64_t deadline_ns, const void *where)
+static int job_wait_outside(vigil_pool *pool, vg_job *job, uint64_t deadline_ns, const void *where)
 {
     const bool blocked = vg_block_elsewhere();
-    const vg_waiting waiting = vg_note_wait(pool, NULL, VG_WAIT_JOB, job->id, where);
+    const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_JOB, job->id, where);
     vg_worker *worker = blocked ? vg_current_worker : NULL; /* of another pool */
     uint64_t number = 0;
     if (worker != NULL)
         number =
             vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, &job->state);
-    int error = sleep_until_ended(job, deadline_ns, worker, number);
+    int error = job_sleep_until_ended(job, deadline_ns, worker, number);
     if (worker != NULL)
         vg_wait_note_end(worker);
-    vg_note_waited(pool, &waiting);
+    vg_trace_waited(pool, &waiting);
     vg_unblock_elsewhere(blocked);
     return error;
 }
@@ -324,10 +324,10 @@ typedef struct job_wait {
 static bool job_is_over(vg_worker *worker, void *arg)
 {
     const job_wait *it = arg;
-    return ended(it->job) || vg_wait_rejected(worker, it->number);
+    return job_ended(it->job) || vg_wait_rejected(worker, it->number);
 }
 
-static int wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
+static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
 {
     vigil_pool *pool = worker->pool;
     /* Nobody has begun it: the best help is to run it here and now, unless its time has not come. */
@@ -335,7 +335,7 @@ static int wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, 
     if (atomic_load_explicit(&job->due, memory_order_acquire) != 0) {
         vg_handling(worker,
                     1); /* for the audit: from here until the start is counted, entry and counters do not agree */
-        if (claim(job)) {
+        if (job_claim(job)) {
             count_husk_made(pool, job->task.vg_class);
             if (atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
                 vg_discard_claimed(pool, &job->task);
@@ -351,14 +351,14 @@ static int wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, 
     const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
     atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
     /* H3 release: whom the seat waits for is seen by the one that ends the job; pairs with H1's acquire */
-    (void)atomic_fetch_or_explicit(&job->state, WAIT_WORKER, memory_order_release);
+    (void)atomic_fetch_or_explicit(&job->state, JOB_WAIT_WORKER, memory_order_release);
     job_wait it = {.job = job};
     it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
     const vg_wait wait = {.over = job_is_over, .arg = &it, .deadline_ns = deadline_ns};
-    const vg_waiting waiting = vg_note_wait(pool, worker, VG_WAIT_JOB, job->id, where);
+    const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, job->id, where);
     int error = vg_worker_help(worker, &wait);
-    vg_note_waited(pool, &waiting);
-    if (error == 0 && !ended(job))
+    vg_trace_waited(pool, &waiting);
+    if (error == 0 && !job_ended(job))
         error = -EDEADLK; /* rejected: it was part of a circle */
     vg_wait_note_end(worker);
     atomic_store_explicit(&worker->seat.waiting_on, outer, memory_order_relaxed);
@@ -370,17 +370,17 @@ static int wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, 
 int vigil_job_wait(vigil_pool *pool, vigil_job handle, int64_t timeout_ns, int *status)
 {
     vg_job *job = NULL;
-    int error = acquire(pool, handle, &job);
+    int error = job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     vg_worker *worker = vg_worker_of(pool);
     /* relaxed: if it is this thread, it is our own store */
-    if (!ended(job) && atomic_load_explicit(&job->runner, memory_order_relaxed) == self())
+    if (!job_ended(job) && atomic_load_explicit(&job->runner, memory_order_relaxed) == job_caller())
         error = -EDEADLK;
-    else if (!ended(job))
-        error = worker != NULL ? wait_on_worker(worker, job, deadline, __builtin_return_address(0))
-                               : wait_outside(pool, job, deadline, __builtin_return_address(0));
+    else if (!job_ended(job))
+        error = worker != NULL ? job_wait_on_worker(worker, job, deadline, __builtin_return_address(0))
+                               : job_wait_outside(pool, job, deadline, __builtin_return_address(0));
     if (error == 0 && status != NULL)
         *status = job->status;
     (void)vg_handles_release(&pool->jobs, job);
@@ -390,10 +390,10 @@ int vigil_job_wait(vigil_pool *pool, vigil_job handle, int64_t timeout_ns, int *
 int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
 {
     vg_job *job = NULL;
-    int error = acquire(pool, handle, &job);
+    int error = job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
-    uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & STATE_MASK; /* H2 */
+    uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & JOB_STATE_MASK; /* H2 */
     if (state >= VIGIL_JOB_DONE && status != NULL)
         *status = job->status;
     (void)vg_handles_release(&pool->jobs, job);
@@ -403,18 +403,18 @@ int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
 int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
 {
     vg_job *job = NULL;
-    int error = acquire(pool, handle, &job);
+    int error = job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
-    vg_stripe *call = vg_call_begin(pool);
-    if (claim(job)) {
+    vg_stripe *call = vg_visit_begin(pool);
+    if (job_claim(job)) {
         count_husk_made(pool, job->task.vg_class);
         vg_discard_claimed(pool, &job->task);
         sweep_if_many(pool, job->task.vg_class);
     } else {
         error = -EBUSY;
     }
-    vg_call_end(call);
+    vg_visit_end(call);
     (void)vg_handles_release(&pool->jobs, job);
     return error;
 }
@@ -422,7 +422,7 @@ int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
 int vigil_job_release(vigil_pool *pool, vigil_job handle)
 {
     vg_job *job = NULL;
-    int error = acquire(pool, handle, &job);
+    int error = job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
     /* Twice by the same handle would take the queue's reference: the flag lets one through. relaxed: it orders nothing. */

@@ -16,39 +16,39 @@
 #include <errno.h>
 #include <stddef.h>
 
-typedef struct join {
+typedef struct join_frame {
     vigil_task task; /* first; b, for a thief */
     vigil_group group;
     int (*b)(void *arg);
     void *arg;
-    vg_raise_frame frame; /* while a runs: clean_up; while b runs: where its raise lands */
-} join;
+    vg_raise_frame frame; /* while a runs: join_clean_up; while b runs: where its raise lands */
+} join_frame;
 
 static int run_b(vigil_task *task)
 {
-    join *both = (join *)(void *)task;
+    join_frame *both = (join_frame *)(void *)task;
     return both->b(both->arg);
 }
 
 /* b has ended here, but not simply well. */
-static __attribute__((noinline)) int b_ended_badly(const join *both, int status, bool raised)
+static __attribute__((noinline)) int b_ended_badly(const join_frame *both, int status, bool raised)
 {
     vg_worker *worker = vg_current_worker;
     if (raised)
-        vg_note_raise();
+        vg_mark_raised();
     while (worker->blocking != 0)
         (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
     if (status >= 0) {
-        vg_count(&worker->lane->counts->completed, 1);
+        vg_count_release(&worker->queue->counts->completed, 1);
         return 0;
     }
-    vg_task_failed(worker, worker->lane->class_, status, (void *)(uintptr_t)both->b);
+    vg_task_failed(worker, worker->queue->class_, status, (void *)(uintptr_t)both->b);
     return status;
 }
 
 /* b was not simply there to be popped: it was stolen, or something lies above it, or the pool discards, or a was left by
    vigil_raise. What the group still lacks is for its owner alone. */
-static int join_long(vg_worker *worker, join *both)
+static int join_long(vg_worker *worker, join_frame *both)
 {
     vg_handling(worker, 0);
     both->group.vg_pool = worker->pool;
@@ -56,7 +56,7 @@ static int join_long(vg_worker *worker, join *both)
     return vigil_group_wait(&both->group);
 }
 
-static __attribute__((noinline)) int b_elsewhere(join *both, int status_a)
+static __attribute__((noinline)) int b_elsewhere(join_frame *both, int status_a)
 {
     vg_worker *worker = vg_current_worker;
     *worker->raise_top = both->frame.outer;
@@ -64,32 +64,32 @@ static __attribute__((noinline)) int b_elsewhere(join *both, int status_a)
     return status_a < 0 ? status_a : status_b;
 }
 
-static inline join *of_frame(vg_raise_frame *frame)
+static inline join_frame *join_of_frame(vg_raise_frame *frame)
 {
-    return (join *)(void *)((char *)frame - offsetof(join, frame));
+    return (join_frame *)(void *)((char *)frame - offsetof(join_frame, frame));
 }
 
-static void clean_up(vg_raise_frame *frame)
+static void join_clean_up(vg_raise_frame *frame)
 {
-    (void)join_long(vg_current_worker, of_frame(frame));
+    (void)join_long(vg_current_worker, join_of_frame(frame));
 }
 
 /* What is the same in all joins: the heads of task and group that are copied as a whole. */
 static const struct {
     vigil_task_fn run;
     vigil_task_cancel_fn cancel;
-} task_head = {run_b, NULL};
+} join_task_head = {run_b, NULL};
 _Static_assert(offsetof(vigil_task, cancel) == offsetof(vigil_task, run) + sizeof(vigil_task_fn), "as in vigil/pool.h");
 
-typedef struct simple {
+typedef struct join_half {
     vigil_task task; /* first */
     int (*fn)(void *arg);
     void *arg;
-} simple;
+} join_half;
 
-static int run_simple(vigil_task *task)
+static int run_join_half(vigil_task *task)
 {
-    simple *one = (simple *)(void *)task;
+    join_half *one = (join_half *)(void *)task;
     return one->fn(one->arg);
 }
 
@@ -101,12 +101,12 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
         return error;
     if (a == NULL || b == NULL)
         return -EINVAL;
-    simple both[2] = {{.fn = a, .arg = arg_a}, {.fn = b, .arg = arg_b}};
+    join_half both[2] = {{.fn = a, .arg = arg_a}, {.fn = b, .arg = arg_b}};
     vigil_group groups[2]; /* one for each, to tell whose failure it was */
     int status[2];
     for (int i = 0; i < 2; i++) {
         vg_group_prepare(&groups[i], pool, NULL, 0);
-        vigil_task_init(&both[i].task, run_simple, NULL);
+        vigil_task_init(&both[i].task, run_join_half, NULL);
         status[i] = vigil_group_submit(&groups[i], &both[i].task, VIGIL_NORMAL);
     }
     for (int i = 0; i < 2; i++)
@@ -116,15 +116,15 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
 }
 
 /* b could not simply be pushed, or somebody has to be told. */
-static __attribute__((noinline)) int join_slow(vg_worker *worker, join *both, int (*a)(void *arg), void *arg_a,
+static __attribute__((noinline)) int join_slow(vg_worker *worker, join_frame *both, int (*a)(void *arg), void *arg_a,
                                                bool pushed)
 {
     if (pushed)
-        vg_announce_own_slow(worker->pool, worker->lane->class_);
+        vg_announce_own_slow(worker->pool, worker->queue->class_);
     else
-        vg_push_own_slow(worker, worker->lane, &both->task);
+        vg_push_own_slow(worker, worker->queue, &both->task);
     vg_handling(worker, 0);
-    vg_raise_push_on(worker->raise_top, &both->frame, clean_up);
+    vg_raise_push_on(worker->raise_top, &both->frame, join_clean_up);
     const int status_a = a(arg_a);
     *worker->raise_top = both->frame.outer;
     const int status_b = join_long(worker, both);
@@ -140,35 +140,35 @@ int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void
         return -ECHILD;
     if (__builtin_expect(a == NULL, 0) || __builtin_expect(b == NULL, 0))
         return -EINVAL;
-    vg_lane *lane = worker->lane;
-    join both;
-    memcpy((char *)&both.task + offsetof(vigil_task, run), &task_head, sizeof task_head);
+    vg_own_queue *queue = worker->queue;
+    join_frame both;
+    memcpy((char *)&both.task + offsetof(vigil_task, run), &join_task_head, sizeof join_task_head);
     both.task.vg_group = &both.group;
-    vg_task_set_tail(&both.task, lane->tail);
+    vg_task_set_tail(&both.task, queue->tail);
     both.group.vg_owner = worker;
     both.group.vg_parent = worker->group;
-    memcpy((char *)&both.group + offsetof(vigil_group, vg_local), &lane->start, sizeof lane->start);
+    memcpy((char *)&both.group + offsetof(vigil_group, vg_local), &queue->start, sizeof queue->start);
     both.b = b;
     both.arg = arg_b;
     vg_handling(worker, 1);
-    vg_count(&lane->counts->spawned, 1);
-    if (__builtin_expect(!vg_deque_push(&lane->own, &both.task), 0))
+    vg_count_release(&queue->counts->spawned, 1);
+    if (__builtin_expect(!vg_deque_push(&queue->own, &both.task), 0))
         return join_slow(worker, &both, a, arg_a, false);
-    if (__builtin_expect(!vg_announced(worker, lane), 0))
+    if (__builtin_expect(!vg_announced(worker, queue), 0))
         return join_slow(worker, &both, a, arg_a, true);
     vg_handling(worker, 0);
-    vg_raise_push_on(worker->raise_top, &both.frame, clean_up);
+    vg_raise_push_on(worker->raise_top, &both.frame, join_clean_up);
     const int status_a = a(arg_a);
 
     worker = both.group.vg_owner; /* cheaper to load than to keep */
-    lane = worker->lane;
+    queue = worker->queue;
     vg_handling(worker, 1);
     if (__builtin_expect(status_a < 0, 0) ||
         __builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) == 0, 0) ||
-        __builtin_expect(worker->blocking != 0, 0) || __builtin_expect(!vg_deque_take_back(&lane->own, &both.task), 0))
+        __builtin_expect(worker->blocking != 0, 0) || __builtin_expect(!vg_deque_take_back(&queue->own, &both.task), 0))
         return b_elsewhere(&both, status_a);
     /* What vg_run does and counts, for a task of this worker's, class and group. */
-    vg_count(&lane->counts->started, 1);
+    vg_count_release(&queue->counts->started, 1);
     vg_handling(worker, 0);
     bool raised;
     const int status_b = vg_raise_call(&both.frame, both.b, both.arg, &raised);
@@ -176,6 +176,6 @@ int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void
     *worker->raise_top = both.frame.outer;
     if (__builtin_expect(status_b < 0, 0) || __builtin_expect(worker->blocking != 0, 0))
         return b_ended_badly(&both, status_b, raised);
-    vg_count(&worker->lane->counts->completed, 1);
+    vg_count_release(&worker->queue->counts->completed, 1);
     return 0;
 }

@@ -12,7 +12,7 @@ void vg_note_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_
         vg_hist_put(hist, ticks, times);
 }
 
-static uint64_t status_bits(int status)
+static uint64_t trace_status_bits(int status)
 {
     if (status >= 0)
         return 0;
@@ -21,7 +21,7 @@ static uint64_t status_bits(int status)
 }
 
 /* Note the unread tasks, which have ended now. */
-static void close_at(vg_worker *worker, uint64_t now, int status)
+static void trace_close_at(vg_worker *worker, uint64_t now, int status)
 {
     const vg_file_worker *mine = worker->seat.counts;
     vg_file_pool_hists *hists = worker->hists;
@@ -40,7 +40,7 @@ static void close_at(vg_worker *worker, uint64_t now, int status)
         const uint64_t function = vg_peek(&mine->task_function);
         if (count == 1 || status < 0)
             vg_event_put(now, vg_event_what(VG_EVENT_RUN, class_, function), vg_peek(&mine->task_id),
-                         status_bits(status) | (took & VG_EVENT_ADDRESS));
+                         trace_status_bits(status) | (took & VG_EVENT_ADDRESS));
         else
             vg_event_put(now, vg_event_what(VG_EVENT_RUNS, class_, function), count, took & VG_EVENT_ADDRESS);
     }
@@ -51,13 +51,13 @@ static void close_at(vg_worker *worker, uint64_t now, int status)
 
 void vg_note_close(vg_worker *worker, int status)
 {
-    close_at(worker, vg_ticks(), status);
+    trace_close_at(worker, vg_ticks(), status);
 }
 
 void vg_note_pause_slow(vg_worker *worker)
 {
     if (worker->unread != 0)
-        close_at(worker, vg_ticks(), 0);
+        trace_close_at(worker, vg_ticks(), 0);
     worker->last_end = 0;
     worker->batch_key = 0;
 }
@@ -72,7 +72,7 @@ void vg_note_inner_end(vg_worker *worker, const vg_note *note, unsigned class_, 
     vg_note_time(worker, &worker->hists->run[class_], took, 1);
     if (worker->level == VIGIL_WATCH_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_RUN, class_, note->function), note->id,
-                     status_bits(status) | (took & VG_EVENT_ADDRESS));
+                     trace_status_bits(status) | (took & VG_EVENT_ADDRESS));
     vg_cell_set(&mine->task_function, note->outer_function);
     vg_cell_set(&mine->task_since, note->outer_since);
     vg_cell_set(&mine->task_id, note->outer_id);
@@ -80,7 +80,7 @@ void vg_note_inner_end(vg_worker *worker, const vg_note *note, unsigned class_, 
 }
 
 /* The task below goes on afterwards, and is shown again. */
-static void inner_begin(vg_worker *worker, vg_note *note, uint64_t id, uint64_t function)
+static void trace_inner_begin(vg_worker *worker, vg_note *note, uint64_t id, uint64_t function)
 {
     vg_file_worker *mine = worker->seat.counts;
     note->began = vg_ticks();
@@ -99,10 +99,10 @@ void vg_note_begin_slow(vg_worker *worker, vg_note *note, const vigil_task *task
     const uint64_t id = (task->vg_flags & VG_FLAG_STAMPED) != 0 ? task->vg_stamp : 0;
     const unsigned class_ = task->vg_class;
     if (worker->depth > 1) {
-        inner_begin(worker, note, id, (uint64_t)(uintptr_t)function);
+        trace_inner_begin(worker, note, id, (uint64_t)(uintptr_t)function);
     } else {
         if (worker->unread != 0 && (key == 0 || worker->batch_class != class_))
-            close_at(worker, vg_ticks(), 0);
+            trace_close_at(worker, vg_ticks(), 0);
         else if (worker->last_end == 0)
             worker->last_end = vg_ticks();
         if (worker->unread == 0) {

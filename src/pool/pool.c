@@ -114,7 +114,7 @@ static vigil_pool *pool_make(const vigil_pool_options *options, unsigned workers
         return NULL;
     }
     pool->born = vg_tick_base_now();
-    *error = vg_slots_open(pool, workers);
+    *error = vg_slot_blocks_open(pool, workers);
     if (*error != 0) {
         vg_handles_destroy(&pool->jobs);
         vg_forkguard_destroy(&pool->fork_guard);
@@ -125,19 +125,19 @@ static vigil_pool *pool_make(const vigil_pool_options *options, unsigned workers
     vg_idle_init(&pool->idle);
     for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
         vg_injector_init(&pool->injectors[class_]);
-    vg_slab_init(&pool->call_slab, vg_call_size());
+    vg_slab_init(&pool->call_slab, vg_pool_call_size());
     for (unsigned i = 0; i < VG_STRIPES; i++) {
         pool->stripes[i].counts = &pool->shared->stripes[i];
         vg_slab_cache_init(&pool->stripes[i].calls, &pool->call_slab);
     }
-    vg_slots_show(pool);
+    vg_slot_blocks_show(pool);
     return pool;
 }
 
 static void pool_free(vigil_pool *pool)
 {
     vg_seats_free(pool);
-    vg_slots_close(pool);
+    vg_slot_blocks_close(pool);
     vg_slab_destroy(&pool->call_slab);
     vg_handles_destroy(&pool->jobs);
     vg_forkguard_destroy(&pool->fork_guard);
@@ -161,7 +161,7 @@ static unsigned start_workers(vigil_pool *pool, unsigned have, unsigned workers,
             atomic_store_explicit(&seat->retire, 0, memory_order_relaxed);
             continue;
         }
-        *error = vg_slots_cover(pool, have + 1);
+        *error = vg_slot_blocks_cover(pool, have + 1);
         if (*error != 0)
             break;
         vg_search_begin(pool); /* the token of the new thread */
@@ -340,11 +340,11 @@ int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
         return -EDEADLK;
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     raise_phase(pool, mode == VIGIL_STOP_NOW ? VG_DISCARDING : VG_DRAINING);
-    vg_stripe *call = vg_call_begin(pool); /* for the audit: before the fence in close_entrances, see discard_mail */
+    vg_stripe *call = vg_visit_begin(pool); /* for the audit: before the fence in close_entrances, see discard_mail */
     close_entrances(pool);
     if (mode == VIGIL_STOP_NOW)
         discard_queued(pool);
-    vg_call_end(call);
+    vg_visit_end(call);
     error = vg_wait_until_idle(pool, deadline);
     if (error != 0)
         return error;

@@ -11,13 +11,13 @@
 #include <errno.h>
 #include <stddef.h>
 
-__attribute__((noinline)) void vg_note_raise(void)
+__attribute__((noinline)) void vg_mark_raised(void)
 {
     vg_current_worker->raised = true;
 }
 
 #ifdef VG_RAISE_LIBC
-static int call_task(void *arg)
+static int run_for_raise(void *arg)
 {
     vigil_task *task = arg;
     return task->run(task);
@@ -30,13 +30,13 @@ int vg_run_guarded(vigil_task *task)
     bool raised;
     vg_raise_push(&frame);
 #ifdef VG_RAISE_LIBC
-    int status = vg_raise_call(&frame, call_task, task, &raised);
+    int status = vg_raise_call(&frame, run_for_raise, task, &raised);
 #else
     int status = vg_raise_call(&frame, (int (*)(void *))(void (*)(void))task->run, task,
                                &raised); /* no C call: any pointer does */
 #endif
     if (__builtin_expect(raised, 0))
-        vg_note_raise();
+        vg_mark_raised();
     vg_raise_pop(&frame);
     return status;
 }
@@ -69,7 +69,7 @@ void *vg_task_function(const vigil_task *task)
 {
     switch (task->vg_kind) {
     case VG_KIND_CALL:
-        return vg_call_function(task);
+        return vg_pool_call_function(task);
     case VG_KIND_JOB:
         return vg_job_function(task);
     default:
@@ -93,7 +93,7 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
         };
         report_guarded(pool, &failure);
     }
-    vg_count(&worker->seat.counts->of[class_].failed, 1);
+    vg_count_release(&worker->seat.counts->of[class_].failed, 1);
 }
 
 bool vg_drop_husk(vigil_pool *pool, vigil_task *task)
@@ -108,7 +108,7 @@ bool vg_drop_husk(vigil_pool *pool, vigil_task *task)
 
 /* What the queue knew of the task. false: it was only the husk of a job that has ended by other means.
    The flags are only read: whoever waits for a job may have claimed it and read them too, and the next submit writes them anew. */
-static bool left_queue(vigil_pool *pool, vigil_task *task)
+static bool take_from_queue(vigil_pool *pool, vigil_task *task)
 {
     if ((task->vg_flags & VG_FLAG_COUNTED) != 0)
         vg_room_release(pool);
@@ -124,23 +124,23 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     vigil_group *group = task->vg_group;
     const unsigned class_ = task->vg_class;
     vg_file_worker *counts = worker->seat.counts;
-    vg_count(&counts->of[class_].started, 1);
+    vg_count_release(&counts->of[class_].started, 1);
     vg_handling(worker, 0);
     vg_worker_state(worker, VIGIL_WORKER_RUNNING);
 
-    vg_lane *const outer_lane = worker->lane;
+    vg_own_queue *const outer_queue = worker->queue;
     vigil_group *const outer_group = worker->group;
     const unsigned outer_blocking = worker->blocking;
-    worker->lane = &worker->lanes[class_];
+    worker->queue = &worker->queues[class_];
     worker->group = group;
     worker->depth++;
     if (group != NULL && group->vg_owner != worker) /* stolen: tell the waiter where its descendants are */
         atomic_store_explicit(&group->vg_thief, worker->seat.index + 1, memory_order_relaxed);
     const uint8_t kind = task->vg_kind;
     void *function = kind == VG_KIND_PLAIN ? (void *)(uintptr_t)task->run : vg_task_function(task);
-    vg_note note;
+    vg_trace_frame note;
     if (__builtin_expect(worker->level >= VIGIL_WATCH_COUNTERS, 1))
-        vg_note_begin(worker, &note, task, function, group != NULL || kind == VG_KIND_JOB);
+        vg_trace_begin(worker, &note, task, function, group != NULL || kind == VG_KIND_JOB);
     VG_PROBE(run, function, class_, task);
     /* relaxed: whoever submits the task again learns that it may from the function itself */
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
@@ -148,8 +148,8 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     worker->depth--;
     VG_PROBE(done, function, class_, status);
     if (__builtin_expect(worker->level >= VIGIL_WATCH_COUNTERS, 1))
-        vg_note_end(worker, &note, class_, status, group == NULL && kind != VG_KIND_JOB && status >= 0);
-    worker->lane = outer_lane;
+        vg_trace_end(worker, &note, class_, status, group == NULL && kind != VG_KIND_JOB && status >= 0);
+    worker->queue = outer_queue;
     worker->group = outer_group;
     while (__builtin_expect(worker->blocking > outer_blocking, 0))
         (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
@@ -157,7 +157,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     if (__builtin_expect(status < 0, 0))
         vg_task_failed(worker, class_, status, function);
     else
-        vg_count(&counts->of[class_].completed, 1);
+        vg_count_release(&counts->of[class_].completed, 1);
     if (group != NULL)
         vg_group_finish(worker->pool, worker, group, status);
     else if (kind == VG_KIND_JOB)
@@ -168,8 +168,8 @@ void vg_count_cancelled(vigil_pool *pool, unsigned class_)
 {
     vg_worker *worker = vg_worker_of(pool);
     if (worker != NULL)
-        vg_count(&worker->seat.counts->of[class_].cancelled, 1);
-    else /* release, as vg_count */
+        vg_count_release(&worker->seat.counts->of[class_].cancelled, 1);
+    else /* release, as vg_count_release */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->cancelled[class_], 1, memory_order_release);
 }
 
@@ -193,7 +193,7 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
         vg_job_finish(pool, task, -ECANCELED, true);
     /* F full fence: the end is counted before we ask for waiters; pairs with G in stats.c */
     atomic_thread_fence(memory_order_seq_cst);
-    vg_idle_signal(pool);
+    vg_quiescence_signal(pool);
 }
 
 static void discard_taken(vigil_pool *pool, vigil_task *task)
@@ -206,14 +206,14 @@ static void discard_taken(vigil_pool *pool, vigil_task *task)
 
 void vg_discard(vigil_pool *pool, vigil_task *task)
 {
-    if (left_queue(pool, task))
+    if (take_from_queue(pool, task))
         discard_taken(pool, task);
 }
 
 void vg_run(vg_worker *worker, vigil_task *task)
 {
     if (__builtin_expect(task->vg_kind == VG_KIND_JOB || (task->vg_flags & VG_FLAG_COUNTED) != 0, 0) &&
-        !left_queue(worker->pool, task)) {
+        !take_from_queue(worker->pool, task)) {
         vg_handling(worker, 0);
         return;
     }
@@ -238,7 +238,7 @@ bool vg_cap_enter(vg_worker *worker, unsigned class_)
         do {
             if (seen >= worker->pool->caps[class_])
                 return false;
-            /* Acquire pairs with the release in free_place: who takes the place sees what its last holder wrote, so that a
+            /* Acquire pairs with the release in free_cap_place: who takes the place sees what its last holder wrote, so that a
                cap of one orders a class like a lock. */
         } while (
             !atomic_compare_exchange_weak_explicit(used, &seen, seen + 1, memory_order_acquire, memory_order_relaxed));
@@ -247,7 +247,7 @@ bool vg_cap_enter(vg_worker *worker, unsigned class_)
     return true;
 }
 
-static void free_place(vigil_pool *pool, unsigned class_)
+static void free_cap_place(vigil_pool *pool, unsigned class_)
 {
     /* Release: pairs with the acquire in vg_cap_enter. */
     (void)atomic_fetch_sub_explicit(&pool->cap_used[class_], 1, memory_order_release);
@@ -268,7 +268,7 @@ static void free_place(vigil_pool *pool, unsigned class_)
 void vg_cap_leave(vg_worker *worker, unsigned class_)
 {
     if (--worker->cap_held[class_] == 0)
-        free_place(worker->pool, class_);
+        free_cap_place(worker->pool, class_);
 }
 
 void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES])
@@ -277,7 +277,7 @@ void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES])
         held[class_] = worker->cap_held[class_];
         worker->cap_held[class_] = 0;
         if (held[class_] != 0)
-            free_place(worker->pool, class_);
+            free_cap_place(worker->pool, class_);
     }
 }
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool shall_leave(vg_worker *worker, void *arg)
+static bool must_leave(vg_worker *worker, void *arg)
 {
     (void)arg;
     /* relaxed: whoever sets these calls vg_unpark afterwards, which orders them */
@@ -39,7 +39,7 @@ static bool give_up_seat(vg_worker *worker)
     return go;
 }
 
-static void introduce(vg_worker *worker)
+static void name_thread(vg_worker *worker)
 {
     const vigil_pool *pool = worker->pool;
     vg_seat *seat = &worker->seat;
@@ -62,7 +62,7 @@ static void *worker_main(void *arg)
     vg_current_worker = worker;
     worker->raise_top = &vg_raise_top;
     worker->hook = VG_HOOK_NONE; /* the seat may have had another thread before */
-    introduce(worker);
+    name_thread(worker);
     vg_slot_begin(worker);
     vg_stack_open_signal();
     bool searching = true;
@@ -73,7 +73,7 @@ static void *worker_main(void *arg)
         worker->hook = VG_HOOK_NONE;
         searching = false;
     }
-    const vg_wait wait = {.over = shall_leave, .arg = NULL, .deadline_ns = VG_NO_DEADLINE};
+    const vg_wait wait = {.over = must_leave, .arg = NULL, .deadline_ns = VG_NO_DEADLINE};
     do {
         vg_worker_loop(worker, &wait, searching);
         searching = false;
@@ -83,7 +83,7 @@ static void *worker_main(void *arg)
     vg_slab_flush(&worker->calls);
     /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
     atomic_thread_fence(memory_order_seq_cst);
-    vg_idle_signal(pool);
+    vg_quiescence_signal(pool);
     worker->hook = VG_HOOK_STOP;
     if (pool->on_worker_stop != NULL)
         pool->on_worker_stop(pool->user, worker->seat.index);
@@ -112,23 +112,23 @@ static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
     atomic_init(&seat->mailbox, 1U); /* closed while there is no thread: a late vigil_pool_submit_to finds no reader */
     worker->pool = pool;
     worker->fences = pool->fences;
-    worker->lane = &worker->lanes[VIGIL_NORMAL];
+    worker->queue = &worker->queues[VIGIL_NORMAL];
     worker->spin_ns = pool->max_spin_ns;
     worker->random = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
     for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
-        vg_lane *lane = &worker->lanes[class_];
-        vg_deque_init(&lane->own);
-        seat->deques[class_] = &lane->own.deque;
-        lane->busy = vg_lane_busy(worker->fences, class_);
-        lane->busy_mask = vg_idle_busy_mask(class_);
-        lane->counts = &seat->counts->of[class_];
-        lane->class_ = class_;
-        lane->tail.of.state = VG_TASK_QUEUED;
-        lane->tail.of.class_ = (uint8_t)class_;
-        lane->tail.of.kind = VG_KIND_PLAIN;
-        lane->tail.of.flags = 0;
-        lane->start.local = 1;
-        lane->start.open = VG_GROUP_COUNT_ZERO;
+        vg_own_queue *queue = &worker->queues[class_];
+        vg_deque_init(&queue->own);
+        seat->deques[class_] = &queue->own.deque;
+        queue->busy = vg_queue_busy(worker->fences, class_);
+        queue->busy_mask = vg_idle_busy_mask(class_);
+        queue->counts = &seat->counts->of[class_];
+        queue->class_ = class_;
+        queue->tail.of.state = VG_TASK_QUEUED;
+        queue->tail.of.class_ = (uint8_t)class_;
+        queue->tail.of.kind = VG_KIND_PLAIN;
+        queue->tail.of.flags = 0;
+        queue->start.local = 1;
+        queue->start.open = VG_GROUP_COUNT_ZERO;
     }
     vg_slab_cache_init(&worker->calls, &pool->call_slab);
     return worker;

@@ -27,7 +27,7 @@
 static int add_slots(vigil_pool *pool, unsigned first, unsigned count)
 {
     const unsigned at = atomic_load_explicit(&pool->slot_blocks, memory_order_relaxed); /* under admin */
-    vg_slots *slots = &pool->slots[at];
+    vg_slot_block *slots = &pool->slots[at];
     int error =
         vg_block_get(&slots->block, VG_BLOCK_WORKERS, count * sizeof(vg_file_worker), pool->block.serial, count);
     if (error != 0)
@@ -42,7 +42,7 @@ static int add_slots(vigil_pool *pool, unsigned first, unsigned count)
     return 0;
 }
 
-int vg_slots_cover(vigil_pool *pool, unsigned workers)
+int vg_slot_blocks_cover(vigil_pool *pool, unsigned workers)
 {
     if (workers <= pool->slots_covered)
         return 0;
@@ -63,14 +63,14 @@ vg_file_worker *vg_slot_of(vigil_pool *pool, unsigned index)
        first block, which is older than the pool's first thread, and looks at no other */
     const unsigned blocks = atomic_load_explicit(&pool->slot_blocks, memory_order_relaxed);
     for (unsigned i = 0; i < blocks; i++) {
-        const vg_slots *slots = &pool->slots[i];
+        const vg_slot_block *slots = &pool->slots[i];
         if (index >= slots->first && index - slots->first < slots->count)
             return (vg_file_worker *)slots->block.memory + (index - slots->first);
     }
     return NULL;
 }
 
-int vg_slots_open(vigil_pool *pool, unsigned workers)
+int vg_slot_blocks_open(vigil_pool *pool, unsigned workers)
 {
     pool->level = (uint8_t)vg_record_hold(&pool->record_epoch);
     int error = vg_block_get(&pool->block, VG_BLOCK_POOL, sizeof *pool->shared, 0, 1);
@@ -80,18 +80,18 @@ int vg_slots_open(vigil_pool *pool, unsigned workers)
             error = add_slots(pool, VG_MAX_WORKERS, pool->max_spares);
     }
     if (error == 0)
-        error = vg_slots_cover(pool, workers);
+        error = vg_slot_blocks_cover(pool, workers);
     if (error == 0 && pool->level >= VIGIL_WATCH_COUNTERS) {
         pool->hist_sets = (workers < VG_OWN_HISTS ? workers : VG_OWN_HISTS) + 1;
         error = vg_block_get(&pool->hists, VG_BLOCK_HISTS, pool->hist_sets * sizeof(vg_file_pool_hists),
                              pool->block.serial, pool->hist_sets);
     }
     if (error != 0)
-        vg_slots_close(pool);
+        vg_slot_blocks_close(pool);
     return error;
 }
 
-void vg_slots_show(vigil_pool *pool)
+void vg_slot_blocks_show(vigil_pool *pool)
 {
     vg_file_pool *shared = pool->shared;
     _Static_assert(sizeof shared->name == sizeof pool->name, "the name fits");
@@ -106,7 +106,7 @@ void vg_slots_show(vigil_pool *pool)
         vg_block_show(&pool->hists);
 }
 
-void vg_slots_close(vigil_pool *pool)
+void vg_slot_blocks_close(vigil_pool *pool)
 {
     const unsigned blocks = atomic_load_explicit(&pool->slot_blocks, memory_order_relaxed); /* nobody else is here */
     for (unsigned i = 0; i < blocks; i++)
@@ -155,14 +155,14 @@ void vg_slot_end(vg_worker *worker)
 
 /* ---- events that are not hot ------------------------------------------------------------------------------------- */
 
-void vg_note_steal(vg_worker *thief, unsigned class_, unsigned victim)
+void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
 {
     VG_PROBE(steal, thief->pool->block.serial, thief->seat.index, victim);
     if (thief->level == VIGIL_WATCH_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_STEAL, class_, 0), (uint64_t)victim << 32 | 1U, 0);
 }
 
-void vg_note_wake(vg_seat *seat)
+void vg_trace_wake(vg_seat *seat)
 {
     vigil_pool *pool = seat->pool;
     VG_PROBE(wake, pool->block.serial, seat->index);
@@ -172,7 +172,7 @@ void vg_note_wake(vg_seat *seat)
         vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), pool->block.serial << 32 | seat->index, 0);
 }
 
-void vg_note_parked(vg_worker *worker, uint64_t since)
+void vg_trace_parked(vg_worker *worker, uint64_t since)
 {
     vg_file_worker *mine = worker->seat.counts;
     if (worker->level < VIGIL_WATCH_COUNTERS)
@@ -182,7 +182,7 @@ void vg_note_parked(vg_worker *worker, uint64_t since)
     uint64_t latency = 0;
     if (called > since && now > called) { /* it was called in this very sleep */
         latency = now - called;
-        vg_note_time(worker, &worker->hists->wake, latency, 1);
+        vg_trace_time(worker, &worker->hists->wake, latency, 1);
     }
     if (worker->level == VIGIL_WATCH_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_PARK, 0, 0), latency, now > since ? now - since : 0);
@@ -190,7 +190,7 @@ void vg_note_parked(vg_worker *worker, uint64_t since)
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-vg_waiting vg_note_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where)
+vg_waiting vg_trace_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where)
 {
     vg_waiting waiting = {.wait = NULL};
     if (pool->level < VIGIL_WATCH_COUNTERS)
@@ -215,7 +215,7 @@ vg_waiting vg_note_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind 
     return waiting;
 }
 
-void vg_note_waited(const vigil_pool *pool, const vg_waiting *waiting)
+void vg_trace_waited(const vigil_pool *pool, const vg_waiting *waiting)
 {
     vg_file_wait *wait = waiting->wait;
     if (wait == NULL)

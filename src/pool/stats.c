@@ -16,13 +16,13 @@
 #include <errno.h>
 #include <string.h>
 
-typedef struct sums {
+typedef struct class_sums {
     uint64_t submitted, started, completed, failed, cancelled, withdrawn, refused;
-} sums;
+} class_sums;
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t read_counter(const _Atomic uint64_t *counter)
 {
-    return atomic_load_explicit(counter, memory_order_acquire); /* pairs with the release in vg_count */
+    return atomic_load_explicit(counter, memory_order_acquire); /* pairs with the release in vg_count_release */
 }
 
 /* Call `visit` for each seat there is. */
@@ -32,62 +32,63 @@ static void each_seat(vigil_pool *pool, void (*visit)(vg_seat *seat, void *arg),
         visit(vg_seat_at(pool, i), arg);
 }
 
-typedef struct class_sums {
+typedef struct sums_of_class {
     unsigned class_;
-    sums *into;
-} class_sums;
+    class_sums *into;
+} sums_of_class;
 
 static void add_ends(vg_seat *seat, void *arg)
 {
-    class_sums *to = arg;
-    to->into->completed += get(&seat->counts->of[to->class_].completed);
-    to->into->failed += get(&seat->counts->of[to->class_].failed);
-    to->into->cancelled += get(&seat->counts->of[to->class_].cancelled);
+    sums_of_class *to = arg;
+    to->into->completed += read_counter(&seat->counts->of[to->class_].completed);
+    to->into->failed += read_counter(&seat->counts->of[to->class_].failed);
+    to->into->cancelled += read_counter(&seat->counts->of[to->class_].cancelled);
 }
 
 static void add_starts(vg_seat *seat, void *arg)
 {
-    class_sums *to = arg;
-    to->into->started += get(&seat->counts->of[to->class_].started);
-    to->into->withdrawn += get(&seat->counts->of[to->class_].withdrawn);
-    to->into->refused += get(&seat->counts->of[to->class_].refused);
+    sums_of_class *to = arg;
+    to->into->started += read_counter(&seat->counts->of[to->class_].started);
+    to->into->withdrawn += read_counter(&seat->counts->of[to->class_].withdrawn);
+    to->into->refused += read_counter(&seat->counts->of[to->class_].refused);
 }
 
 static void add_submits(vg_seat *seat, void *arg)
 {
-    class_sums *to = arg;
-    to->into->submitted += get(&seat->counts->of[to->class_].submitted) + get(&seat->counts->of[to->class_].spawned);
+    sums_of_class *to = arg;
+    to->into->submitted +=
+        read_counter(&seat->counts->of[to->class_].submitted) + read_counter(&seat->counts->of[to->class_].spawned);
 }
 
 /* The sums of all classes, in the order that the page above asks for. */
-static void read_sums(vigil_pool *pool, sums by_class[VG_CLASSES])
+static void read_sums(vigil_pool *pool, class_sums by_class[VG_CLASSES])
 {
     memset(by_class, 0, VG_CLASSES * sizeof *by_class);
     for (unsigned c = 0; c < VG_CLASSES; c++) {
-        class_sums to = {.class_ = c, .into = &by_class[c]};
+        sums_of_class to = {.class_ = c, .into = &by_class[c]};
         each_seat(pool, add_ends, &to);
         for (unsigned i = 0; i < VG_STRIPES; i++)
-            by_class[c].cancelled += get(&pool->shared->stripes[i].cancelled[c]);
+            by_class[c].cancelled += read_counter(&pool->shared->stripes[i].cancelled[c]);
     }
     for (unsigned c = 0; c < VG_CLASSES; c++) {
-        class_sums to = {.class_ = c, .into = &by_class[c]};
+        sums_of_class to = {.class_ = c, .into = &by_class[c]};
         each_seat(pool, add_starts, &to);
         for (unsigned i = 0; i < VG_STRIPES; i++) {
-            by_class[c].withdrawn += get(&pool->shared->stripes[i].withdrawn[c]);
-            by_class[c].refused += get(&pool->shared->stripes[i].refused[c]);
+            by_class[c].withdrawn += read_counter(&pool->shared->stripes[i].withdrawn[c]);
+            by_class[c].refused += read_counter(&pool->shared->stripes[i].refused[c]);
         }
     }
     for (unsigned c = 0; c < VG_CLASSES; c++) {
-        class_sums to = {.class_ = c, .into = &by_class[c]};
+        sums_of_class to = {.class_ = c, .into = &by_class[c]};
         each_seat(pool, add_submits, &to);
         for (unsigned i = 0; i < VG_STRIPES; i++)
-            by_class[c].submitted += get(&pool->shared->stripes[i].submitted[c]);
+            by_class[c].submitted += read_counter(&pool->shared->stripes[i].submitted[c]);
     }
 }
 
 void vg_pool_books(vigil_pool *pool, vg_books *books)
 {
-    sums by_class[VG_CLASSES];
+    class_sums by_class[VG_CLASSES];
     read_sums(pool, by_class);
     *books = (vg_books){0};
     for (unsigned c = 0; c < VG_CLASSES; c++) {
@@ -106,7 +107,7 @@ bool vg_pool_is_idle(vigil_pool *pool)
     return books.ended == books.accepted;
 }
 
-void vg_idle_signal(vigil_pool *pool)
+void vg_quiescence_signal(vigil_pool *pool)
 {
     if (atomic_load_explicit(&pool->idle_waiters, memory_order_relaxed) == 0)
         return;
@@ -129,7 +130,7 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
 {
     int error = 0;
     const bool blocked = vg_block_elsewhere();
-    const vg_waiting waiting = vg_note_wait(pool, NULL, VG_WAIT_IDLE, pool->block.serial, NULL);
+    const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_IDLE, pool->block.serial, NULL);
     (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
     /* I1 release: what we have submitted is known to whoever sees our ticket; pairs with I2 */
     const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
@@ -148,7 +149,7 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
         in_time = vg_futex_wait(&pool->idle_seen, seen, deadline_ns) == 0;
     }
     (void)atomic_fetch_sub_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
-    vg_note_waited(pool, &waiting);
+    vg_trace_waited(pool, &waiting);
     vg_unblock_elsewhere(blocked);
     return error;
 }
@@ -165,7 +166,7 @@ int vigil_pool_wait_idle(vigil_pool *pool, int64_t timeout_ns)
 
 /* ---- snapshots ---- */
 
-static void fill_class(vigil_class_stats *stats, const sums *from)
+static void fill_class(vigil_class_stats *stats, const class_sums *from)
 {
     stats->completed = from->completed;
     stats->failed = from->failed;
@@ -202,7 +203,7 @@ typedef struct seat_view {
 
 static uint64_t state_ticks(const vg_file_worker *counts, unsigned state, uint64_t now)
 {
-    uint64_t ticks = get(&counts->time[state]);
+    uint64_t ticks = read_counter(&counts->time[state]);
     uint64_t since = atomic_load_explicit(&counts->state_since, memory_order_relaxed);
     if (atomic_load_explicit(&counts->state, memory_order_relaxed) == state && now > since)
         ticks += now - since; /* the state that it is in still counts */
@@ -219,15 +220,15 @@ static void add_seat(vg_seat *seat, void *arg)
     stats->blocked += state == VIGIL_WORKER_BLOCKED;
     stats->spares += seat->spare && has_thread(state) && state != VIGIL_WORKER_PARKED;
     for (unsigned c = 0; c < VG_CLASSES; c++)
-        stats->spawned += get(&counts->of[c].spawned);
-    stats->steals_tried += get(&counts->steals_tried);
-    stats->steals_won += get(&counts->steals_won);
-    stats->steals_lost += get(&counts->steals_lost);
-    stats->parks += get(&counts->parks);
-    stats->wakes_sent += get(&counts->wakes_sent);
-    stats->wakes_useful += get(&counts->wakes_useful);
-    stats->wakes_spurious += get(&counts->wakes_spurious);
-    stats->ageing_picks += get(&counts->ageing_picks);
+        stats->spawned += read_counter(&counts->of[c].spawned);
+    stats->steals_tried += read_counter(&counts->steals_tried);
+    stats->steals_won += read_counter(&counts->steals_won);
+    stats->steals_lost += read_counter(&counts->steals_lost);
+    stats->parks += read_counter(&counts->parks);
+    stats->wakes_sent += read_counter(&counts->wakes_sent);
+    stats->wakes_useful += read_counter(&counts->wakes_useful);
+    stats->wakes_spurious += read_counter(&counts->wakes_spurious);
+    stats->ageing_picks += read_counter(&counts->ageing_picks);
     stats->work_ns += vg_ticks_to_ns(state_ticks(counts, VIGIL_WORKER_RUNNING, view->now), view->length);
     stats->blocked_ns += vg_ticks_to_ns(state_ticks(counts, VIGIL_WORKER_BLOCKED, view->now), view->length);
     stats->idle_ns += vg_ticks_to_ns(state_ticks(counts, VIGIL_WORKER_PARKED, view->now), view->length);
@@ -246,7 +247,7 @@ int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *given)
         return -EINVAL;
     vigil_pool_stats filled = {0};
     vigil_pool_stats *stats = &filled;
-    sums by_class[VG_CLASSES];
+    class_sums by_class[VG_CLASSES];
     read_sums(pool, by_class);
     seat_view view = {.stats = stats, .now = vg_ticks(), .length = vg_tick_length(pool->born)};
     for (unsigned c = 0; c < VG_CLASSES; c++) {
@@ -262,13 +263,13 @@ int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *given)
     vg_cell_set(&pool->shared->sampled_at, view.now);
     each_seat(pool, add_seat, &view);
     for (unsigned i = 0; i < VG_STRIPES; i++)
-        stats->wakes_sent += get(&pool->shared->stripes[i].wakes_sent);
+        stats->wakes_sent += read_counter(&pool->shared->stripes[i].wakes_sent);
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     stats->workers = atomic_load_explicit(&pool->target, memory_order_relaxed);
     stats->parked = vg_idle_parked(word);
     stats->searching = vg_idle_searching(word);
-    stats->spares_started = get(&pool->shared->spares_started);
-    stats->spares_refused = get(&pool->shared->spares_refused);
+    stats->spares_started = read_counter(&pool->shared->spares_started);
+    stats->spares_refused = read_counter(&pool->shared->spares_refused);
     return vg_options_give(given, given->size, stats, sizeof *stats,
                            offsetof(vigil_pool_stats, workers) + sizeof stats->workers);
 }
@@ -294,20 +295,20 @@ int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_
     vigil_worker_stats *stats = &filled;
     const vg_file_worker *counts = seat->counts;
     for (unsigned c = 0; c < VG_CLASSES; c++) {
-        stats->completed += get(&counts->of[c].completed);
-        stats->failed += get(&counts->of[c].failed);
-        stats->cancelled += get(&counts->of[c].cancelled);
-        stats->started[c] = get(&counts->of[c].started);
-        stats->spawned += get(&counts->of[c].spawned);
+        stats->completed += read_counter(&counts->of[c].completed);
+        stats->failed += read_counter(&counts->of[c].failed);
+        stats->cancelled += read_counter(&counts->of[c].cancelled);
+        stats->started[c] = read_counter(&counts->of[c].started);
+        stats->spawned += read_counter(&counts->of[c].spawned);
     }
-    stats->steals_tried = get(&counts->steals_tried);
-    stats->steals_won = get(&counts->steals_won);
-    stats->steals_lost = get(&counts->steals_lost);
-    stats->parks = get(&counts->parks);
-    stats->wakes_sent = get(&counts->wakes_sent);
-    stats->wakes_useful = get(&counts->wakes_useful);
-    stats->wakes_spurious = get(&counts->wakes_spurious);
-    stats->ageing_picks = get(&counts->ageing_picks);
+    stats->steals_tried = read_counter(&counts->steals_tried);
+    stats->steals_won = read_counter(&counts->steals_won);
+    stats->steals_lost = read_counter(&counts->steals_lost);
+    stats->parks = read_counter(&counts->parks);
+    stats->wakes_sent = read_counter(&counts->wakes_sent);
+    stats->wakes_useful = read_counter(&counts->wakes_useful);
+    stats->wakes_spurious = read_counter(&counts->wakes_spurious);
+    stats->ageing_picks = read_counter(&counts->ageing_picks);
     stats->spare = seat->spare;
     const uint64_t now = vg_ticks();
     const double length = vg_tick_length(pool->born);
@@ -329,7 +330,7 @@ int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_ch
     if (changes == NULL && room != 0)
         return -EINVAL;
     const vg_file_worker *counts = seat->counts;
-    const uint64_t total = get(&counts->changes); /* pairs with the release in vg_history_put */
+    const uint64_t total = read_counter(&counts->changes); /* pairs with the release in vg_history_put */
     const uint64_t now = vg_ticks();
     const double length = vg_tick_length(pool->born);
     size_t kept = total < VG_FILE_HISTORY ? (size_t)total : VG_FILE_HISTORY - 1;

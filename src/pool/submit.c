@@ -19,13 +19,13 @@ typedef struct submitter {
     vg_stripe *stripe; /* then this */
 } submitter;
 
-static submitter enter(vigil_pool *pool)
+static submitter submit_enter(vigil_pool *pool)
 {
     submitter by = {.pool = pool, .worker = vg_worker_of(pool), .stripe = NULL};
     if (by.worker != NULL) {
         vg_handling(by.worker, 1);
     } else {
-        by.stripe = vg_call_begin(pool); /* the push that follows publishes it together with the task (J1, M1) */
+        by.stripe = vg_visit_begin(pool); /* the push that follows publishes it together with the task (J1, M1) */
     }
     return by;
 }
@@ -33,42 +33,42 @@ static submitter enter(vigil_pool *pool)
 static void count_submitted(submitter by, unsigned class_, uint64_t count)
 {
     if (by.worker != NULL)
-        vg_count(&by.worker->lanes[class_].counts->submitted, count);
+        vg_count_release(&by.worker->queues[class_].counts->submitted, count);
     else /* release: an audit that sees the number knows that we have entered; pairs with its fences */
         (void)atomic_fetch_add_explicit(&by.stripe->counts->submitted[class_], count, memory_order_release);
 }
 
 /* What was counted as submitted is not accepted after all. */
-static void withdraw(submitter by, unsigned class_, uint64_t count)
+static void withdraw_submitted(submitter by, unsigned class_, uint64_t count)
 {
     if (by.worker != NULL)
-        vg_count(&by.worker->lanes[class_].counts->withdrawn, count);
-    else /* release, as vg_count: who sees the withdrawal sees what is withdrawn; else it seems to take another's task away */
+        vg_count_release(&by.worker->queues[class_].counts->withdrawn, count);
+    else /* release, as vg_count_release: who sees the withdrawal sees what is withdrawn; else it seems to take another's task away */
         (void)atomic_fetch_add_explicit(&by.stripe->counts->withdrawn[class_], count, memory_order_release);
     /* F full fence: the withdrawal is counted before we ask for waiters, who may have seen the task as accepted; pairs with
        G in stats.c */
     atomic_thread_fence(memory_order_seq_cst);
-    vg_idle_signal(by.pool);
+    vg_quiescence_signal(by.pool);
 }
 
-static int leave(submitter by, unsigned class_, uint64_t count, int error)
+static int submit_leave(submitter by, unsigned class_, uint64_t count, int error)
 {
     if (error != 0) {
         if (by.worker != NULL)
-            vg_count(&by.worker->lanes[class_].counts->refused, count);
+            vg_count_release(&by.worker->queues[class_].counts->refused, count);
         else
             (void)atomic_fetch_add_explicit(&by.stripe->counts->refused[class_], count, memory_order_relaxed);
     }
     if (by.worker != NULL)
         vg_handling(by.worker, 0);
     else
-        vg_call_end(by.stripe);
+        vg_visit_end(by.stripe);
     return error;
 }
 
 /* ---- bounded queues ---- */
 
-static bool room_try(vigil_pool *pool, uint64_t count)
+static bool bound_try(vigil_pool *pool, uint64_t count)
 {
     uint64_t used = atomic_load_explicit(&pool->queued_places, memory_order_relaxed);
     do {
@@ -80,14 +80,14 @@ static bool room_try(vigil_pool *pool, uint64_t count)
     return true;
 }
 
-static int room_take(submitter by, uint64_t count)
+static int bound_take(submitter by, uint64_t count)
 {
     vigil_pool *pool = by.pool;
-    if (pool->max_queue == 0 || room_try(pool, count))
+    if (pool->max_queue == 0 || bound_try(pool, count))
         return 0;
     if (pool->when_full == VIGIL_FULL_REFUSE || by.worker != NULL)
         return -EAGAIN;
-    const vg_waiting waiting = vg_note_wait(pool, NULL, VG_WAIT_ROOM, pool->block.serial, NULL);
+    const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_ROOM, pool->block.serial, NULL);
     (void)atomic_fetch_add_explicit(&pool->room_waiters, 1, memory_order_relaxed);
     int error = 0;
     for (;;) {
@@ -98,12 +98,12 @@ static int room_take(submitter by, uint64_t count)
             error = -ESHUTDOWN;
             break;
         }
-        if (room_try(pool, count))
+        if (bound_try(pool, count))
             break;
         (void)vg_futex_wait(&pool->room_seq, seq, VG_NO_DEADLINE);
     }
     (void)atomic_fetch_sub_explicit(&pool->room_waiters, 1, memory_order_relaxed);
-    vg_note_waited(pool, &waiting);
+    vg_trace_waited(pool, &waiting);
     return error;
 }
 
@@ -124,7 +124,7 @@ void vg_room_release(vigil_pool *pool)
         vg_room_signal(pool);
 }
 
-static void room_give_back(vigil_pool *pool, uint64_t count)
+static void bound_give_back(vigil_pool *pool, uint64_t count)
 {
     if (pool->max_queue == 0)
         return;
@@ -135,34 +135,34 @@ static void room_give_back(vigil_pool *pool, uint64_t count)
 
 /* ---- the FIFO queue ---- */
 
-static uint16_t queue_flags(const vigil_pool *pool)
+static uint16_t submit_flags(const vigil_pool *pool)
 {
     return pool->max_queue != 0 ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
 }
 
 static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, uint64_t count, unsigned class_)
 {
-    submitter by = enter(pool);
-    int error = room_take(by, count);
+    submitter by = submit_enter(pool);
+    int error = bound_take(by, count);
     if (error == 0) {
         count_submitted(by, class_, count);
-        vg_note_submit(pool, oldest, vg_task_function(oldest), class_, count);
+        vg_trace_submit(pool, oldest, vg_task_function(oldest), class_, count);
         /* A task of a pool that drains may still submit: it is part of what was accepted. */
         error = vg_injector_push(&pool->injectors[class_], newest, oldest, vg_in_task(by.worker));
         if (error == 0) {
             vg_announce(pool, class_);
         } else {
-            withdraw(by, class_, count);
-            room_give_back(pool, count);
+            withdraw_submitted(by, class_, count);
+            bound_give_back(pool, count);
         }
     }
-    return leave(by, class_, count, error);
+    return submit_leave(by, class_, count, error);
 }
 
 int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
 {
     task->vg_class = (uint8_t)class_;
-    task->vg_flags = queue_flags(pool);
+    task->vg_flags = submit_flags(pool);
     task->vg_stamp = vg_ticks();
     return push_chain(pool, task, task, 1, class_);
 }
@@ -222,7 +222,7 @@ int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t c
         error = begin_submit(pool, tasks[taken], priority);
         if (error != 0)
             break;
-        tasks[taken]->vg_flags = queue_flags(pool);
+        tasks[taken]->vg_flags = submit_flags(pool);
         tasks[taken]->vg_stamp = now;
         tasks[taken]->vg_next = taken > 0 ? tasks[taken - 1] : NULL;
     }
@@ -268,20 +268,20 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
     error = begin_submit(pool, task, priority);
     if (error != 0)
         return error;
-    task->vg_flags = queue_flags(pool);
+    task->vg_flags = submit_flags(pool);
     task->vg_stamp = vg_ticks();
-    submitter by = enter(pool);
-    error = room_take(by, 1);
+    submitter by = submit_enter(pool);
+    error = bound_take(by, 1);
     if (error == 0) {
         count_submitted(by, (unsigned)priority, 1);
-        vg_note_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
+        vg_trace_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
         error = push_mail(pool, seat, task);
         if (error != 0) {
-            withdraw(by, (unsigned)priority, 1);
-            room_give_back(pool, 1);
+            withdraw_submitted(by, (unsigned)priority, 1);
+            bound_give_back(pool, 1);
         }
     }
-    return end_submit(task, leave(by, (unsigned)priority, 1, error));
+    return end_submit(task, submit_leave(by, (unsigned)priority, 1, error));
 }
 
 /* ---- later ---- */
@@ -289,18 +289,18 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
 int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64_t delay_ns)
 {
     task->vg_class = (uint8_t)class_;
-    task->vg_flags = queue_flags(pool);
-    submitter by = enter(pool);
-    int error = room_take(by, 1);
+    task->vg_flags = submit_flags(pool);
+    submitter by = submit_enter(pool);
+    int error = bound_take(by, 1);
     if (error == 0) {
         count_submitted(by, class_, 1);
         error = vg_delay_add(pool, task, delay_ns);
         if (error != 0) {
-            withdraw(by, class_, 1);
-            room_give_back(pool, 1);
+            withdraw_submitted(by, class_, 1);
+            bound_give_back(pool, 1);
         }
     }
-    return leave(by, class_, 1, error);
+    return submit_leave(by, class_, 1, error);
 }
 
 void vg_submit_due(vigil_pool *pool, vigil_task *task)
@@ -309,7 +309,7 @@ void vg_submit_due(vigil_pool *pool, vigil_task *task)
     task->vg_stamp = vg_ticks();
     if (task->vg_kind == VG_KIND_JOB)
         vg_job_due(task);
-    vg_note_submit(pool, task, vg_task_function(task), class_, 1);
+    vg_trace_submit(pool, task, vg_task_function(task), class_, 1);
     (void)vg_injector_push(&pool->injectors[class_], task, task, true); /* it was accepted long ago */
     vg_announce(pool, class_);
 }

@@ -97,15 +97,15 @@ static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned w
         if (vg_deque_size(victim) == 0)
             continue;
         vg_worker_state(thief, VIGIL_WORKER_STEALING);
-        vg_count(&counts->steals_tried, 1);
+        vg_count_release(&counts->steals_tried, 1);
         vigil_task *task = NULL;
         switch (vg_deque_steal(victim, thief->fences, &task)) {
         case VG_STEAL_WON:
-            vg_count(&counts->steals_won, 1);
-            vg_note_steal(thief, class_, word * 64 + at);
+            vg_count_release(&counts->steals_won, 1);
+            vg_trace_steal(thief, class_, word * 64 + at);
             return task;
         case VG_STEAL_LOST:
-            vg_count(&counts->steals_lost, 1);
+            vg_count_release(&counts->steals_lost, 1);
             *lost = true;
             break;
         case VG_STEAL_EMPTY:
@@ -161,7 +161,7 @@ static vigil_task *take_class(vg_worker *worker, unsigned class_)
         task = take_from_injector(pool, class_);
     }
     if (task == NULL && (worker->announced & (1U << class_)) != 0 && vg_deque_size(worker->seat.deques[class_]) != 0)
-        task = vg_deque_pop(&worker->lanes[class_].own, worker->fences);
+        task = vg_deque_pop(&worker->queues[class_].own, worker->fences);
     if (task == NULL)
         task = vg_mail_next(worker, class_);
     if (task == NULL)
@@ -188,7 +188,7 @@ static vigil_task *take_class_within_cap(vg_worker *worker, unsigned class_, boo
 }
 
 /* A class has been called ready too often and was empty: take the call back. */
-static void retract(vg_worker *worker, unsigned class_)
+static void retract_ready(vg_worker *worker, unsigned class_)
 {
     vigil_pool *pool = worker->pool;
     (void)atomic_fetch_and_explicit(&pool->idle.word, ~vg_ready_bit(class_), memory_order_relaxed);
@@ -199,11 +199,11 @@ static void retract(vg_worker *worker, unsigned class_)
 }
 
 /* The class seemed empty; before we go on to a lower one, make sure that its tasks were not just being moved by another. */
-static vigil_task *look_again(vg_worker *worker, unsigned class_)
+static vigil_task *look_again_in_class(vg_worker *worker, unsigned class_)
 {
     vigil_pool *pool = worker->pool;
     for (int i = 0; i < VG_MOVE_PATIENCE; i++) {
-        vg_note_pause(worker);
+        vg_trace_pause(worker);
         if (vg_injector_moving(&pool->injectors[class_]))
             vg_thread_yield();
         else if (!vg_work_visible(pool, 1U << class_))
@@ -240,7 +240,7 @@ static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
         if (task != NULL) {
             worker->since_ageing = 0;
             worker->ageing_next = (class_ + 1) % VG_CLASSES;
-            vg_count(&worker->seat.counts->ageing_picks, 1);
+            vg_count_release(&worker->seat.counts->ageing_picks, 1);
             return task;
         }
         waits = waits || (!capped && vg_injector_moving(&worker->pool->injectors[class_]));
@@ -275,7 +275,7 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
         bool capped = false;
         vigil_task *task = take_class_within_cap(worker, class_, &capped);
         if (task == NULL && !capped && (rest & (rest - 1)) != 0)
-            task = look_again(worker, class_);
+            task = look_again_in_class(worker, class_);
         if (task == NULL) {
             if (!capped)
                 empty |= 1U << class_;
@@ -288,7 +288,7 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
             unsigned passed = (unsigned)__builtin_ctz(empty);
             if (++worker->misses[passed] >= VG_STALE_LIMIT) {
                 worker->misses[passed] = 0;
-                retract(worker, passed);
+                retract_ready(worker, passed);
             }
         }
         return task;

@@ -16,7 +16,7 @@ enum {
     VG_SMALL_STACK = 64 * 1024 /* too small to be walked by a signal handler */
 };
 
-static vg_doing doing(vg_seat *seat, uint64_t state)
+static vg_doing worker_doing(vg_seat *seat, uint64_t state)
 {
     switch ((vigil_worker_state)state) {
     case VIGIL_WORKER_STARTING:
@@ -102,7 +102,7 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
     fact->mail = atomic_load_explicit(&seat->mail_pushed, memory_order_relaxed) -
                  atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
     fact->queued += fact->mail;
-    fact->doing = doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
+    fact->doing = worker_doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
     /* A task's name stays for a moment after its end (record/format.h). */
     if (fact->doing == VG_DOING_TASK || fact->doing == VG_DOING_BLOCKED || fact->doing == VG_DOING_HANDLING ||
         atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0)
@@ -114,7 +114,7 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
     read_waits(seat, fact);
 }
 
-static int reserve(vg_pool_facts *facts, size_t count)
+static int reserve_facts(vg_pool_facts *facts, size_t count)
 {
     if (count <= facts->room)
         return 0;
@@ -132,7 +132,7 @@ static int read_workers(vigil_pool *pool, vg_pool_facts *facts)
     facts->count = 0;
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
         count++;
-    int error = reserve(facts, count);
+    int error = reserve_facts(facts, count);
     if (error != 0)
         return error;
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS && facts->count < count; i++)
@@ -203,7 +203,7 @@ static void pool_audit(void *object, vg_audit_fact *fact)
     fact->found = audit.found;
 }
 
-static void add_hist(uint64_t *to, const vg_file_hist *from)
+static void sum_hist(uint64_t *to, const vg_file_hist *from)
 {
     for (unsigned b = 0; b < VG_HIST_BUCKETS; b++)
         to[b] += atomic_load_explicit(&from->buckets[b], memory_order_relaxed);
@@ -218,8 +218,8 @@ static bool pool_latencies(void *object, vg_latencies *sums)
         return false;
     for (unsigned i = 0; i < pool->hist_sets; i++)
         for (unsigned c = 0; c < VG_CLASSES; c++) {
-            add_hist(sums->wait, &sets[i].wait[c]);
-            add_hist(sums->run, &sets[i].run[c]);
+            sum_hist(sums->wait, &sets[i].wait[c]);
+            sum_hist(sums->run, &sets[i].run[c]);
         }
     sums->tick_ns = vg_tick_length(pool->born);
     return true;
@@ -230,7 +230,7 @@ static int pool_rewake(void *object, unsigned worker)
     vg_seat *seat = worker < VG_MAX_SEATS ? vg_seat_at(object, worker) : NULL;
     if (seat == NULL)
         return -ENOENT;
-    vg_call_again(seat);
+    vg_rewake(seat);
     return 0;
 }
 
@@ -245,12 +245,12 @@ static void pool_stir(void *object)
 
 static int pool_lend(void *object)
 {
-    return vg_place_lend(object);
+    return vg_credit_lend(object);
 }
 
 static void pool_take_back(void *object)
 {
-    vg_place_take_back(object);
+    vg_credit_take_back(object);
 }
 
 static int pool_reject(void *object, unsigned worker, uint64_t wait)

@@ -32,20 +32,20 @@ void vg_worker_state(vg_worker *worker, vigil_worker_state state)
     if (before == (uint64_t)state)
         return;
     uint64_t now = vg_ticks();
-    vg_note_pause(worker);
+    vg_trace_pause(worker);
     if (state == VIGIL_WORKER_RUNNING && worker->depth == 0)
         worker->last_end = now;
     uint64_t since = atomic_load_explicit(&counts->state_since, memory_order_relaxed);
-    vg_count(&counts->time[before], now > since ? now - since : 0);
+    vg_count_release(&counts->time[before], now > since ? now - since : 0);
     atomic_store_explicit(&counts->state_since, now, memory_order_relaxed);
     atomic_store_explicit(&counts->state, (uint64_t)state, memory_order_relaxed);
     vg_history_put(counts->history, &counts->changes, (uint64_t)state, now);
 }
 
-void vg_push_own_slow(vg_worker *worker, vg_lane *lane, vigil_task *task)
+void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
 {
     vigil_pool *pool = worker->pool;
-    const unsigned class_ = lane->class_;
+    const unsigned class_ = queue->class_;
     if ((worker->announced & (1U << class_)) == 0) {
         const unsigned index = worker->seat.index;
         /* S2 release: the seat and its deques are seen by whoever sees the bit; pairs with the acquires in idle.c, take.c */
@@ -53,9 +53,9 @@ void vg_push_own_slow(vg_worker *worker, vg_lane *lane, vigil_task *task)
                                        memory_order_release);
         worker->announced |= 1U << class_;
     }
-    if (vg_deque_grow(&lane->own) == 0) {
-        (void)vg_deque_push(&lane->own, task);
-        vg_announce_own(worker, lane);
+    if (vg_deque_grow(&queue->own) == 0) {
+        (void)vg_deque_push(&queue->own, task);
+        vg_announce_own(worker, queue);
         return;
     }
     /* No memory for a larger deque: the injector needs none. It must be taken even while the pool drains. */
@@ -87,7 +87,7 @@ void vg_give_away_own_work(vg_worker *worker)
             if (oldest == NULL)
                 oldest = task;
         }
-        while ((task = vg_deque_pop(&worker->lanes[class_].own, worker->fences)) != NULL) {
+        while ((task = vg_deque_pop(&worker->queues[class_].own, worker->fences)) != NULL) {
             vg_group_member_moved(task);
             task->vg_next = newest;
             newest = task;
@@ -102,13 +102,13 @@ void vg_give_away_own_work(vg_worker *worker)
     vg_handling(worker, 0);
 }
 
-static bool expired(const vg_wait *wait)
+static bool wait_expired(const vg_wait *wait)
 {
     return wait->deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= wait->deadline_ns;
 }
 
 /* Look again for a while without sleeping; true: there is something to take, or the wait is over. */
-static bool spin(vg_worker *worker, const vg_wait *wait)
+static bool spin_awhile(vg_worker *worker, const vg_wait *wait)
 {
     vigil_pool *pool = worker->pool;
     if (pool->idle_policy == VIGIL_IDLE_PARK || pool->max_spin_ns == 0)
@@ -143,7 +143,7 @@ static bool spin(vg_worker *worker, const vg_wait *wait)
 }
 
 /* Look everywhere, then spin. The caller searches. NULL: nothing there, or the wait is over. */
-static vigil_task *search(vg_worker *worker, const vg_wait *wait, unsigned *looked_at)
+static vigil_task *search_everywhere(vg_worker *worker, const vg_wait *wait, unsigned *looked_at)
 {
     vg_worker_state(worker, VIGIL_WORKER_LOOKING);
     vigil_task *task = vg_take(worker, looked_at);
@@ -151,8 +151,8 @@ static vigil_task *search(vg_worker *worker, const vg_wait *wait, unsigned *look
         return task;
     /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
     atomic_thread_fence(memory_order_seq_cst);
-    vg_idle_signal(worker->pool);
-    while (!wait->over(worker, wait->arg) && spin(worker, wait)) {
+    vg_quiescence_signal(worker->pool);
+    while (!wait->over(worker, wait->arg) && spin_awhile(worker, wait)) {
         task = vg_take(worker, looked_at);
         if (task != NULL)
             return task;
@@ -163,7 +163,7 @@ static vigil_task *search(vg_worker *worker, const vg_wait *wait, unsigned *look
 static void run_found(vg_worker *worker, vigil_task *task)
 {
     if (worker->woken) {
-        vg_count(&worker->seat.counts->wakes_useful, 1);
+        vg_count_release(&worker->seat.counts->wakes_useful, 1);
         worker->woken = false;
     }
     const unsigned class_ = task->vg_class; /* read now: the task may be gone afterwards */
@@ -175,7 +175,7 @@ static void run_found(vg_worker *worker, vigil_task *task)
 }
 
 /* A spare that finds more workers at work than the pool should have goes dormant, its queues to the others. */
-static bool surplus(const vg_worker *worker)
+static bool is_surplus_spare(const vg_worker *worker)
 {
     return worker->seat.spare && worker->depth == 0 &&
            vg_idle_credits(atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed)) < 0;
@@ -189,7 +189,7 @@ void vg_worker_loop(vg_worker *worker, const vg_wait *wait, bool searching)
         if (!searching) {
             if (wait->over(worker, wait->arg))
                 return;
-            if (__builtin_expect(surplus(worker), 0)) {
+            if (__builtin_expect(is_surplus_spare(worker), 0)) {
                 vg_search_begin(pool);
                 vg_give_away_own_work(worker);
                 (void)vg_park(worker, 0, wait);
@@ -203,14 +203,14 @@ void vg_worker_loop(vg_worker *worker, const vg_wait *wait, bool searching)
             }
             searching = true;
         }
-        vigil_task *task = search(worker, wait, &looked_at);
+        vigil_task *task = search_everywhere(worker, wait, &looked_at);
         if (task != NULL) {
             vg_search_end(pool);
             searching = false;
             run_found(worker, task);
             continue;
         }
-        if (wait->over(worker, wait->arg) || expired(wait) || !vg_park(worker, looked_at, wait)) {
+        if (wait->over(worker, wait->arg) || wait_expired(wait) || !vg_park(worker, looked_at, wait)) {
             vg_search_end(pool);
             return;
         }
