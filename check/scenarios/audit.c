@@ -5,6 +5,8 @@
  */
 #include "protocol.h"
 
+#include "pool/mail.h"
+#include "pool/moving.h"
 #include "pool/take.h"
 
 typedef struct act {

@@ -12,8 +12,13 @@
  */
 #include "protocol.h"
 
-#include "pool/note.h"
+#include "pool/caps.h"
+#include "pool/group.h"
+#include "pool/quiescence.h"
+#include "pool/run.h"
+#include "pool/seats.h"
 #include "pool/take.h"
+#include "pool/trace.h"
 
 static _Atomic uint32_t alone_queue;
 static _Atomic uint32_t alone_quit;

@@ -16,7 +16,7 @@
 #include <vigil_check.h>
 
 #include "base/futex.h"
-#include "pool/internal.h"
+#include "pool/pool_struct.h"
 #include "record/checked.h"
 
 #include <errno.h>

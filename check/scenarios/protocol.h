@@ -9,6 +9,14 @@
 
 #include "pool_common.h"
 
+#include "pool/blocking.h"
+#include "pool/call.h"
+#include "pool/idle.h"
+#include "pool/job.h"
+#include "pool/own.h"
+#include "pool/run.h"
+#include "pool/worker.h"
+
 #include <string.h>
 
 enum {

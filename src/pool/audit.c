@@ -14,14 +14,17 @@
  * a release. A look reads relaxed; its full fences make acquires of that, so that what it has seen of a move shows it the mover, and
  * the next look the whole move.
  */
-#include "note.h"
-
 #include "base/options.h"
+#include "books.h"
+#include "deque.h"
+#include "idle.h"
+#include "injector.h"
+#include "seats.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #ifdef VIGIL_CHECK
 #define VG_AUDIT_TRIES 1 /* two looks: what comes after them is the same again */

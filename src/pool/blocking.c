@@ -7,9 +7,15 @@
  * credit back; a section that ends takes one away, and if that makes it negative one spare goes dormant after its task.
  * So no thread is made unless there is work for it, and never more than max_spares.
  */
-#include "note.h"
+#include "blocking.h"
+
+#include "idle.h"
+#include "trace.h"
+#include "worker.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <vigil/watch.h>
 
 void vg_offer_credit(vigil_pool *pool)
 {

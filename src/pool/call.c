@@ -3,7 +3,10 @@
  * call.c - a function and an argument, as a task from the pool's slab. A worker uses its own cache; other threads share the
  * caches of the stripes, under a lock that is hardly ever contended.
  */
-#include "internal.h"
+#include "call.h"
+
+#include "run.h"
+#include "submit.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -5,11 +5,16 @@
  * The thread is started by the first delayed task. It holds the lock except while it sleeps or hands a task over. The one
  * timeout in the pool is here, and it is the due time itself: nothing is mended by it.
  */
-#include "internal.h"
+#include "delay.h"
 
+#include "base/futex.h"
 #include "base/heap.h"
+#include "moving.h"
+#include "run.h"
+#include "submit.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +59,7 @@ static vigil_task *delay_take_first(vg_delay *delay)
     vg_heap_entry entry = vg_heap_pop(&delay->heap);
     delay->free_slots[delay->free_count++] = entry.slot;
     vigil_task *task = delay->tasks[entry.slot];
-    /* release (also in add): for the audit, as in count_submitted of submit.c */
+    /* release (also in add): for the audit, as in count_submitted (submit.c) */
     (void)atomic_fetch_sub_explicit(&delay->pool->shared->delayed[task->vg_class], 1, memory_order_release);
     return task;
 }

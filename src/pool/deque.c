@@ -2,6 +2,7 @@
 #include "deque.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 static _Atomic(vigil_task *) no_slot; /* of a deque that has no array yet, to look at; never written */

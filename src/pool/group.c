@@ -20,7 +20,22 @@
  * the injector, so then the waiter helps with everything. And it sleeps only if a spare stands in for it.
  */
 #include "group.h"
-#include "note.h"
+
+#include "base/futex.h"
+#include "blocking.h"
+#include "caps.h"
+#include "counter.h"
+#include "deque.h"
+#include "idle.h"
+#include "injector.h"
+#include "moving.h"
+#include "own.h"
+#include "run.h"
+#include "seats.h"
+#include "submit.h"
+#include "trace.h"
+#include "waits.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -46,12 +61,6 @@ int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
     return 0;
 }
 
-static bool take_task(vigil_task *task)
-{
-    /* Two threads that submit one task at once: the exchange lets one through. relaxed: nothing is published by it. */
-    return atomic_exchange_explicit(&task->vg_state, VG_TASK_QUEUED, memory_order_relaxed) == VG_TASK_FREE;
-}
-
 /* Count one more task; `amount` may carry GROUP_SUBMITTED. */
 static void open_from_outside(vigil_group *group, uint64_t amount)
 {
@@ -69,7 +78,7 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     int error = vg_pool_guard(group->vg_pool);
     if (error != 0)
         return error;
-    if (!take_task(task))
+    if (!vg_task_take(task))
         return -EBUSY;
     task->vg_group = group;
     task->vg_kind = VG_KIND_PLAIN;
@@ -79,7 +88,7 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     if (error != 0) {
         vg_group_finish(group->vg_pool, NULL, group, 0); /* the count may come down here: then the waiter is told */
         task->vg_group = NULL;
-        atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
+        vg_task_give_back(task);
     }
     return error;
 }
@@ -94,7 +103,7 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
         return -ECHILD;
     if (task == NULL || task->run == NULL)
         return -EINVAL;
-    if (!take_task(task))
+    if (!vg_task_take(task))
         return -EBUSY;
     task->vg_group = group;
     task->vg_class = (uint8_t)worker->queue->class_;

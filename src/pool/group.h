@@ -5,7 +5,7 @@
 #ifndef VG_POOL_GROUP_H
 #define VG_POOL_GROUP_H
 
-#include "internal.h"
+#include "pool_struct.h"
 
 /* An empty group of the worker's (NULL: of nobody's), with `local` tasks that the worker is about to spawn. */
 static inline void vg_group_prepare(vigil_group *group, vigil_pool *pool, vg_worker *worker, int64_t local)
@@ -18,5 +18,9 @@ static inline void vg_group_prepare(vigil_group *group, vigil_pool *pool, vg_wor
     /* status, thief, flags, told: all at once, and with no atomics, because nobody else has the group yet */
     memset((char *)group + offsetof(vigil_group, vg_status), 0, sizeof *group - offsetof(vigil_group, vg_status));
 }
+
+/* The task goes from a deque to an injector: its waiter cannot find it any more. */
+void vg_group_member_moved(vigil_task *task);
+void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status);
 
 #endif

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* The argument is in IDLE.md; the letters A to F are its letters. */
-#include "note.h"
+#include "idle.h"
+
+#include "base/fault.h"
+#include "base/futex.h"
+#include "record/stack.h"
+#include "caps.h"
+#include "counter.h"
+#include "deque.h"
+#include "injector.h"
+#include "quiescence.h"
+#include "run.h"
+#include "seats.h"
+#include "trace.h"
+#include "worker.h"
+
+#include <stddef.h>
+#include <vigil/watch.h>
 
 void vg_idle_init(vg_idle *idle)
 {
@@ -24,15 +40,9 @@ static bool deques_visible(vigil_pool *pool, unsigned class_, unsigned first, un
     return false;
 }
 
-static bool class_is_full(vigil_pool *pool, unsigned class_)
-{
-    return pool->caps[class_] != 0 &&
-           atomic_load_explicit(&pool->cap_used[class_], memory_order_relaxed) >= pool->caps[class_];
-}
-
 static bool class_visible(vigil_pool *pool, unsigned class_)
 {
-    if (class_is_full(pool, class_))
+    if (vg_cap_is_full(pool, class_))
         return false; /* whoever leaves the class announces it again */
     if (vg_injector_visible(&pool->injectors[class_]))
         return true;
@@ -248,7 +258,7 @@ static bool has_mail_to_run(vg_worker *worker)
     if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
         return true;
     for (unsigned rest = worker->mail_ready; rest != 0; rest &= rest - 1)
-        if (!class_is_full(worker->pool, (unsigned)__builtin_ctz(rest)))
+        if (!vg_cap_is_full(worker->pool, (unsigned)__builtin_ctz(rest)))
             return true;
     return false;
 }
@@ -286,7 +296,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     (void)atomic_fetch_or_explicit(bits, bit, memory_order_release);
     atomic_store_explicit(&seat->mail_waits, worker->mail_ready, memory_order_relaxed);
     /* C heavy fence: word and bits show this worker parked before it looks at the queues; pairs with A (injectors), with the
-       light fence A' after a spawn, with E in submit.c (mailbox) and with the waiters' fences in stats.c */
+       light fence A' after a spawn, with E in mail.c and with G in quiescence.c */
     vg_fence_heavy(worker->fences);
     for (unsigned rest = looked_at; rest != 0; rest &= rest - 1) {
         unsigned class_ = (unsigned)__builtin_ctz(rest);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "injector.h"
 
+#include "record/record.h"
+
 #include <errno.h>
 #include <stddef.h>
 

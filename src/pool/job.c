@@ -9,9 +9,21 @@
  * because the only worker is inside a task that waits for one job after the other. So when there are many of them, compared with
  * what else waits, they are swept out (sweep_if_many), which keeps the memory flat at O(1) for each job.
  */
-#include "note.h"
+#include "job.h"
 
+#include "base/futex.h"
 #include "base/options.h"
+#include "blocking.h"
+#include "counter.h"
+#include "idle.h"
+#include "injector.h"
+#include "moving.h"
+#include "run.h"
+#include "seats.h"
+#include "submit.h"
+#include "trace.h"
+#include "waits.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -11,10 +11,16 @@
  * here, the worker's group stays what it was: nobody waits for a group whose one task runs on its owner, and what b
  * spawns descends from the same ancestors all the same.
  */
+#include "counter.h"
+#include "deque.h"
 #include "group.h"
+#include "moving.h"
+#include "own.h"
+#include "run.h"
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 typedef struct join_frame {
     vigil_task task; /* first; b, for a thief */

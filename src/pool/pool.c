@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.c - making, resizing, stopping and giving back a pool.
- *
- * Stop has three steps. Closing: injectors, mailboxes and the timer refuse what comes from outside; each decides by one
- * compare-and-swap or under its lock, so a submit is accepted before or refused after. Draining: wait until every accepted task
- * has ended (with VIGIL_STOP_NOW by discarding what is queued). Since only running tasks can add more by then, an idle pool
- * stays idle. Leaving: the workers are told to go and joined.
+ * pool.c - making, resizing and giving back a pool.
  */
-#include "note.h"
-
 #include "base/options.h"
+#include "call.h"
+#include "delay.h"
+#include "idle.h"
+#include "injector.h"
+#include "job.h"
+#include "run.h"
+#include "seats.h"
+#include "slots.h"
+#include "watched.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,115 +258,6 @@ vigil_pool *vigil_pool_current(void)
 int vigil_pool_current_worker(void)
 {
     return vg_current_worker != NULL ? (int)vg_current_worker->seat.index : -1;
-}
-
-/* ---- stop ---- */
-
-static void raise_phase(vigil_pool *pool, vg_phase phase)
-{
-    uint32_t seen = atomic_load_explicit(&pool->phase, memory_order_relaxed);
-    while (seen < (uint32_t)phase &&
-           !atomic_compare_exchange_weak_explicit(&pool->phase, &seen, (uint32_t)phase, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
-    if (phase == VG_DISCARDING)
-        atomic_store_explicit(&pool->shortcut, 0, memory_order_relaxed);
-    vg_cell_set(&pool->shared->phase, atomic_load_explicit(&pool->phase, memory_order_relaxed)); /* may lag */
-}
-
-static void close_entrances(vigil_pool *pool)
-{
-    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
-        vg_injector_close(&pool->injectors[class_]);
-    vg_mutex_lock(&pool->admin); /* against a resize that opens a mailbox */
-    const unsigned high = atomic_load_explicit(&pool->high, memory_order_relaxed);
-    for (unsigned i = 0; i < high; i++) {
-        vg_seat *seat = vg_seat_at(pool, i);
-        if (seat != NULL)
-            (void)atomic_fetch_or_explicit(&seat->mailbox, 1U, memory_order_relaxed);
-    }
-    vg_mutex_unlock(&pool->admin);
-    vg_delay_close(pool);
-    vg_room_signal(pool);
-}
-
-static void discard_mail(vigil_pool *pool, vg_seat *seat)
-{
-    uintptr_t head = atomic_fetch_and_explicit(&seat->mailbox, 1U, memory_order_acquire); /* M2, pairs with M1 */
-    vigil_task *task = (vigil_task *)(head & ~(uintptr_t)1);
-    while (task != NULL) {
-        vigil_task *next = task->vg_next;
-        /* relaxed: an audit that sees it sees our call too, which began before the full fence of close_entrances (R2) */
-        (void)atomic_fetch_add_explicit(&seat->mail_taken, 1, memory_order_relaxed);
-        vg_discard(pool, task);
-        task = next;
-    }
-}
-
-static void discard_deque(vigil_pool *pool, vg_deque *deque)
-{
-    vigil_task *task = NULL;
-    vg_steal_result result;
-    while ((result = vg_deque_steal(deque, pool->fences, &task)) != VG_STEAL_EMPTY)
-        if (result == VG_STEAL_WON)
-            vg_discard(pool, task);
-}
-
-/* Discard what is queued now. Workers that run tasks meanwhile discard by themselves what they add. */
-static void discard_queued(vigil_pool *pool)
-{
-    vg_delay_cancel_all(pool);
-    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
-        vigil_task *task;
-        bool more = false;
-        while ((task = vg_injector_take(&pool->injectors[class_], &more)) != NULL)
-            vg_discard(pool, task);
-        if (more)
-            vg_announce(pool, class_);
-    }
-    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
-        vg_seat *seat = vg_seat_at(pool, i);
-        discard_mail(pool, seat);
-        for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
-            discard_deque(pool, seat->deques[class_]);
-    }
-}
-
-int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
-{
-    int error = vg_pool_guard(pool);
-    if (error != 0)
-        return error;
-    if ((unsigned)mode > VIGIL_STOP_NOW)
-        return -EINVAL;
-    if (vg_part_of(pool))
-        return -EDEADLK;
-    const uint64_t deadline = vg_deadline_after(timeout_ns);
-    raise_phase(pool, mode == VIGIL_STOP_NOW ? VG_DISCARDING : VG_DRAINING);
-    vg_stripe *call = vg_visit_begin(pool); /* for the audit: before the fence in close_entrances, see discard_mail */
-    close_entrances(pool);
-    if (mode == VIGIL_STOP_NOW)
-        discard_queued(pool);
-    vg_visit_end(call);
-    error = vg_wait_until_idle(pool, deadline);
-    if (error != 0)
-        return error;
-    vg_mutex_lock(&pool->admin);
-    if (!pool->joined)
-        vg_seats_quit(pool);
-    vg_mutex_unlock(&pool->admin);
-    error = vg_seats_wait(pool, deadline); /* their stop hooks may take their time */
-    if (error != 0)
-        return error;
-    vg_mutex_lock(&pool->admin);
-    if (!pool->joined) {
-        vg_seats_join(pool);
-        vg_delay_stop(pool);
-        pool->joined = true;
-        vg_cell_set(&pool->shared->phase, 3);
-    }
-    vg_mutex_unlock(&pool->admin);
-    return 0;
 }
 
 /* A submit whose task has run may still be on its way out; see submit.c. */

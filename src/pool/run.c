@@ -6,10 +6,21 @@
  * group (or its job) hears of it. The last touch of a task that belongs to nobody is the call of its function; of a task in a
  * group, the group's decrement.
  */
-#include "note.h"
+#include "run.h"
+
+#include "bound.h"
+#include "call.h"
+#include "counter.h"
+#include "group.h"
+#include "job.h"
+#include "moving.h"
+#include "quiescence.h"
+#include "trace.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <stddef.h>
+#include <vigil/watch.h>
 
 __attribute__((noinline)) void vg_mark_raised(void)
 {
@@ -164,7 +175,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
         vg_job_finish(worker->pool, task, status, false);
 }
 
-void vg_count_cancelled(vigil_pool *pool, unsigned class_)
+static void count_cancelled(vigil_pool *pool, unsigned class_)
 {
     vg_worker *worker = vg_worker_of(pool);
     if (worker != NULL)
@@ -186,12 +197,12 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
     if (task->cancel != NULL)
         cancel_guarded(pool, task);
-    vg_count_cancelled(pool, class_);
+    count_cancelled(pool, class_);
     if (group != NULL)
         vg_group_finish(pool, vg_worker_of(pool), group, -ECANCELED);
     else if (kind == VG_KIND_JOB)
         vg_job_finish(pool, task, -ECANCELED, true);
-    /* F full fence: the end is counted before we ask for waiters; pairs with G in stats.c */
+    /* F full fence: the end is counted before we ask for waiters; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(pool);
 }
@@ -226,66 +237,4 @@ void vg_run(vg_worker *worker, vigil_task *task)
     vg_run_claimed(worker, task);
     if (__builtin_expect(kind == VG_KIND_JOB, 0))
         vg_job_leave_queue(worker->pool, task);
-}
-
-/* ---- class caps ---- */
-
-bool vg_cap_enter(vg_worker *worker, unsigned class_)
-{
-    if (worker->cap_held[class_] == 0) {
-        _Atomic uint32_t *used = &worker->pool->cap_used[class_];
-        uint32_t seen = atomic_load_explicit(used, memory_order_relaxed);
-        do {
-            if (seen >= worker->pool->caps[class_])
-                return false;
-            /* Acquire pairs with the release in free_cap_place: who takes the place sees what its last holder wrote, so that a
-               cap of one orders a class like a lock. */
-        } while (
-            !atomic_compare_exchange_weak_explicit(used, &seen, seen + 1, memory_order_acquire, memory_order_relaxed));
-    }
-    worker->cap_held[class_]++;
-    return true;
-}
-
-static void free_cap_place(vigil_pool *pool, unsigned class_)
-{
-    /* Release: pairs with the acquire in vg_cap_enter. */
-    (void)atomic_fetch_sub_explicit(&pool->cap_used[class_], 1, memory_order_release);
-    /* A full fence: the place is free before the word is read; pairs with B, C and D. A worker that parked because the class
-       was full is woken for what waits in it. */
-    atomic_thread_fence(memory_order_seq_cst);
-    /* Whether or not it is called ready: a worker that parked while the class was full has taken the call back. */
-    if (vg_work_visible(pool, 1U << class_))
-        vg_announce(pool, class_);
-    /* Nobody else can take the mail of a worker that parked because the class was full. */
-    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
-        vg_seat *seat = vg_seat_at(pool, i);
-        if ((atomic_load_explicit(&seat->mail_waits, memory_order_relaxed) & (1U << class_)) != 0)
-            vg_unpark(seat);
-    }
-}
-
-void vg_cap_leave(vg_worker *worker, unsigned class_)
-{
-    if (--worker->cap_held[class_] == 0)
-        free_cap_place(worker->pool, class_);
-}
-
-void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES])
-{
-    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
-        held[class_] = worker->cap_held[class_];
-        worker->cap_held[class_] = 0;
-        if (held[class_] != 0)
-            free_cap_place(worker->pool, class_);
-    }
-}
-
-void vg_caps_resume(vg_worker *worker, const unsigned held[VG_CLASSES])
-{
-    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
-        worker->cap_held[class_] = held[class_];
-        if (held[class_] != 0)
-            (void)atomic_fetch_add_explicit(&worker->pool->cap_used[class_], 1, memory_order_relaxed);
-    }
 }

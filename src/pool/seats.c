@@ -6,9 +6,19 @@
  * at any time. Its thread may come and go. A new thread begins as a searcher; its token is counted before it is started,
  * so that publishers rely on it from then on, and given back if it cannot be started.
  */
-#include "note.h"
+#include "seats.h"
+
+#include "base/futex.h"
+#include "record/stack.h"
+#include "deque.h"
+#include "idle.h"
+#include "own.h"
+#include "quiescence.h"
+#include "slots.h"
+#include "worker.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +91,7 @@ static void *worker_main(void *arg)
     vg_worker_state(worker, VIGIL_WORKER_STOPPING);
     vg_give_away_own_work(worker);
     vg_slab_flush(&worker->calls);
-    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
+    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(pool);
     worker->hook = VG_HOOK_STOP;

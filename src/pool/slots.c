@@ -10,11 +10,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "note.h"
+#include "slots.h"
 
-#include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
+#include <vigil/watch.h>
 
 #ifdef VIGIL_CHECK
 #define VG_OWN_HISTS 1
@@ -151,83 +152,4 @@ void vg_slot_end(vg_worker *worker)
         vg_cell_set(&mine->thread, 0);
         vg_ring_detach();
     }
-}
-
-/* ---- events that are not hot ------------------------------------------------------------------------------------- */
-
-void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
-{
-    VG_PROBE(steal, thief->pool->block.serial, thief->seat.index, victim);
-    if (thief->level == VIGIL_WATCH_EVENTS)
-        vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_STEAL, class_, 0), (uint64_t)victim << 32 | 1U, 0);
-}
-
-void vg_trace_wake(vg_seat *seat)
-{
-    vigil_pool *pool = seat->pool;
-    VG_PROBE(wake, pool->block.serial, seat->index);
-    const uint64_t now = vg_ticks();
-    vg_cell_set(&seat->counts->called_at, now); /* of two wakers the later counts */
-    if (pool->level == VIGIL_WATCH_EVENTS)
-        vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), pool->block.serial << 32 | seat->index, 0);
-}
-
-void vg_trace_parked(vg_worker *worker, uint64_t since)
-{
-    vg_file_worker *mine = worker->seat.counts;
-    if (worker->level < VIGIL_WATCH_COUNTERS)
-        return;
-    const uint64_t now = vg_peek(&mine->state_since);
-    const uint64_t called = vg_peek(&mine->called_at);
-    uint64_t latency = 0;
-    if (called > since && now > called) { /* it was called in this very sleep */
-        latency = now - called;
-        vg_trace_time(worker, &worker->hists->wake, latency, 1);
-    }
-    if (worker->level == VIGIL_WATCH_EVENTS)
-        vg_event_put(now, vg_event_what(VG_EVENT_PARK, 0, 0), latency, now > since ? now - since : 0);
-}
-
-/* ---- waits ------------------------------------------------------------------------------------------------------- */
-
-vg_waiting vg_trace_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where)
-{
-    vg_waiting waiting = {.wait = NULL};
-    if (pool->level < VIGIL_WATCH_COUNTERS)
-        return waiting;
-    if (worker != NULL) {
-        waiting.wait = &worker->seat.counts->wait;
-    } else if (vg_current_worker != NULL) {
-        waiting.wait = &vg_current_worker->seat.counts->wait; /* of another pool */
-    } else if (pool->level == VIGIL_WATCH_EVENTS) {
-        if (vg_my_ring.epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)) /* as in vg_event_put */
-            vg_ring_attach(VG_ROLE_OTHER, 0, 0);
-        waiting.wait = vg_my_ring.thread != NULL ? &vg_my_ring.thread->wait : NULL;
-    }
-    if (waiting.wait == NULL)
-        return waiting;
-    waiting.outer_kind = vg_peek(&waiting.wait->kind);
-    waiting.outer_on = vg_peek(&waiting.wait->on);
-    waiting.outer_where = vg_peek(&waiting.wait->where);
-    waiting.outer_since = vg_peek(&waiting.wait->since);
-    vg_wait_end(waiting.wait);
-    vg_wait_begin(waiting.wait, kind, on, (uint64_t)(uintptr_t)where, vg_ticks());
-    return waiting;
-}
-
-void vg_trace_waited(const vigil_pool *pool, const vg_waiting *waiting)
-{
-    vg_file_wait *wait = waiting->wait;
-    if (wait == NULL)
-        return;
-    if (pool->level == VIGIL_WATCH_EVENTS) {
-        const uint64_t now = vg_ticks();
-        const uint64_t since = vg_peek(&wait->since);
-        vg_event_put(now, vg_event_what(VG_EVENT_WAIT, (unsigned)vg_peek(&wait->kind), vg_peek(&wait->where)),
-                     vg_peek(&wait->on), now > since ? now - since : 0);
-    }
-    vg_wait_end(wait);
-    if (waiting->outer_kind != VG_WAIT_NONE)
-        vg_wait_begin(wait, (vg_wait_kind)waiting->outer_kind, waiting->outer_on, waiting->outer_where,
-                      waiting->outer_since);
 }

@@ -8,7 +8,20 @@
  * Calls from threads that are no workers are counted in and out (entered, left): vigil_pool_destroy waits for a submit that is
  * still on its way out although its task has already run.
  */
-#include "note.h"
+#include "submit.h"
+
+#include "bound.h"
+#include "counter.h"
+#include "delay.h"
+#include "idle.h"
+#include "injector.h"
+#include "job.h"
+#include "mail.h"
+#include "moving.h"
+#include "quiescence.h"
+#include "run.h"
+#include "seats.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -46,7 +59,7 @@ static void withdraw_submitted(submitter by, unsigned class_, uint64_t count)
     else /* release, as vg_count_release: who sees the withdrawal sees what is withdrawn; else it seems to take another's task away */
         (void)atomic_fetch_add_explicit(&by.stripe->counts->withdrawn[class_], count, memory_order_release);
     /* F full fence: the withdrawal is counted before we ask for waiters, who may have seen the task as accepted; pairs with
-       G in stats.c */
+       G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(by.pool);
 }
@@ -66,73 +79,6 @@ static int submit_leave(submitter by, unsigned class_, uint64_t count, int error
     return error;
 }
 
-/* ---- bounded queues ---- */
-
-static bool bound_try(vigil_pool *pool, uint64_t count)
-{
-    uint64_t used = atomic_load_explicit(&pool->queued_places, memory_order_relaxed);
-    do {
-        if (used + count > pool->max_queue)
-            return false;
-        /* relaxed: a place is only a number */
-    } while (!atomic_compare_exchange_weak_explicit(&pool->queued_places, &used, used + count, memory_order_relaxed,
-                                                    memory_order_relaxed));
-    return true;
-}
-
-static int bound_take(submitter by, uint64_t count)
-{
-    vigil_pool *pool = by.pool;
-    if (pool->max_queue == 0 || bound_try(pool, count))
-        return 0;
-    if (pool->when_full == VIGIL_FULL_REFUSE || by.worker != NULL)
-        return -EAGAIN;
-    const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_ROOM, pool->block.serial, NULL);
-    (void)atomic_fetch_add_explicit(&pool->room_waiters, 1, memory_order_relaxed);
-    int error = 0;
-    for (;;) {
-        uint32_t seq = atomic_load_explicit(&pool->room_seq, memory_order_relaxed);
-        /* R1 full fence: counted as waiting before places and phase are read; pairs with R2 and with stop */
-        atomic_thread_fence(memory_order_seq_cst);
-        if (atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN) {
-            error = -ESHUTDOWN;
-            break;
-        }
-        if (bound_try(pool, count))
-            break;
-        (void)vg_futex_wait(&pool->room_seq, seq, VG_NO_DEADLINE);
-    }
-    (void)atomic_fetch_sub_explicit(&pool->room_waiters, 1, memory_order_relaxed);
-    vg_trace_waited(pool, &waiting);
-    return error;
-}
-
-void vg_room_signal(vigil_pool *pool)
-{
-    /* R2 full fence: the free place (or the phase) is visible before we ask for waiters; pairs with R1 */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&pool->room_waiters, memory_order_relaxed) == 0)
-        return;
-    (void)atomic_fetch_add_explicit(&pool->room_seq, 1, memory_order_relaxed);
-    (void)vg_futex_wake(&pool->room_seq, VG_WAKE_ALL);
-}
-
-void vg_room_release(vigil_pool *pool)
-{
-    (void)atomic_fetch_sub_explicit(&pool->queued_places, 1, memory_order_relaxed);
-    if (pool->when_full == VIGIL_FULL_BLOCK)
-        vg_room_signal(pool);
-}
-
-static void bound_give_back(vigil_pool *pool, uint64_t count)
-{
-    if (pool->max_queue == 0)
-        return;
-    (void)atomic_fetch_sub_explicit(&pool->queued_places, count, memory_order_relaxed);
-    if (pool->when_full == VIGIL_FULL_BLOCK)
-        vg_room_signal(pool);
-}
-
 /* ---- the FIFO queue ---- */
 
 static uint16_t submit_flags(const vigil_pool *pool)
@@ -143,7 +89,7 @@ static uint16_t submit_flags(const vigil_pool *pool)
 static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, uint64_t count, unsigned class_)
 {
     submitter by = submit_enter(pool);
-    int error = bound_take(by, count);
+    int error = vg_bound_take(by.pool, by.worker, count);
     if (error == 0) {
         count_submitted(by, class_, count);
         vg_trace_submit(pool, oldest, vg_task_function(oldest), class_, count);
@@ -153,7 +99,7 @@ static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, 
             vg_announce(pool, class_);
         } else {
             withdraw_submitted(by, class_, count);
-            bound_give_back(pool, count);
+            vg_bound_give_back(pool, count);
         }
     }
     return submit_leave(by, class_, count, error);
@@ -167,17 +113,6 @@ int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
     return push_chain(pool, task, task, 1, class_);
 }
 
-static bool take_task(vigil_task *task)
-{
-    /* Two threads that submit one task at once: the exchange lets one through. relaxed: nothing is published by it. */
-    return atomic_exchange_explicit(&task->vg_state, VG_TASK_QUEUED, memory_order_relaxed) == VG_TASK_FREE;
-}
-
-static void give_task_back(vigil_task *task)
-{
-    atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
-}
-
 /* The checks of every submit; the task is the pool's afterwards. */
 static int begin_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority)
 {
@@ -186,7 +121,7 @@ static int begin_submit(vigil_pool *pool, vigil_task *task, vigil_priority prior
         return error;
     if (task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
         return -EINVAL;
-    if (!take_task(task))
+    if (!vg_task_take(task))
         return -EBUSY;
     task->vg_group = NULL;
     task->vg_kind = VG_KIND_PLAIN;
@@ -197,7 +132,7 @@ static int begin_submit(vigil_pool *pool, vigil_task *task, vigil_priority prior
 static int end_submit(vigil_task *task, int error)
 {
     if (error != 0)
-        give_task_back(task);
+        vg_task_give_back(task);
     return error;
 }
 
@@ -229,31 +164,11 @@ int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t c
     if (error == 0)
         error = push_chain(pool, tasks[count - 1], tasks[0], count, (unsigned)priority);
     for (size_t i = 0; error != 0 && i < taken; i++)
-        give_task_back(tasks[i]);
+        vg_task_give_back(tasks[i]);
     return error;
 }
 
 /* ---- one worker's mailbox ---- */
-
-static int push_mail(vigil_pool *pool, vg_seat *seat, vigil_task *task)
-{
-    uintptr_t head = atomic_load_explicit(&seat->mailbox, memory_order_relaxed);
-    do {
-        if ((head & 1) != 0)
-            return atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN ? -ESHUTDOWN : -ENOENT;
-        task->vg_next = (vigil_task *)head;
-        /* M1 release: the task and its link are seen by the worker; pairs with M2 in take.c */
-    } while (!atomic_compare_exchange_weak_explicit(&seat->mailbox, &head, (uintptr_t)task, memory_order_release,
-                                                    memory_order_relaxed));
-    /* release: for the audit, as in count_submitted */
-    (void)atomic_fetch_add_explicit(&seat->mail_pushed, 1, memory_order_release);
-    /* E full fence: the mail is there before we ask whether its reader is parked; pairs with C in vg_park */
-    atomic_thread_fence(memory_order_seq_cst);
-    if ((atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=
-        0)
-        vg_unpark(seat);
-    return 0;
-}
 
 int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vigil_priority priority)
 {
@@ -271,14 +186,14 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
     task->vg_flags = submit_flags(pool);
     task->vg_stamp = vg_ticks();
     submitter by = submit_enter(pool);
-    error = bound_take(by, 1);
+    error = vg_bound_take(by.pool, by.worker, 1);
     if (error == 0) {
         count_submitted(by, (unsigned)priority, 1);
         vg_trace_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
-        error = push_mail(pool, seat, task);
+        error = vg_mail_push(pool, seat, task);
         if (error != 0) {
             withdraw_submitted(by, (unsigned)priority, 1);
-            bound_give_back(pool, 1);
+            vg_bound_give_back(pool, 1);
         }
     }
     return end_submit(task, submit_leave(by, (unsigned)priority, 1, error));
@@ -291,13 +206,13 @@ int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64
     task->vg_class = (uint8_t)class_;
     task->vg_flags = submit_flags(pool);
     submitter by = submit_enter(pool);
-    int error = bound_take(by, 1);
+    int error = vg_bound_take(by.pool, by.worker, 1);
     if (error == 0) {
         count_submitted(by, class_, 1);
         error = vg_delay_add(pool, task, delay_ns);
         if (error != 0) {
             withdraw_submitted(by, class_, 1);
-            bound_give_back(pool, 1);
+            vg_bound_give_back(pool, 1);
         }
     }
     return submit_leave(by, class_, 1, error);

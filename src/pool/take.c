@@ -11,8 +11,20 @@
  * A ready bit may be stale (the queue has been emptied). A worker that meets a stale bit again and again on its way to a
  * lower class takes it back, with the same care as a parking worker: clear, heavy fence, look again.
  */
-#include "note.h"
 #include "take.h"
+
+#include "base/fault.h"
+#include "caps.h"
+#include "counter.h"
+#include "deque.h"
+#include "idle.h"
+#include "injector.h"
+#include "mail.h"
+#include "moving.h"
+#include "run.h"
+#include "seats.h"
+#include "trace.h"
+#include "worker.h"
 
 #include <stddef.h>
 
@@ -25,50 +37,6 @@
 #define VG_STALE_LIMIT   8
 #define VG_MOVE_PATIENCE 256
 #endif
-
-/* Sort what has come in by mail into the lists of the classes, oldest first. */
-static void collect_mail(vg_worker *worker)
-{
-    /* M2 acquire: the tasks and their links are seen; pairs with M1 in submit.c. The closed bit stays. */
-    uintptr_t head = atomic_fetch_and_explicit(&worker->seat.mailbox, 1U, memory_order_acquire);
-    vigil_task *list = (vigil_task *)(head & ~(uintptr_t)1);
-    vigil_task *oldest_first = NULL;
-    while (list != NULL) {
-        vigil_task *next = list->vg_next;
-        list->vg_next = oldest_first;
-        oldest_first = list;
-        list = next;
-    }
-    while (oldest_first != NULL) {
-        vigil_task *task = oldest_first;
-        oldest_first = task->vg_next;
-        task->vg_next = NULL;
-        unsigned class_ = task->vg_class;
-        if (worker->mail_last[class_] != NULL)
-            worker->mail_last[class_]->vg_next = task;
-        else
-            worker->mail_first[class_] = task;
-        worker->mail_last[class_] = task;
-        worker->mail_ready |= 1U << class_;
-    }
-}
-
-vigil_task *vg_mail_next(vg_worker *worker, unsigned class_)
-{
-    if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
-        collect_mail(worker);
-    vigil_task *task = worker->mail_first[class_];
-    if (task == NULL)
-        return NULL;
-    worker->mail_first[class_] = task->vg_next;
-    if (task->vg_next == NULL) {
-        worker->mail_last[class_] = NULL;
-        worker->mail_ready &= ~(1U << class_);
-    }
-    /* A read-modify-write, because stop takes mail out as well. release: an audit that sees the number knows that we handle it */
-    (void)atomic_fetch_add_explicit(&worker->seat.mail_taken, 1, memory_order_release);
-    return task;
-}
 
 static uint64_t next_random(vg_worker *worker)
 {
@@ -115,7 +83,7 @@ static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned w
     return NULL;
 }
 
-vigil_task *vg_steal_class(vg_worker *thief, unsigned class_)
+static vigil_task *steal_class(vg_worker *thief, unsigned class_)
 {
     if (thief->pool->no_stealing)
         return NULL;
@@ -167,7 +135,7 @@ static vigil_task *take_class(vg_worker *worker, unsigned class_)
     if (task == NULL)
         task = take_from_injector(pool, class_);
     if (task == NULL)
-        task = vg_steal_class(worker, class_);
+        task = steal_class(worker, class_);
     return task;
 }
 
@@ -255,7 +223,7 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
     vigil_pool *pool = worker->pool;
     *looked_at = 0;
     if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
-        collect_mail(worker);
+        vg_mail_collect(worker);
     /* relaxed: a bit whose push is not seen yet costs a look in vain; see vg_announce */
     unsigned ready = vg_idle_ready(atomic_load_explicit(&pool->idle.word, memory_order_relaxed)) | own_ready(worker);
     if (ready != 0 && vg_fault(VG_FAULT_STARVE_CLASS))

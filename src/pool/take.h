@@ -5,9 +5,8 @@
 #ifndef VG_POOL_TAKE_H
 #define VG_POOL_TAKE_H
 
-#include "internal.h"
+#include "pool_struct.h"
 
-/* The oldest task of the class that only this worker may run, or NULL. */
-vigil_task *vg_mail_next(vg_worker *worker, unsigned class_);
+vigil_task *vg_take(vg_worker *worker, unsigned *looked_at);
 
 #endif

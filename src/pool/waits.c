@@ -12,7 +12,11 @@
  * leaves no gap: what a fast way runs on top of itself is the group's own child on the same stack, and its chain of
  * parents is part of the note.
  */
-#include "internal.h"
+#include "waits.h"
+
+#include "job.h"
+
+#include <stddef.h>
 
 uint64_t vg_wait_note_begin(vg_worker *worker, vg_wait_what what, const void *object, const void *function,
                             uint64_t deadline_ns, const void *word)

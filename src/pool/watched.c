@@ -5,9 +5,16 @@
  * Nobody is stopped for it, so the parts of a photograph are not of one moment. The watchdog knows that and believes only what it
  * sees again (src/watchdog/judge_pool.c, judge_task.c).
  */
-#include "internal.h"
+#include "watched.h"
+
+#include "base/futex.h"
+#include "blocking.h"
+#include "deque.h"
+#include "idle.h"
+#include "seats.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

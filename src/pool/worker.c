@@ -9,11 +9,21 @@
  * Order inside a class: own deque, mailbox, injector, other deques; every VG_TURN_PERIOD-th take begins with the injector, so
  * that a worker that keeps spawning does not starve submitted work of its own class.
  */
-#include "note.h"
+#include "worker.h"
 
+#include "base/fault.h"
+#include "caps.h"
+#include "counter.h"
+#include "idle.h"
+#include "own.h"
+#include "quiescence.h"
+#include "run.h"
 #include "take.h"
+#include "trace.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <vigil/watch.h>
 
 #ifdef VIGIL_CHECK
 #define VG_SPIN_ROUND 1
@@ -40,66 +50,6 @@ void vg_worker_state(vg_worker *worker, vigil_worker_state state)
     atomic_store_explicit(&counts->state_since, now, memory_order_relaxed);
     atomic_store_explicit(&counts->state, (uint64_t)state, memory_order_relaxed);
     vg_history_put(counts->history, &counts->changes, (uint64_t)state, now);
-}
-
-void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
-{
-    vigil_pool *pool = worker->pool;
-    const unsigned class_ = queue->class_;
-    if ((worker->announced & (1U << class_)) == 0) {
-        const unsigned index = worker->seat.index;
-        /* S2 release: the seat and its deques are seen by whoever sees the bit; pairs with the acquires in idle.c, take.c */
-        (void)atomic_fetch_or_explicit(&pool->spawners[class_][index / 64], UINT64_C(1) << (index % 64),
-                                       memory_order_release);
-        worker->announced |= 1U << class_;
-    }
-    if (vg_deque_grow(&queue->own) == 0) {
-        (void)vg_deque_push(&queue->own, task);
-        vg_announce_own(worker, queue);
-        return;
-    }
-    /* No memory for a larger deque: the injector needs none. It must be taken even while the pool drains. */
-    vg_group_member_moved(task);
-    (void)vg_injector_push(&pool->injectors[class_], task, task, true);
-    vg_announce(pool, class_);
-}
-
-void vg_announce_own_slow(vigil_pool *pool, unsigned class_)
-{
-    if (pool->no_stealing) /* nobody else can take it */
-        (void)atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_relaxed);
-    else
-        vg_announce(pool, class_);
-}
-
-void vg_give_away_own_work(vg_worker *worker)
-{
-    vigil_pool *pool = worker->pool;
-    vg_handling(worker, 1); /* for the audit: on its way a task is in no queue */
-    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++) {
-        vigil_task *newest = NULL;
-        vigil_task *oldest = NULL;
-        vigil_task *task;
-        while ((task = vg_mail_next(worker, class_)) != NULL) {
-            /* oldest first; the chain for the injector begins with the newest */
-            task->vg_next = newest;
-            newest = task;
-            if (oldest == NULL)
-                oldest = task;
-        }
-        while ((task = vg_deque_pop(&worker->queues[class_].own, worker->fences)) != NULL) {
-            vg_group_member_moved(task);
-            task->vg_next = newest;
-            newest = task;
-            if (oldest == NULL)
-                oldest = task;
-        }
-        if (newest == NULL)
-            continue;
-        (void)vg_injector_push(&pool->injectors[class_], newest, oldest, true);
-        vg_announce(pool, class_);
-    }
-    vg_handling(worker, 0);
 }
 
 static bool wait_expired(const vg_wait *wait)
@@ -149,7 +99,7 @@ static vigil_task *search_everywhere(vg_worker *worker, const vg_wait *wait, uns
     vigil_task *task = vg_take(worker, looked_at);
     if (task != NULL)
         return task;
-    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in stats.c */
+    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(worker->pool);
     while (!wait->over(worker, wait->arg) && spin_awhile(worker, wait)) {

@@ -3,7 +3,7 @@
 #include "faults.h"
 #include "support.h"
 
-#include "pool/internal.h"
+#include "pool/seats.h"
 
 static int join_meeting(void *arg)
 {

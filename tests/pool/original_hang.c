@@ -14,7 +14,7 @@
  */
 #include "support.h"
 
-#include "pool/internal.h"
+#include "pool/seats.h"
 
 int __real_vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *oldest, bool even_if_closed);
 int __wrap_vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *oldest, bool even_if_closed);

@@ -2,7 +2,7 @@
 /* W6, W7: A wake-up is dropped: work is queued, a worker is parked, and the watchdog says which one and why. */
 #include "watchdog_test.h"
 
-#include "pool/internal.h"
+#include "pool/watched.h"
 
 static int note(void *arg)
 {

@@ -2,7 +2,7 @@
 /* W6: A task vanishes: accepted, never started, in no queue. The audit's numbers are in the verdict. */
 #include "watchdog_test.h"
 
-#include "pool/internal.h"
+#include "pool/idle.h"
 
 static int nothing(void *arg)
 {

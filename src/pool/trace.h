@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note.h - what the pool tells the recorder (record/record.h), apart from its counters.
+ * trace.h - what the pool tells the recorder (record/record.h), apart from its counters.
  *
  * Whoever submits a task writes an event with the stamp that the task gets anyway; the worker writes one when it has run. A look at
  * the clock costs as much as a third of an empty task, so the worker is sparing with it. When it goes straight from one task
@@ -12,63 +12,64 @@
  * Exact are tasks of groups, jobs, and tasks inside tasks. Spawns that their parent runs itself are not noted at all (group.c,
  * join.c).
  */
-#ifndef VG_POOL_NOTE_H
-#define VG_POOL_NOTE_H
+#ifndef VG_POOL_TRACE_H
+#define VG_POOL_TRACE_H
 
 #include "record/probes.h"
-#include "internal.h"
+#include "pool_struct.h"
 
 #include <vigil/watch.h>
 
 /* A task that runs inside another: what has to be shown again afterwards. */
-typedef struct vg_note {
+typedef struct vg_trace_frame {
     uint64_t began, id, function;
     uint64_t outer_function, outer_since, outer_id, outer_job;
-} vg_note;
+} vg_trace_frame;
 
 static inline uint64_t vg_peek(const vg_cell *cell)
 {
     return atomic_load_explicit(cell, memory_order_relaxed); /* our own, or a statistic */
 }
 
-void vg_note_begin_slow(vg_worker *worker, vg_note *note, const vigil_task *task, void *function, uint64_t key);
-void vg_note_close(vg_worker *worker, int status);
-void vg_note_pause_slow(vg_worker *worker);
-void vg_note_inner_end(vg_worker *worker, const vg_note *note, unsigned class_, int status);
+void vg_trace_begin_slow(vg_worker *worker, vg_trace_frame *note, const vigil_task *task, void *function, uint64_t key);
+void vg_trace_close(vg_worker *worker, int status);
+void vg_trace_pause_slow(vg_worker *worker);
+void vg_trace_inner_end(vg_worker *worker, const vg_trace_frame *note, unsigned class_, int status);
 
 /* Something comes between two tasks that may take long. */
-static inline void vg_note_pause(vg_worker *worker)
+static inline void vg_trace_pause(vg_worker *worker)
 {
     if (worker->last_end != 0 && worker->depth == 0)
-        vg_note_pause_slow(worker);
+        vg_trace_pause_slow(worker);
 }
 
 /* The task has left its queue and is about to be called; its depth is counted. Nothing to do if it is like the one before
    (the same function and class, all short). `exact`: see above. */
-static inline void vg_note_begin(vg_worker *worker, vg_note *note, const vigil_task *task, void *function, bool exact)
+static inline void vg_trace_begin(vg_worker *worker, vg_trace_frame *note, const vigil_task *task, void *function,
+                                  bool exact)
 {
     const uint64_t key = exact ? 0 : (uint64_t)(uintptr_t)function ^ (uint64_t)(task->vg_class + 1U) << 56;
     if (__builtin_expect(key != worker->batch_key || worker->depth > 1 || exact, 0))
-        vg_note_begin_slow(worker, note, task, function, key);
+        vg_trace_begin_slow(worker, note, task, function, key);
 }
 
 /* Its function has returned, and its depth is no longer counted. `simple`: nobody has to be told of its end. */
-static inline void vg_note_end(vg_worker *worker, const vg_note *note, unsigned class_, int status, bool simple)
+static inline void vg_trace_end(vg_worker *worker, const vg_trace_frame *note, unsigned class_, int status, bool simple)
 {
     if (__builtin_expect(worker->depth != 0, 0)) {
-        vg_note_inner_end(worker, note, class_, status);
+        vg_trace_inner_end(worker, note, class_, status);
         return;
     }
     if (++worker->unread < worker->interval && simple)
         return;
-    vg_note_close(worker, status);
+    vg_trace_close(worker, status);
     if (!simple)
         worker->last_end = 0;
 }
 
 /* `count` tasks are about to be pushed; `first` has the stamp. */
-static inline void vg_note_submit(vigil_pool *pool, const vigil_task *first, void *function, unsigned class_,
-                                  uint64_t count)
+static inline void vg_trace_submit(vigil_pool *pool, const vigil_task *first, void *function, unsigned class_,
+                                   uint64_t count)
 {
     VG_PROBE(submit, pool->block.serial, function, class_, count);
     if (pool->level == VIGIL_WATCH_EVENTS)
@@ -85,21 +86,12 @@ typedef struct vg_waiting {
 } vg_waiting;
 
 /* worker: the caller, NULL if it is none of this pool. */
-vg_waiting vg_note_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where);
-void vg_note_waited(const vigil_pool *pool, const vg_waiting *waiting);
+vg_waiting vg_trace_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where);
+void vg_trace_waited(const vigil_pool *pool, const vg_waiting *waiting);
 
-/* ---- the pool's blocks (slots.c) --------------------------------------------------------------------------------- */
-
-int vg_slots_open(vigil_pool *pool, unsigned workers);  /* 0; -ENOMEM */
-int vg_slots_cover(vigil_pool *pool, unsigned workers); /* there is a slot for each; under admin. 0; -ENOMEM */
-vg_file_worker *vg_slot_of(vigil_pool *pool, unsigned index);
-void vg_slots_show(vigil_pool *pool);
-void vg_slots_close(vigil_pool *pool);
-void vg_slot_begin(vg_worker *worker); /* on the worker's own thread, which begins and ends */
-void vg_slot_end(vg_worker *worker);
-void vg_note_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times);
-void vg_note_steal(vg_worker *thief, unsigned class_, unsigned victim);
-void vg_note_wake(vg_seat *seat);                       /* it sleeps, and is about to be woken */
-void vg_note_parked(vg_worker *worker, uint64_t since); /* it is back since state_since */
+void vg_trace_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times);
+void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim);
+void vg_trace_wake(vg_seat *seat);                       /* it sleeps, and is about to be woken */
+void vg_trace_parked(vg_worker *worker, uint64_t since); /* it is back since state_since */
 
 #endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caps.h - class caps.
+ */
+#ifndef VG_POOL_CAPS_H
+#define VG_POOL_CAPS_H
+
+#include "pool_struct.h"
+
+/* Is every place of the class taken? */
+static inline bool vg_cap_is_full(vigil_pool *pool, unsigned class_)
+{
+    return pool->caps[class_] != 0 &&
+           atomic_load_explicit(&pool->cap_used[class_], memory_order_relaxed) >= pool->caps[class_];
+}
+
+bool vg_cap_enter(vg_worker *worker, unsigned class_);
+void vg_cap_leave(vg_worker *worker, unsigned class_);
+/* A task that waits gives its places up meanwhile: what it waits for may need them. It takes them again whatever the cap says. */
+void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES]);
+void vg_caps_resume(vg_worker *worker, const unsigned held[VG_CLASSES]);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * idle_word.h - who sleeps, who searches, and whom to wake. IDLE.md beside this file holds the invariants and the argument;
+ * the letters in the comments are its letters.
+ *
+ * One word says it all, so that a publisher decides with one load:
+ *
+ *     bits  0-15   searching   workers that look for work, and tokens on their way to a worker
+ *     bits 16-31   parked      workers that can be woken
+ *     bits 32-47   credits     blocked workers whose place nobody has taken yet, biased by CREDIT_ZERO; below zero there are
+ *                              more spares at work than blocked workers
+ *     bits 48-52   ready       classes that may have queued work
+ */
+#ifndef VG_POOL_IDLE_WORD_H
+#define VG_POOL_IDLE_WORD_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <vigil/pool.h>
+
+#ifdef VIGIL_CHECK
+#define VG_MAX_WORKERS 8
+#define VG_MAX_SPARES  8
+#else
+#define VG_MAX_WORKERS VIGIL_MAX_WORKERS
+#define VG_MAX_SPARES  1024
+#endif
+#define VG_MAX_SEATS  (VG_MAX_WORKERS + VG_MAX_SPARES)
+#define VG_SEAT_WORDS ((VG_MAX_SEATS + 63) / 64)
+
+#define VG_SEARCH_ONE  UINT64_C(1)
+#define VG_SEARCH_MASK UINT64_C(0xffff)
+#define VG_PARKED_ONE  (UINT64_C(1) << 16)
+#define VG_PARKED_MASK (UINT64_C(0xffff) << 16)
+#define VG_CREDIT_ONE  (UINT64_C(1) << 32)
+#define VG_CREDIT_MASK (UINT64_C(0xffff) << 32)
+#define VG_CREDIT_ZERO (UINT64_C(0x8000) << 32)
+#define VG_READY_SHIFT 48
+#define VG_READY_ALL   (UINT64_C(0x1f) << VG_READY_SHIFT)
+
+typedef struct vg_idle {
+    alignas(64) _Atomic uint64_t word;
+    alignas(64) _Atomic uint64_t parked[VG_SEAT_WORDS]; /* one bit a seat: parked, or dormant for a spare */
+} vg_idle;
+
+static inline unsigned vg_idle_searching(uint64_t word)
+{
+    return (unsigned)(word & VG_SEARCH_MASK);
+}
+
+static inline unsigned vg_idle_parked(uint64_t word)
+{
+    return (unsigned)((word & VG_PARKED_MASK) >> 16);
+}
+
+static inline int vg_idle_credits(uint64_t word)
+{
+    return (int)((word & VG_CREDIT_MASK) >> 32) - 0x8000;
+}
+
+static inline unsigned vg_idle_ready(uint64_t word)
+{
+    return (unsigned)((word & VG_READY_ALL) >> VG_READY_SHIFT);
+}
+
+static inline uint64_t vg_ready_bit(unsigned class_)
+{
+    return UINT64_C(1) << (VG_READY_SHIFT + class_);
+}
+
+/* Is there somebody to wake, and nobody who looks already? */
+static inline bool vg_idle_wants_wake(uint64_t word)
+{
+    return (word & VG_SEARCH_MASK) == 0 && ((word & VG_PARKED_MASK) != 0 || (word & VG_CREDIT_MASK) > VG_CREDIT_ZERO);
+}
+
+/* If the masked word has this value the class is called ready and everybody is at work: a publisher has nothing to do. */
+static inline uint64_t vg_idle_busy(unsigned class_)
+{
+    return VG_CREDIT_ZERO | vg_ready_bit(class_);
+}
+
+static inline uint64_t vg_idle_busy_mask(unsigned class_)
+{
+    return VG_SEARCH_MASK | VG_PARKED_MASK | VG_CREDIT_MASK | vg_ready_bit(class_);
+}
+
+#endif

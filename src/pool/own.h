@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own.h - a worker's own deques: pushing to them and announcing it.
+ */
+#ifndef VG_POOL_OWN_H
+#define VG_POOL_OWN_H
+
+#include "pool_struct.h"
+
+/* For vg_own_queue.busy: without light fences there is always something to do (A). */
+static inline uint64_t vg_queue_busy(vg_fence_mode fences, unsigned class_)
+{
+    return fences == VG_FENCE_SYMMETRIC ? UINT64_MAX : vg_idle_busy(class_);
+}
+
+void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue,
+                      vigil_task *task); /* the deque is full or was never used */
+void vg_announce_own_slow(vigil_pool *pool, unsigned class_);
+
+/* Is what the worker has pushed to its own deque known to all who should know? If not: vg_announce_own_slow. */
+static inline bool vg_announced(const vg_worker *worker, const vg_own_queue *queue)
+{
+    /* A' light fence: the push is visible before the word is read; pairs with C. Where somebody searches or sleeps, or the class
+       is not called ready yet, or light fences are not to be had (then no word equals `busy`), vg_announce makes it a full one
+       (A). */
+    vg_fence_light(VG_FENCE_MEMBARRIER);
+    uint64_t word = atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed);
+    return (word & queue->busy_mask) == queue->busy;
+}
+
+static inline void vg_announce_own(const vg_worker *worker, const vg_own_queue *queue)
+{
+    if (__builtin_expect(!vg_announced(worker, queue), 0))
+        vg_announce_own_slow(worker->pool, queue->class_);
+}
+
+/* Push a task of the worker's own. */
+static inline void vg_push_own(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
+{
+    if (__builtin_expect(!vg_deque_push(&queue->own, task), 0))
+        vg_push_own_slow(worker, queue, task);
+    else
+        vg_announce_own(worker, queue);
+}
+
+void vg_give_away_own_work(vg_worker *worker);
+
+#endif

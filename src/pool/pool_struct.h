@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool_struct.h - a pool, and the lines that every call begins with.
+ */
+#ifndef VG_POOL_POOL_STRUCT_H
+#define VG_POOL_POOL_STRUCT_H
+
+#include "base/clock.h"
+#include "base/forkguard.h"
+#include "base/handles.h"
+#include "base/mutex.h"
+#include "base/slab.h"
+#include "base/thread.h"
+#include "record/record.h"
+#include "record/subject.h"
+#include "idle_word.h"
+#include "injector.h"
+#include "worker_struct.h"
+
+#include <errno.h>
+
+/* What threads that are no workers share: spread over a few stripes. `entered` and `left` count calls that touch the pool, so
+   that destroy can see the end of a submit whose task has already run. */
+typedef struct vg_stripe {
+    alignas(64) vg_file_stripe *counts; /* added to with read-modify-writes, because two such threads may share one */
+    _Atomic uint64_t entered;
+    _Atomic uint64_t left;
+    vg_mutex slab_lock;
+    vg_slab_cache calls;
+} vg_stripe;
+
+#ifdef VIGIL_CHECK
+#define VG_STRIPES 1
+#else
+#define VG_STRIPES 16
+#endif
+_Static_assert(VG_STRIPES <= (int)VG_FILE_STRIPES && (int)VG_CLASSES == (int)VG_FILE_CLASSES &&
+                   (int)VIGIL_WORKER_STATES <= (int)VG_FILE_STATES,
+               "the file has room for them");
+#ifndef VIGIL_CHECK
+_Static_assert(VIGIL_WORKER_HISTORY == (int)VG_FILE_HISTORY - 1, "and for one more that is being written");
+#endif
+
+/* Some of the workers' slots in the recorder. */
+typedef struct vg_slot_block {
+    vg_record_block block;
+    unsigned first;
+    unsigned count;
+} vg_slot_block;
+
+enum {
+    VG_SLOT_BLOCKS = 12 /* spares, 1, 1, 2, 4, ... 512 workers */
+};
+
+typedef enum vg_phase {
+    VG_OPEN = 0,
+    VG_DRAINING = 1,
+    VG_DISCARDING = 2
+} vg_phase;
+
+struct vigil_pool {
+    /* read by everybody, written at creation and by stop */
+    vg_forkguard fork_guard;
+    vg_fence_mode fences;
+    bool no_stealing;
+    bool capped; /* some class has a cap */
+    vigil_idle_policy idle_policy;
+    uint64_t max_spin_ns;
+    size_t max_queue;
+    vigil_full_policy when_full;
+    unsigned caps[VG_CLASSES];
+    unsigned max_spares;
+    size_t stack_size;
+    char name[16];
+    int *cpus;
+    size_t cpu_count;
+    void (*on_worker_start)(void *user, unsigned worker);
+    void (*on_worker_stop)(void *user, unsigned worker);
+    void (*on_failure)(void *user, const vigil_failure *failure);
+    void *user;
+    vg_tick_base born;
+    vg_file_pool *shared; /* counters and states that have no worker, in the recorder */
+    uint8_t level;        /* of the recorder */
+    uint32_t record_epoch;
+    _Atomic uint32_t phase;      /* vg_phase, only ever goes up */
+    _Atomic uint32_t shortcut;   /* 1: an owner may take back what it has just pushed with a light fence, and run it */
+    _Atomic uint32_t quit;       /* every task has ended: workers go */
+    _Atomic unsigned high;       /* seats 0..high-1 have been used by workers */
+    _Atomic unsigned spare_high; /* the same for spares, from VG_MAX_WORKERS */
+    _Atomic unsigned target;     /* workers wanted */
+
+    vg_idle idle;
+    _Atomic uint64_t
+        spawners[VG_CLASSES][VG_SEAT_WORDS]; /* seats that have ever spawned this class; bits are never cleared */
+    _Atomic uint32_t cap_used[VG_CLASSES];
+    _Atomic int64_t
+        husks_waiting[VG_CLASSES];          /* husks of jobs that are still in a queue; may be negative for a moment */
+    _Atomic int64_t husks_kept[VG_CLASSES]; /* of these, what the last sweep could not get at */
+    alignas(64) vg_injector injectors[VG_CLASSES];
+
+    alignas(64) _Atomic uint64_t queued_places; /* of max_queue; unused without one */
+    _Atomic uint32_t room_waiters;
+    _Atomic uint32_t room_seq;
+
+    alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop */
+    _Atomic uint32_t idle_tickets;             /* how many have ever waited */
+    _Atomic uint32_t idle_seen;                /* the pool was idle after this ticket was drawn */
+
+    vg_stripe stripes[VG_STRIPES];
+    _Atomic(vg_seat *) seats[VG_MAX_SEATS];
+
+    vg_slab call_slab;
+    vg_handles jobs;
+
+    vg_mutex admin; /* workers' seats and threads, resize and the end of stop */
+    bool joined;    /* under admin */
+    _Atomic uint32_t
+        alive; /* threads of workers and spares that have not come to their end; the end of stop sleeps on it */
+    vg_mutex
+        spare_lock; /* spares' seats and threads; its holder takes no other lock, so anybody may wake under any lock */
+    _Atomic uint32_t compensated; /* blocking sections that have given a credit, at most max_spares */
+    struct vg_delay *delay;       /* under delay_lock */
+    vg_mutex delay_lock;
+    bool delay_closed;
+    vg_subject subject; /* for the watchdog */
+
+    vg_record_block block; /* of shared */
+    vg_record_block hists;
+    unsigned hist_sets;
+    _Atomic unsigned slot_blocks; /* grows under admin, as the next two do; read without it when a spare is started */
+    unsigned slots_covered;       /* workers that have one */
+    vg_slot_block slots[VG_SLOT_BLOCKS];
+};
+
+/* Lines that every public call begins with. */
+static inline int vg_pool_guard(const vigil_pool *pool)
+{
+    if (pool == NULL)
+        return -EINVAL;
+    return vg_forked(&pool->fork_guard) ? -ECHILD : 0;
+}
+
+/* The calling thread's worker if it is one of this pool, else NULL. */
+static inline vg_worker *vg_worker_of(const vigil_pool *pool)
+{
+    vg_worker *worker = vg_current_worker;
+    return worker != NULL && worker->pool == pool ? worker : NULL;
+}
+
+/* Is the caller inside a task of the pool? What that hands over while the pool drains is part of what was accepted. */
+static inline bool vg_in_task(const vg_worker *worker)
+{
+    return worker != NULL && worker->hook == VG_HOOK_NONE;
+}
+
+static inline vg_stripe *vg_stripe_of_caller(vigil_pool *pool)
+{
+    return &pool->stripes[vg_thread_number() % VG_STRIPES];
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker.h - the life of a worker: take, search, park.
+ */
+#ifndef VG_POOL_WORKER_H
+#define VG_POOL_WORKER_H
+
+#include "idle.h"
+
+void vg_worker_loop(vg_worker *worker, const vg_wait *wait, bool searching);
+int vg_worker_help(vg_worker *worker, const vg_wait *wait); /* 0 over; -ETIMEDOUT */
+void vg_worker_state(vg_worker *worker, vigil_worker_state state);
+
+#endif

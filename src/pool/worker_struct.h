@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker_struct.h - a worker.
+ *
+ * A worker is two structs. Its seat is what the others may see and touch: the deques' stealing end, the word that it sleeps on,
+ * its mailbox and its counters. The rest of vg_worker is private to its thread: nobody else has a pointer to it.
+ */
+#ifndef VG_POOL_WORKER_STRUCT_H
+#define VG_POOL_WORKER_STRUCT_H
+
+#include "base/fence.h"
+#include "base/raise.h"
+#include "base/slab.h"
+#include "record/record.h"
+#include "deque.h"
+#include "task_struct.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+
+#define VG_GROUP_COUNT_ZERO (UINT64_C(1) << 45) /* vigil_group.vg_open of an empty group; see group.c */
+
+/* vg_seat.wake */
+enum {
+    VG_WAKE_NONE = 0,
+    VG_WAKE_SLEEPING = 1,
+    VG_WAKE_CALLED = 2
+};
+/* vg_seat.waiter: the worker sleeps in a group wait, and would rather work if no spare can be had; it has been told to */
+enum {
+    VG_WAITER_NONE = 0,
+    VG_WAITER_WILLING = 1,
+    VG_WAITER_CALLED = 2
+};
+/* vg_worker.hook: which of the user's hooks the worker is in */
+enum {
+    VG_HOOK_NONE = 0,
+    VG_HOOK_START = 1,
+    VG_HOOK_STOP = 2
+};
+/* vg_seat.life, under the pool's admin lock */
+enum {
+    VG_SEAT_EMPTY = 0,
+    VG_SEAT_TAKEN = 1,
+    VG_SEAT_LEFT = 2
+}; /* LEFT: the thread has gone or is about to; not joined */
+
+/*
+ * A wait on the worker's stack, for the watchdog: what is waited for, and which jobs and groups cannot end before it does.
+ * Written by the worker when it has nothing better to do (waits.c), read by the watchdog, who follows none of the pointers.
+ */
+enum {
+    VG_WAIT_NOTES = 8, /* nested waits; deeper ones are counted only */
+    VG_NOTE_JOBS = 8,
+    VG_NOTE_GROUPS = 6
+};
+typedef struct vg_wait_note {
+    _Atomic uint64_t number; /* 0: being written */
+    _Atomic uint32_t what;   /* vg_wait_what */
+    _Atomic uint32_t limited;
+    _Atomic uint64_t since;     /* ns */
+    _Atomic uintptr_t object;   /* job or group */
+    _Atomic uintptr_t function; /* of the job */
+    _Atomic uintptr_t word;     /* where it sleeps, if that is not the seat's own word; an address to wake, no more */
+    _Atomic uintptr_t jobs[VG_NOTE_JOBS]; /* that this worker runs, innermost first; 0 ends the list */
+    _Atomic uintptr_t groups[VG_NOTE_GROUPS];
+} vg_wait_note;
+
+typedef struct vg_seat {
+    alignas(64) _Atomic uint32_t wake;
+    _Atomic uint32_t retire;      /* the worker shall go when its task is done */
+    _Atomic uintptr_t mailbox;    /* tasks for this worker alone, newest first; lowest bit: closed, or no thread */
+    _Atomic uint64_t mail_pushed; /* tasks that were ever in the mailbox */
+    _Atomic uint64_t mail_taken;  /* of these: taken out again */
+    _Atomic uint32_t waiter;
+    _Atomic uint32_t mail_waits;  /* parked with mail of these classes (bits), which are full */
+    _Atomic uintptr_t waiting_on; /* the job that the worker waits for */
+    _Atomic uint32_t handling;    /* a task is between a queue and a counter; for the audit */
+    vigil_pool *pool;
+    unsigned index;
+    bool spare;
+    uint32_t life;
+    pthread_t thread;
+    _Atomic int thread_id;       /* the system's; 0: no thread */
+    _Atomic uint64_t rejected;   /* the number of a wait that shall end with -EDEADLK; written by the watchdog */
+    _Atomic uint32_t note_count; /* waits on the stack */
+    vg_wait_note notes[VG_WAIT_NOTES];
+    vg_file_worker *counts;       /* its slot in the recorder */
+    vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
+} vg_seat;
+
+/* The fields of a group from vg_local to vg_thief, as they are in one with one task that its owner has spawned. */
+typedef struct vg_group_start {
+    int64_t local;
+    uint64_t open;
+    int32_t status;
+    uint32_t thief;
+} vg_group_start;
+_Static_assert(offsetof(vigil_group, vg_open) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, open) &&
+                   offsetof(vigil_group, vg_status) ==
+                       offsetof(vigil_group, vg_local) + offsetof(vg_group_start, status) &&
+                   offsetof(vigil_group, vg_thief) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, thief),
+               "as in vigil/pool.h");
+
+/* What a worker needs to push and pop tasks of one class. */
+typedef struct vg_own_queue {
+    vg_deque_owner own;
+    uint64_t busy; /* the idle word, masked, that leaves a publisher of this class nothing to do: vg_queue_busy */
+    uint64_t busy_mask;
+    vg_class_counts *counts;
+    unsigned class_;
+    vg_task_tail tail;    /* of a plain task of this class that is queued */
+    vg_group_start start; /* of a join's group: copied from here for less than it is made */
+} vg_own_queue;
+
+typedef struct vg_worker {
+    vg_seat seat; /* first: the table of seats holds a pointer to it */
+    alignas(64) vigil_pool *pool;
+    vg_fence_mode fences;
+    vg_raise_frame **raise_top; /* the thread's vg_raise_top; set by the thread itself */
+    vg_own_queue *queue;        /* of the running task's class */
+    vigil_group *group;         /* of the running task */
+    unsigned depth;             /* tasks on this thread's stack */
+    unsigned announced;         /* classes whose deque the thieves know of (bits) */
+    vg_own_queue queues[VG_CLASSES];
+    vigil_task *mail_first[VG_CLASSES]; /* from the mailbox, oldest first */
+    vigil_task *mail_last[VG_CLASSES];
+    unsigned mail_ready;           /* classes with mail (bits) */
+    unsigned turn;                 /* takes, to begin with the injector now and then */
+    unsigned since_ageing;         /* tasks taken past a waiting lower class */
+    unsigned ageing_next;          /* the class whose turn it is */
+    unsigned misses[VG_CLASSES];   /* looks in a row that found a ready class empty */
+    unsigned cap_held[VG_CLASSES]; /* how often this thread's stack holds a place of a capped class */
+    unsigned blocking;             /* depth of blocking sections */
+    bool compensated;              /* the outermost section has given a credit */
+    bool raised;                   /* the task that has just ended was left by vigil_raise */
+    bool woken;                    /* has come back from parking and not found a task yet */
+    uint8_t hook;                  /* it is in one: no task of the pool, and nobody waits for what it hands over */
+    struct vg_job *job;            /* the innermost that it runs */
+    uint64_t waits;                /* numbers given to waits */
+    uint64_t spin_ns;              /* how long the next spin lasts */
+    unsigned spins_skipped;
+    uint64_t random;
+    uint8_t level; /* of the recorder: vigil_watch_level */
+    bool hists_shared;
+    vg_file_pool_hists *hists; /* NULL when the recorder is off */
+    /* What is not noted yet (trace.h): unread tasks of one class, the first with this id, since last_end. */
+    uint64_t last_end;  /* 0: not known */
+    uint64_t batch_key; /* of their function and class; 0: the next one begins a new row */
+    uint64_t batch_id;
+    uint64_t usual; /* what short tasks take, in ticks */
+    unsigned batch_class;
+    unsigned unread;
+    unsigned interval;
+    vg_slab_cache calls;
+} vg_worker;
+
+extern _Thread_local vg_worker *vg_current_worker;
+
+#endif
