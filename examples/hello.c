@@ -4,7 +4,8 @@
 
 static int greet(void *name)
 {
-    return printf("hello, %s\n", (const char *)name);
+    printf("hello, %s\n", (const char *)name);
+    return 0;
 }
 
 int main(void)
@@ -14,5 +15,6 @@ int main(void)
         return 1;
     vigil_pool_call(pool, greet, NULL, "world", VIGIL_HIGH);
     vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
-    return vigil_pool_destroy(pool);
+    vigil_pool_destroy(pool);
+    return 0;
 }

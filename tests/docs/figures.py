@@ -38,8 +38,8 @@ measured = [
     result("loop-fds", "libev", True, workers=0, connections=100, trips_per_cpu_s=200000.0),
     result("loop-timers", "vigil", False, workers=0, timers=100000, add_ns=50.0),  # nobody to compare with
 ]
-with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as readme:
-    text = readme.read()
+with open(os.path.join(ROOT, "docs", "figures.md"), encoding="utf-8") as figures_page:
+    text = figures_page.read()
 done, page = figures(text, measured)
 assert done.returncode == 0, done.stderr
 assert page.split(BEGIN)[0] == text.split(BEGIN)[0] and page.split(END)[1] == text.split(END)[1], "it changed more than the table"
