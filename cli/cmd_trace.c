@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #include "command.h"
 #include "say.h"
@@ -45,7 +45,7 @@ static int trace(int count, char **operands)
     } else if (!to_stdout) {
         printf("%s: %zu slices and %zu arrows of %zu threads. Open it at ui.perfetto.dev or in chrome://tracing.\n",
                output, summary.slices, summary.arrows, summary.threads);
-        if (look.now->level < VIGIL_WATCH_EVENTS)
+        if (look.now->level < VIGIL_RECORD_EVENTS)
             printf("The recorder of that process keeps no events (level counters), so there is little to see.\n");
     }
     look_close(&look);

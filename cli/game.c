@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 #include <vigil/watchdog.h>
 
 #include "faults.h"
@@ -395,7 +395,7 @@ static void end_as_it_is(void)
     show_summary();
     printf("What the fault has taken cannot be given back; the game ends without it.\n");
     fflush(stdout);
-    int length = vigil_watch_path(path, sizeof path);
+    int length = vigil_record_path(path, sizeof path);
     if (length > 0 && (size_t)length < sizeof path)
         unlink(path);
     _exit(0);

@@ -10,7 +10,7 @@ const char *stall_name(unsigned kind);        /* vigil_stall */
 const char *stall_page(unsigned kind);        /* its page in docs/verdicts: "hog"; NULL: none */
 const char *severity_name(unsigned severity); /* "WARNING" */
 const char *recovery_name(unsigned kind);     /* vigil_recovery */
-const char *level_name(unsigned level);       /* vigil_watch_level */
+const char *level_name(unsigned level);       /* vigil_record_level */
 
 /* How many callbacks of a phase a loop has run. */
 uint64_t loop_callbacks(const vg_loop_view *loop, unsigned phase);

@@ -3,13 +3,13 @@
 #ifndef CLI_QUIET_H
 #define CLI_QUIET_H
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 static inline void be_no_subject(void)
 {
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
-    options.level = VIGIL_WATCH_OFF;
-    vigil_watch_configure(&options);
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
+    options.level = VIGIL_RECORD_OFF;
+    vigil_record_configure(&options);
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #include "bind.h"
 #include "fs_op.h"
@@ -217,7 +217,7 @@ static vg_val fs_later(vg_call *call)
     if (!js->fs_named) {
         js->fs_named = true;
         for (unsigned i = 0; i <= VG_COUNT_fsOp; i++)
-            VIGIL_WATCH_NAME(kinds[i].run, kinds[i].name);
+            VIGIL_RECORD_NAME(kinds[i].run, kinds[i].name);
     }
     if (op->held && !own_bytes(op)) {
         vg_fs_free(op);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 #include <vigil/watchdog.h>
 
 #include "bind.h"
@@ -56,12 +56,12 @@ static const char *stall_code(vigil_stall stall)
 static vg_val recorder(vg_engine *engine)
 {
     static const char *const levels[] = {"default", "off", "counters", "events"};
-    vigil_watch_stats stats = {.size = sizeof stats};
+    vigil_record_stats stats = {.size = sizeof stats};
     vg_val object = vg_object(engine);
     char path[4096];
-    vigil_watch_stats_get(&stats);
+    vigil_record_stats_get(&stats);
     put_text(engine, object, "level", (unsigned)stats.level < 4 ? levels[stats.level] : "?");
-    if (vigil_watch_path(path, sizeof path) > 0)
+    if (vigil_record_path(path, sizeof path) > 0)
         put_text(engine, object, "path", path);
     vg_set_number(engine, object, "bytes", (double)stats.file_bytes);
     vg_set_number(engine, object, "leftOut", (double)stats.left_out);
@@ -284,7 +284,7 @@ static vg_val mark(vg_call *call)
 {
     char *name = vg_arg_text(call, 0, NULL);
     double value = vg_arg_number(call, 1);
-    int error = name ? vigil_watch_mark(name, (uint64_t)value) : -ENOMEM;
+    int error = name ? vigil_record_mark(name, (uint64_t)value) : -ENOMEM;
     free(name);
     return vg_number(call->engine, error);
 }

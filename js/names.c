@@ -3,7 +3,7 @@
  * What viewers call the callbacks of a program: "onRequest server.js:12".
  *
  * The loop knows one function of ours for all timers, and one for everything else. So the host tells it what really runs
- * (vigil_loop_shows), under an address that stands for the JavaScript function and has a name in the recorder (vigil_watch_name). The
+ * (vigil_loop_shows), under an address that stands for the JavaScript function and has a name in the recorder (vigil_record_name). The
  * addresses are the bytes of `ids`, for the whole process; each host remembers which functions have one. When they are used up, or when
  * the functions come too fast for a look at each (lib/sched.js keeps the budget), they are all called "JavaScript".
  */
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #define IDS   768 /* of the 1024 names that the recorder has */
 #define FILES 512
@@ -44,7 +44,7 @@ static vg_names *names_of(vigil_js *js)
 {
     if (!js->names) {
         js->names = calloc(1, sizeof *js->names);
-        vigil_watch_name((void (*)(void))(uintptr_t)&anything, "JavaScript");
+        vigil_record_name((void (*)(void))(uintptr_t)&anything, "JavaScript");
     }
     return js->names;
 }
@@ -106,7 +106,7 @@ static const char *give_id(vg_names *names, known *entry, const void *source, ui
                       : IDS;
     if (at >= IDS || names->count >= IDS)
         return &anything;
-    if (vigil_watch_name((void (*)(void))(uintptr_t)&ids[at], name) < 0)
+    if (vigil_record_name((void (*)(void))(uintptr_t)&ids[at], name) < 0)
         return &anything;
     names->count++;
     *entry = (known){source, key, &ids[at]};

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #include "bind_pool.h"
 #include "pool_piece.h"
@@ -59,7 +59,7 @@ static vg_job_fn run_of(const vg_exposed *task)
 void vg_pool_name_kinds(void)
 {
     for (unsigned i = 0; i < VG_COUNT_work; i++)
-        VIGIL_WATCH_NAME(kinds[i].run, kinds[i].name);
+        VIGIL_RECORD_NAME(kinds[i].run, kinds[i].name);
 }
 
 static const vg_exposed *task_number(const vg_pool_side *side, double number)
@@ -114,6 +114,6 @@ int vigil_js_task_expose(vigil_js *js, const char *name, vigil_js_task_fn fn, vo
     task->next = side->tasks;
     side->tasks = task;
     snprintf(shown, sizeof shown, "task %.50s", task->slot < NAMED_TASKS ? name : "(exposed)");
-    VIGIL_WATCH_NAME(run_of(task), shown);
+    VIGIL_RECORD_NAME(run_of(task), shown);
     return 0;
 }

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #include "limit.h"
 #include "port.h"
@@ -194,12 +194,12 @@ static void check(vigil_loop *loop, void *arg)
 int vg_js_turn_init(vigil_js *js)
 {
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = prepare, .check = check};
-    vigil_watch_stats recorder = {.size = sizeof recorder};
-    vigil_watch_stats_get(&recorder);
-    js->records = recorder.level != VIGIL_WATCH_OFF;
-    VIGIL_WATCH_NAME(on_timer, "JavaScript timers");
-    VIGIL_WATCH_NAME(prepare, "JavaScript: is there anything to do");
-    VIGIL_WATCH_NAME(check, "JavaScript immediates and I/O");
+    vigil_record_stats recorder = {.size = sizeof recorder};
+    vigil_record_stats_get(&recorder);
+    js->records = recorder.level != VIGIL_RECORD_OFF;
+    VIGIL_RECORD_NAME(on_timer, "JavaScript timers");
+    VIGIL_RECORD_NAME(prepare, "JavaScript: is there anything to do");
+    VIGIL_RECORD_NAME(check, "JavaScript immediates and I/O");
     js->base_ns = vigil_loop_now_update(js->loop);
     js->timer_expiry = (double)INFINITY;
     js->state[VG_STATE_NEXT_EXPIRY] = (double)INFINITY;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <vigil/loop.h>
 #include <vigil/pool.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 enum {
     ROUNDS = 10
@@ -153,7 +153,7 @@ static double put_events(long n, int with_clock)
 static void measure_event(const struct bench_args *args)
 {
     uint32_t epoch = 0;
-    bench_must(vg_record_hold(&epoch) == VIGIL_WATCH_EVENTS, "the recorder is off");
+    bench_must(vg_record_hold(&epoch) == VIGIL_RECORD_EVENTS, "the recorder is off");
     bench_print("event_ns", put_events(args->n, 1));
     bench_print("known_ns", put_events(args->n, 0));
     bench_must(vg_my_ring.events != NULL, "this thread has no ring");
@@ -163,9 +163,9 @@ static void measure_event(const struct bench_args *args)
 int main(int argc, char **argv)
 {
     const struct bench_args args = bench_parse(argc, argv);
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
-    options.level = (vigil_watch_level)BENCH_LEVEL;
-    bench_must(vigil_watch_configure(&options) == 0, "vigil_watch_configure");
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
+    options.level = (vigil_record_level)BENCH_LEVEL;
+    bench_must(vigil_record_configure(&options) == 0, "vigil_record_configure");
     if (strcmp(args.bench, "watch-task") == 0)
         measure_tasks(&args);
     else if (strcmp(args.bench, "watch-loop") == 0)

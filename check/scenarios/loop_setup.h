@@ -27,7 +27,7 @@ static inline const setup *the_setup(void)
 
 static inline void make(bool stay)
 {
-    vg_checked_level = the_setup()->watched ? VIGIL_WATCH_EVENTS : VIGIL_WATCH_OFF;
+    vg_checked_level = the_setup()->watched ? VIGIL_RECORD_EVENTS : VIGIL_RECORD_OFF;
     loop_make(the_setup()->bed, stay);
 }
 

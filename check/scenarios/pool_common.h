@@ -142,7 +142,7 @@ static inline vigil_pool_options options_of(const setup *s)
 
 static inline void pool_make_with(const vigil_pool_options *options)
 {
-    vg_checked_level = the_setup()->watched ? VIGIL_WATCH_EVENTS : VIGIL_WATCH_OFF;
+    vg_checked_level = the_setup()->watched ? VIGIL_RECORD_EVENTS : VIGIL_RECORD_OFF;
     vgc_assert(vigil_pool_create(&pool, options) == 0, "the pool is made");
 }
 

@@ -30,7 +30,7 @@ static ending the_end(void)
 
 static void watch_if_asked(void)
 {
-    vg_checked_level = ((const setup *)vgc_arg())->watched ? VIGIL_WATCH_EVENTS : VIGIL_WATCH_OFF;
+    vg_checked_level = ((const setup *)vgc_arg())->watched ? VIGIL_RECORD_EVENTS : VIGIL_RECORD_OFF;
 }
 
 static vigil_promise *promise;

@@ -216,7 +216,7 @@ static void *make_file(void *arg)
 {
     uint32_t epoch = 0;
     (void)arg;
-    vgc_assert(vg_record_hold(&epoch) == VIGIL_WATCH_EVENTS, "the recorder is on");
+    vgc_assert(vg_record_hold(&epoch) == VIGIL_RECORD_EVENTS, "the recorder is on");
     return NULL;
 }
 

@@ -222,7 +222,7 @@ static void function(void)
 static void *rename_it(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_watch_name(function, "Beeeeeeeeeeeeee") == 0, "a name");
+    vgc_assert(vigil_record_name(function, "Beeeeeeeeeeeeee") == 0, "a name");
     return NULL;
 }
 
@@ -230,7 +230,7 @@ static void name_again(void)
 {
     char name[32];
     recording_begin();
-    vgc_assert(vigil_watch_name(function, "Aaaaaaaaaaaaaaa") == 0, "a name");
+    vgc_assert(vigil_record_name(function, "Aaaaaaaaaaaaaaa") == 0, "a name");
     recording_watch(&recording_front.names[0], sizeof recording_front.names[0]);
     recording_settle();
     vgc_assert(vg_reader_header(&recording_reader) == 0, "the file can be read");

@@ -161,7 +161,7 @@ void recording_begin(void)
     vg_recorder *recorder = &vg_the_recorder;
     vg_file_header *header = &recording_front.header;
     recorder->users = 1;
-    recorder->level = VIGIL_WATCH_EVENTS;
+    recorder->level = VIGIL_RECORD_EVENTS;
     recorder->front = &recording_front;
     recorder->file.bytes = PLACES_AT;
     recorder->max_bytes = FILE_BYTES;

@@ -504,7 +504,7 @@ VIGIL_API int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t
 /* The same in words, one line each, cut at `room` bytes; returns the length that the whole would have. Owner. */
 VIGIL_API int vigil_loop_explain(vigil_loop *loop, char *text, size_t room);
 
-/* Inside a callback: what runs from here on is shown to viewers as `what`, an address that vigil_watch_name has given a name to, and
+/* Inside a callback: what runs from here on is shown to viewers as `what`, an address that vigil_record_name has given a name to, and
    no longer as the callback's function. For callbacks that are only a door to others (an interpreter's, a dispatcher's): called before
    each, it makes each of them a callback of its own in the trace and in the histogram. Lasts until the next call or the end
    of the callback. Owner. 0; -EINVAL; -ENOENT no callback runs; -EPERM; -ECHILD. */

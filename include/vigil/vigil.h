@@ -11,7 +11,7 @@
 #include <vigil/pool.h>
 #include <vigil/promise.h>
 #include <vigil/version.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 #include <vigil/watchdog.h>
 
 #endif

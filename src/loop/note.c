@@ -23,7 +23,7 @@ int vg_loop_note_open(vigil_loop *loop)
     }
     loop->shared = loop->block.memory;
     /* The recorder is off: read the clock rarely, note nothing. */
-    loop->interval = loop->level >= VIGIL_WATCH_COUNTERS ? 1 : UINT32_MAX;
+    loop->interval = loop->level >= VIGIL_RECORD_COUNTERS ? 1 : UINT32_MAX;
     memcpy(loop->shared->name, loop->name, sizeof loop->shared->name);
     loop->shared->born_ticks = loop->tick_base.ticks;
     vg_cell_set(&loop->shared->state_since, loop->tick_base.ticks);
@@ -65,7 +65,7 @@ int vg_loop_note_after_fork(vigil_loop *loop)
 void vg_loop_note_state(vigil_loop *loop, vigil_loop_state state, uint64_t now)
 {
     vg_file_loop *shared = loop->shared;
-    if (loop->level < VIGIL_WATCH_COUNTERS ||
+    if (loop->level < VIGIL_RECORD_COUNTERS ||
         atomic_load_explicit(&shared->state, memory_order_relaxed) == (uint64_t)state)
         return;
     vg_cell_set(&shared->state_since, now);
@@ -85,10 +85,10 @@ static void introduce_owner(uint64_t owner, vg_thread_role role)
 void vg_loop_note_owner(vigil_loop *loop, int thread)
 {
     vg_file_loop *shared = loop->shared;
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_cell_set(&shared->tid, (uint64_t)thread);
-    if (loop->level != VIGIL_WATCH_EVENTS)
+    if (loop->level != VIGIL_RECORD_EVENTS)
         return;
     /* relaxed: as in vg_event_put */
     if (vg_my_ring.epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed))
@@ -110,11 +110,11 @@ static vg_file_wait *own_wait(void)
 
 void vg_loop_note_sleeps(vigil_loop *loop, uint64_t now)
 {
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_loop_note_sample(loop);
     vg_loop_note_state(loop, VIGIL_LOOP_SLEEPING, now);
-    vg_file_wait *wait = loop->level == VIGIL_WATCH_EVENTS ? own_wait() : NULL;
+    vg_file_wait *wait = loop->level == VIGIL_RECORD_EVENTS ? own_wait() : NULL;
     if (wait != NULL)
         vg_wait_begin(wait, VG_WAIT_EVENTS, loop->block.serial, 0, now);
 }
@@ -125,7 +125,7 @@ void vg_loop_note_calls(vigil_loop *loop, uint64_t now)
     const unsigned count = loop->unread;
     const uint64_t took = now > loop->last_end ? now - loop->last_end : 0;
     loop->unread = 0;
-    if (loop->level < VIGIL_WATCH_COUNTERS ||
+    if (loop->level < VIGIL_RECORD_COUNTERS ||
         loop->last_end == 0) /* outside the steps only the end of the loop calls */
         return;
     const vg_batch_share share = vg_batch_divide(took, count, &loop->usual);
@@ -133,7 +133,7 @@ void vg_loop_note_calls(vigil_loop *loop, uint64_t now)
         vg_hist_put(&shared->callback, share.long_run, 1);
     vg_hist_put(&shared->callback, loop->usual, share.short_runs);
     loop->interval = vg_batch_next(loop->interval, took, count >= loop->interval);
-    if (loop->level == VIGIL_WATCH_EVENTS)
+    if (loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now,
                      vg_event_what(count == 1 ? VG_EVENT_CALL : VG_EVENT_CALLS,
                                    (unsigned)atomic_load_explicit(&shared->phase, memory_order_relaxed),
@@ -152,7 +152,7 @@ int vigil_loop_shows(vigil_loop *loop, const void *what)
         return vg_refuse(loop, -EINVAL, "what must not be NULL");
     if (loop->last_end == 0)
         return -ENOENT;
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return 0;
     /* What was shown before has ended; the callback goes on as `what`. */
     if (loop->shown != 0 && atomic_load_explicit(&loop->shared->call_function, memory_order_relaxed) == loop->shown)
@@ -168,7 +168,7 @@ int vigil_loop_shows(vigil_loop *loop, const void *what)
 void vg_loop_note_slept(vigil_loop *loop, uint64_t since)
 {
     vg_file_loop *shared = loop->shared;
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
     const uint64_t now = loop->woke_at;
     const uint64_t called = atomic_load_explicit(&shared->called_at, memory_order_relaxed);
@@ -177,16 +177,16 @@ void vg_loop_note_slept(vigil_loop *loop, uint64_t since)
     vg_hist_put(&shared->poll, now > since ? now - since : 0, 1);
     if (latency != 0)
         vg_hist_put(&shared->wake, latency, 1);
-    vg_file_wait *wait = loop->level == VIGIL_WATCH_EVENTS ? own_wait() : NULL;
+    vg_file_wait *wait = loop->level == VIGIL_RECORD_EVENTS ? own_wait() : NULL;
     if (wait != NULL)
         vg_wait_end(wait);
-    if (loop->level == VIGIL_WATCH_EVENTS)
+    if (loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_SLEEP, 0, 0), latency, now > since ? now - since : 0);
 }
 
 void vg_loop_note_late(vigil_loop *loop, uint64_t ns)
 {
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
     /* Histograms are in ticks. Until a tick is measured (instant.h) it counts as a nanosecond. */
     const uint64_t length = loop->instant.length;
@@ -199,7 +199,7 @@ void vg_loop_note_late(vigil_loop *loop, uint64_t ns)
 void vg_loop_note_sample(vigil_loop *loop)
 {
     vg_file_loop *shared = loop->shared;
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_cell_set(&shared->posts_taken, atomic_load_explicit(&loop->ingress.taken, memory_order_relaxed));
     vg_cell_set(&shared->posts_accepted, vg_ingress_accepted(&loop->ingress));
@@ -211,17 +211,17 @@ void vg_loop_note_sample(vigil_loop *loop)
 void vg_loop_note_wake(vigil_loop *loop)
 {
     VG_PROBE(loop_woken, loop->block.serial);
-    if (loop->level < VIGIL_WATCH_COUNTERS)
+    if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
     const uint64_t now = vg_ticks();
     vg_cell_set(&loop->shared->called_at, now);
-    if (loop->level == VIGIL_WATCH_EVENTS)
+    if (loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), loop->block.serial << 32, 0);
 }
 
 void vg_loop_note_post(vigil_loop *loop, const vigil_post *post)
 {
-    if (loop->level == VIGIL_WATCH_EVENTS)
+    if (loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_POST, 1, (uint64_t)(uintptr_t)post->run),
                      loop->block.serial << 32, (uint64_t)(uintptr_t)post);
 }

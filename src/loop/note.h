@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "record/probes.h"
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 void vg_loop_note_calls(vigil_loop *loop, uint64_t now); /* note the unread ones, which have ended now */
 

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 void vg_offer_credit(vigil_pool *pool)
 {
@@ -60,7 +60,7 @@ int vigil_blocking_begin(void)
         return 0;
     vg_worker_state(worker, VIGIL_WORKER_BLOCKED);
     vg_file_worker *mine = worker->seat.counts;
-    if (worker->level >= VIGIL_WATCH_COUNTERS &&
+    if (worker->level >= VIGIL_RECORD_COUNTERS &&
         vg_peek(&mine->wait.kind) == VG_WAIT_NONE) /* else a wait that says more */
         vg_wait_begin(&mine->wait, VG_WAIT_DECLARED, 0, (uint64_t)(uintptr_t)__builtin_return_address(0),
                       vg_peek(&mine->state_since));
@@ -84,7 +84,7 @@ int vigil_blocking_end(void)
     if (vg_peek(&mine->wait.kind) == VG_WAIT_DECLARED) {
         const uint64_t now = vg_peek(&mine->state_since);
         const uint64_t since = vg_peek(&mine->wait.since);
-        if (worker->level == VIGIL_WATCH_EVENTS)
+        if (worker->level == VIGIL_RECORD_EVENTS)
             vg_event_put(now, vg_event_what(VG_EVENT_WAIT, VG_WAIT_DECLARED, vg_peek(&mine->wait.where)), 0,
                          now > since ? now - since : 0);
         vg_wait_end(&mine->wait);

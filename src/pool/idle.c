@@ -16,7 +16,7 @@
 #include "worker.h"
 
 #include <stddef.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 void vg_idle_init(vg_idle *idle)
 {
@@ -228,7 +228,7 @@ void vg_unpark(vg_seat *seat)
     count_wake_sent(seat->pool);
     if (vg_fault(VG_FAULT_DROP_CALL))
         return;
-    if (seat->pool->level >= VIGIL_WATCH_COUNTERS &&
+    if (seat->pool->level >= VIGIL_RECORD_COUNTERS &&
         atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
         vg_trace_wake(seat); /* before the call: after it the seat is not ours to look at */
     /* P1 release: what the caller did before is seen by the worker; pairs with P2 */
@@ -313,7 +313,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
        after that, whether or not it is parked, and a call stays. */
     if (!has_mail_to_run(worker)) {
         VG_PROBE(park, pool->block.serial, seat->index);
-        const bool noted = worker->depth == 0 && worker->level >= VIGIL_WATCH_COUNTERS;
+        const bool noted = worker->depth == 0 && worker->level >= VIGIL_RECORD_COUNTERS;
         if (noted)
             vg_wait_begin(&seat->counts->wait, VG_WAIT_WORK, 0, 0, parked_at);
         in_time = vg_sleep_until_called(worker, wait->deadline_ns);

@@ -20,7 +20,7 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 __attribute__((noinline)) void vg_mark_raised(void)
 {
@@ -150,7 +150,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     const uint8_t kind = task->vg_kind;
     void *function = kind == VG_KIND_PLAIN ? (void *)(uintptr_t)task->run : vg_task_function(task);
     vg_trace_frame note;
-    if (__builtin_expect(worker->level >= VIGIL_WATCH_COUNTERS, 1))
+    if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
         vg_trace_begin(worker, &note, task, function, group != NULL || kind == VG_KIND_JOB);
     VG_PROBE(run, function, class_, task);
     /* relaxed: whoever submits the task again learns that it may from the function itself */
@@ -158,7 +158,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     int status = vg_run_guarded(task);
     worker->depth--;
     VG_PROBE(done, function, class_, status);
-    if (__builtin_expect(worker->level >= VIGIL_WATCH_COUNTERS, 1))
+    if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
         vg_trace_end(worker, &note, class_, status, group == NULL && kind != VG_KIND_JOB && status >= 0);
     worker->queue = outer_queue;
     worker->group = outer_group;
@@ -189,7 +189,7 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
     vigil_group *group = task->vg_group;
     const unsigned class_ = task->vg_class;
     const uint8_t kind = task->vg_kind;
-    if (pool->level == VIGIL_WATCH_EVENTS)
+    if (pool->level == VIGIL_RECORD_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_CANCEL, class_, (uint64_t)(uintptr_t)vg_task_function(task)),
                      /* a job may be cancelled while another thread moves its entry, which is who writes the stamp */
                      kind != VG_KIND_JOB && (task->vg_flags & VG_FLAG_STAMPED) != 0 ? task->vg_stamp : 0,

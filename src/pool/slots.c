@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #ifdef VIGIL_CHECK
 #define VG_OWN_HISTS 1
@@ -82,7 +82,7 @@ int vg_slot_blocks_open(vigil_pool *pool, unsigned workers)
     }
     if (error == 0)
         error = vg_slot_blocks_cover(pool, workers);
-    if (error == 0 && pool->level >= VIGIL_WATCH_COUNTERS) {
+    if (error == 0 && pool->level >= VIGIL_RECORD_COUNTERS) {
         pool->hist_sets = (workers < VG_OWN_HISTS ? workers : VG_OWN_HISTS) + 1;
         error = vg_block_get(&pool->hists, VG_BLOCK_HISTS, pool->hist_sets * sizeof(vg_file_pool_hists),
                              pool->block.serial, pool->hist_sets);
@@ -124,7 +124,7 @@ void vg_slot_begin(vg_worker *worker)
     vigil_pool *pool = worker->pool;
     vg_file_worker *mine = worker->seat.counts;
     worker->level = pool->level;
-    if (worker->level < VIGIL_WATCH_COUNTERS)
+    if (worker->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_file_pool_hists *sets = pool->hists.memory;
     const unsigned last = pool->hist_sets - 1;
@@ -135,7 +135,7 @@ void vg_slot_begin(vg_worker *worker)
     worker->unread = 0;
     worker->interval = 1;
     vg_cell_set(&mine->tid, (uint64_t)gettid());
-    if (worker->level == VIGIL_WATCH_EVENTS) {
+    if (worker->level == VIGIL_RECORD_EVENTS) {
         vg_ring_attach(VG_ROLE_WORKER, pool->block.serial, worker->seat.index);
         vg_cell_set(&mine->thread, vg_my_ring.serial);
     }
@@ -144,11 +144,11 @@ void vg_slot_begin(vg_worker *worker)
 void vg_slot_end(vg_worker *worker)
 {
     vg_file_worker *mine = worker->seat.counts;
-    if (worker->level < VIGIL_WATCH_COUNTERS)
+    if (worker->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_cell_set(&mine->tid, 0);
     vg_cell_set(&mine->task_function, 0);
-    if (worker->level == VIGIL_WATCH_EVENTS) {
+    if (worker->level == VIGIL_RECORD_EVENTS) {
         vg_cell_set(&mine->thread, 0);
         vg_ring_detach();
     }

@@ -6,7 +6,7 @@
 #include "job.h"
 
 #include <stddef.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 void vg_trace_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times)
 {
@@ -40,7 +40,7 @@ static void trace_close_at(vg_worker *worker, uint64_t now, int status)
         vg_trace_time(worker, &hists->run[class_], share.long_run, 1);
     vg_trace_time(worker, &hists->run[class_], worker->usual, share.short_runs);
     worker->interval = vg_batch_next(worker->interval, took, true);
-    if (worker->level == VIGIL_WATCH_EVENTS) {
+    if (worker->level == VIGIL_RECORD_EVENTS) {
         const uint64_t function = vg_peek(&mine->task_function);
         if (count == 1 || status < 0)
             vg_event_put(now, vg_event_what(VG_EVENT_RUN, class_, function), vg_peek(&mine->task_id),
@@ -74,7 +74,7 @@ void vg_trace_inner_end(vg_worker *worker, const vg_trace_frame *note, unsigned 
     if (note->id != 0)
         vg_trace_time(worker, &worker->hists->wait[class_], note->began > note->id ? note->began - note->id : 0, 1);
     vg_trace_time(worker, &worker->hists->run[class_], took, 1);
-    if (worker->level == VIGIL_WATCH_EVENTS)
+    if (worker->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_RUN, class_, note->function), note->id,
                      trace_status_bits(status) | (took & VG_EVENT_ADDRESS));
     vg_cell_set(&mine->task_function, note->outer_function);
@@ -126,7 +126,7 @@ void vg_trace_begin_slow(vg_worker *worker, vg_trace_frame *note, const vigil_ta
 void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
 {
     VG_PROBE(steal, thief->pool->block.serial, thief->seat.index, victim);
-    if (thief->level == VIGIL_WATCH_EVENTS)
+    if (thief->level == VIGIL_RECORD_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_STEAL, class_, 0), (uint64_t)victim << 32 | 1U, 0);
 }
 
@@ -136,14 +136,14 @@ void vg_trace_wake(vg_seat *seat)
     VG_PROBE(wake, pool->block.serial, seat->index);
     const uint64_t now = vg_ticks();
     vg_cell_set(&seat->counts->called_at, now); /* of two wakers the later counts */
-    if (pool->level == VIGIL_WATCH_EVENTS)
+    if (pool->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), pool->block.serial << 32 | seat->index, 0);
 }
 
 void vg_trace_parked(vg_worker *worker, uint64_t since)
 {
     vg_file_worker *mine = worker->seat.counts;
-    if (worker->level < VIGIL_WATCH_COUNTERS)
+    if (worker->level < VIGIL_RECORD_COUNTERS)
         return;
     const uint64_t now = vg_peek(&mine->state_since);
     const uint64_t called = vg_peek(&mine->called_at);
@@ -152,7 +152,7 @@ void vg_trace_parked(vg_worker *worker, uint64_t since)
         latency = now - called;
         vg_trace_time(worker, &worker->hists->wake, latency, 1);
     }
-    if (worker->level == VIGIL_WATCH_EVENTS)
+    if (worker->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_PARK, 0, 0), latency, now > since ? now - since : 0);
 }
 
@@ -161,13 +161,13 @@ void vg_trace_parked(vg_worker *worker, uint64_t since)
 vg_waiting vg_trace_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where)
 {
     vg_waiting waiting = {.wait = NULL};
-    if (pool->level < VIGIL_WATCH_COUNTERS)
+    if (pool->level < VIGIL_RECORD_COUNTERS)
         return waiting;
     if (worker != NULL) {
         waiting.wait = &worker->seat.counts->wait;
     } else if (vg_current_worker != NULL) {
         waiting.wait = &vg_current_worker->seat.counts->wait; /* of another pool */
-    } else if (pool->level == VIGIL_WATCH_EVENTS) {
+    } else if (pool->level == VIGIL_RECORD_EVENTS) {
         if (vg_my_ring.epoch != atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)) /* as in vg_event_put */
             vg_ring_attach(VG_ROLE_OTHER, 0, 0);
         waiting.wait = vg_my_ring.thread != NULL ? &vg_my_ring.thread->wait : NULL;
@@ -188,7 +188,7 @@ void vg_trace_waited(const vigil_pool *pool, const vg_waiting *waiting)
     vg_file_wait *wait = waiting->wait;
     if (wait == NULL)
         return;
-    if (pool->level == VIGIL_WATCH_EVENTS) {
+    if (pool->level == VIGIL_RECORD_EVENTS) {
         const uint64_t now = vg_ticks();
         const uint64_t since = vg_peek(&wait->since);
         vg_event_put(now, vg_event_what(VG_EVENT_WAIT, (unsigned)vg_peek(&wait->kind), vg_peek(&wait->where)),

@@ -18,7 +18,7 @@
 #include "record/probes.h"
 #include "pool_struct.h"
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 /* A task that runs inside another: what has to be shown again afterwards. */
 typedef struct vg_trace_frame {
@@ -72,7 +72,7 @@ static inline void vg_trace_submit(vigil_pool *pool, const vigil_task *first, vo
                                    uint64_t count)
 {
     VG_PROBE(submit, pool->block.serial, function, class_, count);
-    if (pool->level == VIGIL_WATCH_EVENTS)
+    if (pool->level == VIGIL_RECORD_EVENTS)
         vg_event_put(first->vg_stamp, vg_event_what(VG_EVENT_SUBMIT, class_, (uint64_t)(uintptr_t)function),
                      pool->block.serial << 32 | (count & 0xffffffffU), (uint64_t)(uintptr_t)first);
 }

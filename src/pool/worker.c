@@ -23,7 +23,7 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #ifdef VIGIL_CHECK
 #define VG_SPIN_ROUND 1
@@ -173,10 +173,10 @@ int vg_worker_help(vg_worker *worker, const vg_wait *wait)
         (vigil_worker_state)atomic_load_explicit(&worker->seat.counts->state, memory_order_relaxed);
     unsigned held[VG_CLASSES];
     vg_caps_suspend(worker, held);
-    if (worker->level >= VIGIL_WATCH_COUNTERS)
+    if (worker->level >= VIGIL_RECORD_COUNTERS)
         vg_cell_add(&worker->seat.counts->depth, 1);
     vg_worker_loop(worker, wait, false);
-    if (worker->level >= VIGIL_WATCH_COUNTERS)
+    if (worker->level >= VIGIL_RECORD_COUNTERS)
         vg_cell_add(&worker->seat.counts->depth, UINT64_MAX);
     vg_caps_resume(worker, held);
     vg_worker_state(worker, before);

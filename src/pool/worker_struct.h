@@ -141,7 +141,7 @@ typedef struct vg_worker {
     uint64_t spin_ns;              /* how long the next spin lasts */
     unsigned spins_skipped;
     uint64_t random;
-    uint8_t level; /* of the recorder: vigil_watch_level */
+    uint8_t level; /* of the recorder: vigil_record_level */
     bool hists_shared;
     vg_file_pool_hists *hists; /* NULL when the recorder is off */
     /* What is not noted yet (trace.h): unread tasks of one class, the first with this id, since last_end. */

@@ -23,7 +23,7 @@
 #include "loop/post.h"
 #include "record/ring.h"
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 #include <stdlib.h>
 
@@ -153,14 +153,14 @@ static void cancel_call(vigil_task *task)
    its id. */
 static void note_call(const vg_op *op)
 {
-    if (op->realm->loop->level == VIGIL_WATCH_EVENTS)
+    if (op->realm->loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_PROMISIFY, (unsigned)op->priority, (uint64_t)(uintptr_t)op->fn),
                      (uint64_t)(uintptr_t)op->promise, 0);
 }
 
 static void note_settle(const vg_op *op, bool fulfilled, uint64_t task)
 {
-    if (op->realm->loop->level == VIGIL_WATCH_EVENTS)
+    if (op->realm->loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_SETTLE, fulfilled ? 1 : 2, 0), (uint64_t)(uintptr_t)op->promise,
                      task);
 }

@@ -17,7 +17,7 @@
 
 _Thread_local vg_own_ring vg_my_ring;
 _Atomic uint32_t vg_record_epoch = 1;
-vigil_watch_level vg_checked_level = VIGIL_WATCH_OFF;
+vigil_record_level vg_checked_level = VIGIL_RECORD_OFF;
 
 unsigned vg_record_hold(uint32_t *epoch)
 {

@@ -5,9 +5,9 @@
 #ifndef VG_RECORD_CHECKED_H
 #define VG_RECORD_CHECKED_H
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
-extern vigil_watch_level
+extern vigil_record_level
     vg_checked_level; /* off at first. There are no rings: with EVENTS each event is made, and dropped. */
 
 #endif

@@ -71,7 +71,7 @@ typedef struct vg_file_header {
     uint64_t pid;
     uint64_t start_time; /* field 22 of /proc/PID/stat: the same pid with another start time is another process */
     uint64_t uid;
-    uint64_t level;               /* vigil_watch_level */
+    uint64_t level;               /* vigil_record_level */
     uint64_t ring_events;         /* records in each ring, a power of two */
     uint64_t max_bytes;           /* the file grows no further */
     uint64_t born_ticks, born_ns; /* the same moment on both clocks; ns is CLOCK_MONOTONIC */
@@ -108,7 +108,7 @@ typedef struct vg_file_block {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* A function that was given a name by vigil_watch_name. Written as a verdict is, under the recorder's lock. */
+/* A function that was given a name by vigil_record_name. Written as a verdict is, under the recorder's lock. */
 typedef struct vg_file_name {
     vg_cell writes;
     uint64_t address;
@@ -132,8 +132,8 @@ typedef struct vg_file_module {
 typedef struct vg_file_verdict {
     vg_cell writes;
     uint64_t number;                  /* from 1 on */
-    uint32_t kind;                    /* vigil_stall of watch.h */
-    uint32_t severity;                /* vigil_severity of watch.h: 0 INFO, 1 WARNING, 2 ERROR, 3 CRITICAL */
+    uint32_t kind;                    /* vigil_stall of watchdog.h */
+    uint32_t severity;                /* vigil_severity of watchdog.h: 0 INFO, 1 WARNING, 2 ERROR, 3 CRITICAL */
     uint64_t object;                  /* serial of the pool or loop */
     uint64_t worker;                  /* index, UINT64_MAX: none in particular */
     uint64_t first_ticks, last_ticks; /* first seen, last confirmed */
@@ -151,7 +151,7 @@ typedef struct vg_file_act {
     uint64_t number;
     uint64_t ticks;
     uint64_t verdict; /* number of the verdict that it answers; 0: asked for by the user */
-    uint32_t kind;    /* vigil_recovery of watch.h */
+    uint32_t kind;    /* VIGIL_RECOVER_* of watchdog.h */
     int32_t result;   /* 0 or a negative errno */
     uint64_t object, worker;
     char text[VG_FILE_REASON_ROOM];

@@ -47,7 +47,7 @@ enum {
 };
 
 vg_recorder vg_the_recorder;
-vg_record_config vg_the_record_config = {.level = VIGIL_WATCH_EVENTS, .max_bytes = 64U << 20, .ring_events = 4096};
+vg_record_config vg_the_record_config = {.level = VIGIL_RECORD_EVENTS, .max_bytes = 64U << 20, .ring_events = 4096};
 _Atomic uint32_t vg_record_epoch = 1;
 
 /* ---- saying something -------------------------------------------------------------------------------------------- */
@@ -165,8 +165,8 @@ static void fill_front(vg_recorder *recorder)
 static unsigned record_level_in_force(void)
 {
     static const char *const names[] = {"", "off", "counters", "events"};
-    const char *wanted = secure_getenv("VIGIL_WATCH");
-    for (unsigned level = VIGIL_WATCH_OFF; wanted != NULL && level <= VIGIL_WATCH_EVENTS; level++)
+    const char *wanted = secure_getenv("VIGIL_RECORD");
+    for (unsigned level = VIGIL_RECORD_OFF; wanted != NULL && level <= VIGIL_RECORD_EVENTS; level++)
         if (strcmp(wanted, names[level]) == 0)
             return level;
     return vg_the_record_config.level;
@@ -234,7 +234,7 @@ static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
     recorder->ring_events = vg_the_record_config.ring_events;
     recorder->modules_seen = 0;
     recorder->front = NULL;
-    if (recorder->level == VIGIL_WATCH_OFF)
+    if (recorder->level == VIGIL_RECORD_OFF)
         return;
     const size_t bytes = vg_pages_round(sizeof *recorder->front);
     char directory[VG_RECORD_PATH_ROOM] = "";
@@ -248,21 +248,21 @@ static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
         (void)snprintf(
             trouble, room,
             "the recorder has no file, so this process cannot be looked at from outside: %.200s/%ld: %s. Set "
-            "VIGIL_DIR to a directory of your own on a disk with room, or VIGIL_WATCH=off",
+            "VIGIL_DIR to a directory of your own on a disk with room, or VIGIL_RECORD=off",
             directory, (long)getpid(), strerrordesc_np(-error));
     }
     recorder->front = memory;
     if (memory == NULL)
-        recorder->level = VIGIL_WATCH_OFF;
+        recorder->level = VIGIL_RECORD_OFF;
     else
         fill_front(recorder);
-    if (recorder->level == VIGIL_WATCH_EVENTS)
+    if (recorder->level == VIGIL_RECORD_EVENTS)
         vg_rings_begin();
 }
 
 static void unmake_recorder(vg_recorder *recorder)
 {
-    if (recorder->level == VIGIL_WATCH_EVENTS)
+    if (recorder->level == VIGIL_RECORD_EVENTS)
         vg_rings_end();
     if (recorder->front != NULL) {
         vg_cell_set(&recorder->front->header.ended, 1);

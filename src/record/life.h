@@ -11,7 +11,7 @@
 extern _Atomic uint32_t vg_record_epoch; /* of the recorder that there is; changes when it comes and goes. Never 0 */
 
 /* A pool, loop or other object begins and ends to use the recorder. hold gives the level that is in force
-   (vigil_watch_level); it makes the recorder if there is none, and never fails. release takes what hold returned in *epoch. */
+   (vigil_record_level); it makes the recorder if there is none, and never fails. release takes what hold returned in *epoch. */
 unsigned vg_record_hold(uint32_t *epoch);
 void vg_record_release(uint32_t epoch);
 

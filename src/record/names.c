@@ -63,7 +63,7 @@ static int keep_name(uintptr_t address, const char *name)
     return 0;
 }
 
-int vigil_watch_name(void (*function)(void), const char *name)
+int vigil_record_name(void (*function)(void), const char *name)
 {
     if (function == NULL || name == NULL || name[0] == '\0')
         return -EINVAL;

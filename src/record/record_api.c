@@ -24,20 +24,20 @@ enum {
     MARK_IN_B = 8
 };
 
-static int take_record_config(vg_record_config *config, const vigil_watch_options *given)
+static int take_record_config(vg_record_config *config, const vigil_record_options *given)
 {
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     if (given != NULL) {
         int error = vg_options_take(&options, sizeof options, given, given->size,
-                                    offsetof(vigil_watch_options, level) + sizeof options.level);
+                                    offsetof(vigil_record_options, level) + sizeof options.level);
         if (error != 0)
             return error;
     }
-    if ((unsigned)options.level > VIGIL_WATCH_EVENTS || options.ring_events > RECORD_MOST_EVENTS ||
+    if ((unsigned)options.level > VIGIL_RECORD_EVENTS || options.ring_events > RECORD_MOST_EVENTS ||
         (options.max_bytes != 0 && options.max_bytes < RECORD_LEAST_BYTES))
         return -EINVAL;
     *config = (vg_record_config){.log = options.log, .user = options.user};
-    config->level = options.level == VIGIL_WATCH_DEFAULT ? VIGIL_WATCH_EVENTS : (unsigned)options.level;
+    config->level = options.level == VIGIL_RECORD_DEFAULT ? VIGIL_RECORD_EVENTS : (unsigned)options.level;
     config->max_bytes = options.max_bytes != 0 ? options.max_bytes : RECORD_DEFAULT_BYTES;
     uint64_t events = RECORD_LEAST_EVENTS;
     while (events < (options.ring_events != 0 ? options.ring_events : RECORD_DEFAULT_EVENTS))
@@ -51,7 +51,7 @@ static int take_record_config(vg_record_config *config, const vigil_watch_option
     return 0;
 }
 
-int vigil_watch_configure(const vigil_watch_options *options)
+int vigil_record_configure(const vigil_record_options *options)
 {
     vg_record_config config;
     int error = take_record_config(&config, options);
@@ -66,7 +66,7 @@ int vigil_watch_configure(const vigil_watch_options *options)
     return error;
 }
 
-int vigil_watch_path(char *path, size_t room)
+int vigil_record_path(char *path, size_t room)
 {
     int length = -ENOENT;
     vg_mutex_lock(&vg_the_recorder.lock);
@@ -77,7 +77,7 @@ int vigil_watch_path(char *path, size_t room)
 }
 
 /* Add up what the threads' heads say. Under the lock. */
-static void count_events(const vg_recorder *recorder, vigil_watch_stats *stats)
+static void count_events(const vg_recorder *recorder, vigil_record_stats *stats)
 {
     for (unsigned i = 0; i < recorder->extent_count; i++) {
         const vg_file_block *entry = &recorder->front->directory[i];
@@ -92,15 +92,15 @@ static void count_events(const vg_recorder *recorder, vigil_watch_stats *stats)
         stats->dropped += atomic_load_explicit(&recorder->front->header.drops[i].events, memory_order_relaxed);
 }
 
-int vigil_watch_stats_get(vigil_watch_stats *given)
+int vigil_record_stats_get(vigil_record_stats *given)
 {
     if (given == NULL)
         return -EINVAL;
     const vg_recorder *recorder = &vg_the_recorder;
-    vigil_watch_stats stats = {.size = sizeof stats, .level = VIGIL_WATCH_OFF};
+    vigil_record_stats stats = {.size = sizeof stats, .level = VIGIL_RECORD_OFF};
     vg_mutex_lock(&vg_the_recorder.lock);
     if (recorder->users != 0 && recorder->front != NULL) {
-        stats.level = (vigil_watch_level)recorder->level;
+        stats.level = (vigil_record_level)recorder->level;
         stats.file_bytes = recorder->file.bytes;
         stats.left_out = atomic_load_explicit(&recorder->front->header.left_out, memory_order_relaxed);
         stats.names = atomic_load_explicit(&recorder->front->header.names, memory_order_relaxed);
@@ -108,20 +108,20 @@ int vigil_watch_stats_get(vigil_watch_stats *given)
     }
     vg_mutex_unlock(&vg_the_recorder.lock);
     return vg_options_give(given, given->size, &stats, sizeof stats,
-                           offsetof(vigil_watch_stats, level) + sizeof stats.level);
+                           offsetof(vigil_record_stats, level) + sizeof stats.level);
 }
 
 /*
  * A mark is the one event that is not written inside a call on a pool or loop, so nothing else keeps the recorder there
  * meanwhile: it becomes a user of the recorder for that time, if there is one.
  */
-int vigil_watch_mark(const char *name, uint64_t value)
+int vigil_record_mark(const char *name, uint64_t value)
 {
     if (name == NULL)
         return -EINVAL;
     vg_recorder *recorder = &vg_the_recorder;
     vg_mutex_lock(&recorder->lock);
-    const bool on = recorder->users != 0 && recorder->level == VIGIL_WATCH_EVENTS;
+    const bool on = recorder->users != 0 && recorder->level == VIGIL_RECORD_EVENTS;
     const uint32_t epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed);
     recorder->users += on;
     vg_mutex_unlock(&recorder->lock);

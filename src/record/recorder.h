@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 /* The fixed part of the file: header and sections. */
 typedef struct vg_file_front {

@@ -79,7 +79,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
     /* A thread whose end nobody would notice gets none: its place would be lost. Workers give theirs back themselves. */
     const bool can_end = role == VG_ROLE_WORKER || (ring_key_made && pthread_setspecific(ring_key, &vg_my_ring) == 0);
     const size_t bytes = sizeof(vg_file_thread) + recorder->ring_events * sizeof(vg_event);
-    if (recorder->level == VIGIL_WATCH_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
+    if (recorder->level == VIGIL_RECORD_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
         vg_block_get_locked(&block, VG_BLOCK_RING, bytes, owner, recorder->ring_events) == 0) {
         if (block.extent == VG_FILE_BLOCKS) { /* there is no file, or it is full: nobody could read it */
             vg_block_put_locked(&block);

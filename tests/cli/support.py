@@ -16,7 +16,7 @@ PATIENCE = 180  # seconds; a loaded machine takes its time
 
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("NO_COLOR", None)
-os.environ.pop("VIGIL_WATCH", None)
+os.environ.pop("VIGIL_RECORD", None)
 
 
 def vigil(*words, **options):

@@ -413,7 +413,7 @@ static void stopping_and_destroying_need_no_memory(void **state)
 int main(void)
 {
     /* The recorder does without what it cannot get, and says nothing about it; tests/faults/watch.c is about that. */
-    (void)setenv("VIGIL_WATCH", "off", 1);
+    (void)setenv("VIGIL_RECORD", "off", 1);
     const struct CMUnitTest tests[] = {
         test(creating_a_pool_fails_cleanly_at_every_allocation),
         test(when_there_is_no_memory_at_all_creating_fails_and_leaves_nothing),

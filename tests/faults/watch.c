@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <vigil/loop.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 static _Atomic int disk_is_full;
 
@@ -54,7 +54,7 @@ static void a_pool_with_its_recorder_is_made_or_refused_at_every_allocation(void
             must_work(pool);
             must_equal(vigil_pool_destroy(pool), 0);
         }
-        must_equal(vigil_watch_path(NULL, 0), -ENOENT); /* nothing is left of it */
+        must_equal(vigil_record_path(NULL, 0), -ENOENT); /* nothing is left of it */
         if (failed == 0)
             break;
     }
@@ -73,7 +73,7 @@ static void a_loop_with_its_recorder_is_made_or_refused_at_every_allocation(void
         must(rc == 0 || rc == -ENOMEM);
         if (rc == 0)
             must_equal(vigil_loop_destroy(loop), 0);
-        must_equal(vigil_watch_path(NULL, 0), -ENOENT);
+        must_equal(vigil_record_path(NULL, 0), -ENOENT);
         if (failed == 0)
             break;
     }
@@ -90,30 +90,30 @@ static void keep_log(void *user, const char *text)
 static void on_a_full_disk_the_process_runs_on_without_the_file_and_says_so(void **state)
 {
     (void)state;
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     options.log = keep_log;
-    must_equal(vigil_watch_configure(&options), 0);
+    must_equal(vigil_record_configure(&options), 0);
     atomic_store_explicit(&disk_is_full, 1, memory_order_relaxed);
     vigil_pool *pool = pool_of(2);
     must(strstr(said, "No space left") != NULL);
-    must_equal(vigil_watch_path(NULL, 0), -ENOENT);
+    must_equal(vigil_record_path(NULL, 0), -ENOENT);
     must_work(pool);
     pool_close(pool);
     atomic_store_explicit(&disk_is_full, 0, memory_order_relaxed);
-    must_equal(vigil_watch_configure(NULL), 0);
+    must_equal(vigil_record_configure(NULL), 0);
 }
 
 static void a_disk_that_fills_up_later_leaves_out_what_comes_later(void **state)
 {
     (void)state;
     vigil_pool *first = pool_of(1);
-    must(vigil_watch_path(NULL, 0) > 0);
+    must(vigil_record_path(NULL, 0) > 0);
     atomic_store_explicit(&disk_is_full, 1, memory_order_relaxed);
     vigil_pool *second = pool_of(1);
     must_work(second);
     must_work(first);
-    vigil_watch_stats stats = {.size = sizeof stats};
-    must_equal(vigil_watch_stats_get(&stats), 0);
+    vigil_record_stats stats = {.size = sizeof stats};
+    must_equal(vigil_record_stats_get(&stats), 0);
     must(stats.left_out > 0);
     pool_close(second);
     pool_close(first);

@@ -64,13 +64,13 @@ static void on_post(void *arg)
 /* A file with everything in it. */
 static void make_original(void)
 {
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     options.ring_events = 64;
-    must_equal(vigil_watch_configure(&options), 0);
+    must_equal(vigil_record_configure(&options), 0);
     vigil_pool *pool = pool_of(2);
     vigil_loop *loop = NULL;
     must_equal(vigil_loop_create(&loop, NULL), 0);
-    must_equal(VIGIL_WATCH_NAME(work, "work"), 0);
+    must_equal(VIGIL_RECORD_NAME(work, "work"), 0);
     for (int i = 0; i < 100; i++) {
         must_equal(vigil_pool_call(pool, work, NULL, i % 7 == 0 ? &options : NULL, (vigil_priority)(i % 5)), 0);
         must_equal(vigil_loop_post(loop, on_post, NULL, NULL), 0);
@@ -78,7 +78,7 @@ static void make_original(void)
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     char path[256];
-    must(vigil_watch_path(path, sizeof path) > 0);
+    must(vigil_record_path(path, sizeof path) > 0);
     FILE *file = fopen(path, "rb");
     must(file != NULL);
     struct stat info;

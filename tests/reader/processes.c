@@ -35,7 +35,7 @@ static void hogged(struct shared_words *words)
     vigil_pool *pool = NULL;
     if (vigil_pool_create(&pool, &options) != 0)
         _exit(1);
-    (void)VIGIL_WATCH_NAME(endless, "the endless one");
+    (void)VIGIL_RECORD_NAME(endless, "the endless one");
     static vigil_task tasks[4];
     for (size_t i = 0; i < count_of(tasks); i++) {
         vigil_task_init(&tasks[i], endless, NULL);
@@ -160,7 +160,7 @@ static int nothing(void *arg)
 static void uses_pools_of_both(struct shared_words *words)
 {
     char path[256];
-    if (vigil_watch_path(path, sizeof path) != -ENOENT) /* the parent's file is not ours */
+    if (vigil_record_path(path, sizeof path) != -ENOENT) /* the parent's file is not ours */
         _exit(1);
     vigil_pool *own = NULL;
     if (vigil_pool_create(&own, NULL) != 0)
@@ -168,7 +168,7 @@ static void uses_pools_of_both(struct shared_words *words)
     for (int i = 0; i < 1000; i++)
         if (vigil_pool_call(own, nothing, NULL, NULL, VIGIL_NORMAL) != 0)
             _exit(3);
-    if (vigil_pool_wait_idle(own, VIGIL_FOREVER) != 0 || vigil_watch_path(path, sizeof path) <= 0)
+    if (vigil_pool_wait_idle(own, VIGIL_FOREVER) != 0 || vigil_record_path(path, sizeof path) <= 0)
         _exit(4);
     if (vigil_loop_fork(parents_loop) != 0)
         _exit(5);
@@ -185,7 +185,7 @@ static void uses_pools_of_both(struct shared_words *words)
     wait_shared(&words->go);
     if (vigil_pool_destroy(parents_pool) != 0 || vigil_pool_destroy(own) != 0 || vigil_loop_destroy(parents_loop) != 0)
         _exit(8);
-    if (vigil_watch_path(path, sizeof path) != -ENOENT)
+    if (vigil_record_path(path, sizeof path) != -ENOENT)
         _exit(9);
 }
 
@@ -239,20 +239,20 @@ static void keep_log(void *user, const char *text)
 /* The process runs on without the file, and says so once. */
 static void must_run_without_a_file(const char *directory, const char *reason)
 {
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     options.log = keep_log;
     options.directory = directory;
-    must_equal(vigil_watch_configure(&options), 0);
+    must_equal(vigil_record_configure(&options), 0);
     times_said = 0;
     vigil_pool *pool = pool_of(2);
     vigil_pool *another = pool_of(1);
     must_equal(times_said, 1);
     must(strstr(said, reason) != NULL && strstr(said, "VIGIL_DIR") != NULL);
-    must_equal(vigil_watch_path(NULL, 0), -ENOENT);
+    must_equal(vigil_record_path(NULL, 0), -ENOENT);
     must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(pool_stats(pool).total.completed, 1);
-    must_equal(vigil_watch_mark("nowhere", 1), -EAGAIN);
+    must_equal(vigil_record_mark("nowhere", 1), -EAGAIN);
     pool_close(another);
     pool_close(pool);
 }
@@ -288,16 +288,16 @@ static void a_limit_on_the_size_of_files_kills_nobody(void **state)
 static void what_does_not_fit_below_max_bytes_is_left_out_and_counted(void **state)
 {
     (void)state;
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     options.max_bytes = 1 << 20;
-    must_equal(vigil_watch_configure(&options), 0);
+    must_equal(vigil_record_configure(&options), 0);
     vigil_pool *pool = pool_of(8);
     for (int i = 0; i < 8; i++)
         must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     pool_wait_all_parked(pool);
-    vigil_watch_stats stats = {.size = sizeof stats};
-    must_equal(vigil_watch_stats_get(&stats), 0);
+    vigil_record_stats stats = {.size = sizeof stats};
+    must_equal(vigil_record_stats_get(&stats), 0);
     must(stats.file_bytes <= 1 << 20);
     must(stats.left_out > 0);
     must(stats.dropped > 0); /* of threads that have no ring */

@@ -30,9 +30,9 @@ static void the_file_comes_with_the_first_pool_and_goes_with_the_last(void **sta
 {
     (void)state;
     char path[256];
-    must_equal(vigil_watch_path(path, sizeof path), -ENOENT);
+    must_equal(vigil_record_path(path, sizeof path), -ENOENT);
     vigil_pool *first = pool_of(1);
-    must(vigil_watch_path(path, sizeof path) > 0);
+    must(vigil_record_path(path, sizeof path) > 0);
     must(strncmp(path, own_directory, strlen(own_directory)) == 0);
     struct stat info;
     must_equal(stat(path, &info), 0);
@@ -44,8 +44,8 @@ static void the_file_comes_with_the_first_pool_and_goes_with_the_last(void **sta
     must_equal(files_in_directory(), 1);
     must_equal(vigil_loop_destroy(loop), 0);
     must_equal(files_in_directory(), 0);
-    must_equal(vigil_watch_path(path, sizeof path), -ENOENT);
-    must_equal(vigil_watch_mark("late", 1), -ENOENT);
+    must_equal(vigil_record_path(path, sizeof path), -ENOENT);
+    must_equal(vigil_record_mark("late", 1), -ENOENT);
 }
 
 static bool all_wait_for_work(const vg_pool_view *view)
@@ -194,7 +194,7 @@ static void a_task_leaves_two_events_that_belong_together(void **state)
     must_equal(vigil_pool_submit(pool, &task, VIGIL_HIGH), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     pool_wait_all_parked(pool);
-    must_equal(vigil_watch_mark("a mark of mine", 42), 0);
+    must_equal(vigil_record_mark("a mark of mine", 42), 0);
     vg_reader *reader = NULL;
     vg_snapshot *seen = NULL;
     must_equal(vg_reader_open_pid(&reader, getpid()), 0);
@@ -243,7 +243,7 @@ static void a_task_leaves_two_events_that_belong_together(void **state)
     char name[128];
     vg_reader_name(reader, (uintptr_t)named_function, name, sizeof name);
     must(strcmp(name, "named_function") == 0);
-    must_equal(VIGIL_WATCH_NAME(named_function, "spawn bots"), 0);
+    must_equal(VIGIL_RECORD_NAME(named_function, "spawn bots"), 0);
     vg_snapshot_free(seen);
     must_equal(vg_reader_snapshot(reader, &seen), 0);
     vg_reader_name(reader, (uintptr_t)named_function, name, sizeof name);
@@ -279,8 +279,8 @@ static void a_callback_shows_its_parts_by_names_of_its_own(void **state)
     (void)state;
     vigil_loop *loop = NULL;
     unsigned first_seen = 0, second_seen = 0;
-    must_equal(vigil_watch_name((void (*)(void))(uintptr_t)&first_part, "the first part"), 0);
-    must_equal(vigil_watch_name((void (*)(void))(uintptr_t)&second_part, "the second part"), 0);
+    must_equal(vigil_record_name((void (*)(void))(uintptr_t)&first_part, "the first part"), 0);
+    must_equal(vigil_record_name((void (*)(void))(uintptr_t)&second_part, "the second part"), 0);
     must_equal(vigil_loop_create(&loop, NULL), 0);
     must_equal(vigil_loop_shows(loop, &first_part), -ENOENT);
     for (int i = 0; i < 3; i++)
@@ -311,12 +311,12 @@ static void a_callback_shows_its_parts_by_names_of_its_own(void **state)
 static void a_ring_that_overflows_keeps_the_last_and_says_how_many_are_gone(void **state)
 {
     (void)state;
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     options.ring_events = 64;
-    must_equal(vigil_watch_configure(&options), 0);
+    must_equal(vigil_record_configure(&options), 0);
     vigil_pool *pool = pool_of(1);
     for (uint64_t i = 0; i < 1000; i++)
-        must_equal(vigil_watch_mark("n", i), 0);
+        must_equal(vigil_record_mark("n", i), 0);
     vg_reader *reader = NULL;
     vg_snapshot *seen = NULL;
     must_equal(vg_reader_open_pid(&reader, getpid()), 0);
@@ -333,7 +333,7 @@ static void a_ring_that_overflows_keeps_the_last_and_says_how_many_are_gone(void
         must_equal(events[i].a, events[i - 1].a + 1);
     free(events);
     const uint64_t next = first + count;
-    must_equal(vigil_watch_mark("n", 1000), 0);
+    must_equal(vigil_record_mark("n", 1000), 0);
     must_equal(vg_reader_events(reader, mine->serial, next, &events, &first, &count), 0);
     must_equal(first, next);
     must_equal(count, 1);
@@ -348,7 +348,7 @@ static void a_ring_that_overflows_keeps_the_last_and_says_how_many_are_gone(void
 static void *mark_once(void *arg)
 {
     (void)arg;
-    must_equal(vigil_watch_mark("short life", 7), 0);
+    must_equal(vigil_record_mark("short life", 7), 0);
     return NULL;
 }
 
@@ -362,8 +362,8 @@ static void threads_that_end_give_their_rings_back(void **state)
         pthread_t thread;
         must_equal(pthread_create(&thread, NULL, mark_once, NULL), 0);
         must_equal(pthread_join(thread, NULL), 0);
-        vigil_watch_stats stats = {.size = sizeof stats};
-        must_equal(vigil_watch_stats_get(&stats), 0);
+        vigil_record_stats stats = {.size = sizeof stats};
+        must_equal(vigil_record_stats_get(&stats), 0);
         must_equal(stats.dropped, 0);
         if (i == 10)
             bytes = stats.file_bytes;
@@ -382,50 +382,50 @@ static void threads_that_end_give_their_rings_back(void **state)
 static void levels_are_what_they_say(void **state)
 {
     (void)state;
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
-    options.level = VIGIL_WATCH_COUNTERS;
-    must_equal(vigil_watch_configure(&options), 0);
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
+    options.level = VIGIL_RECORD_COUNTERS;
+    must_equal(vigil_record_configure(&options), 0);
     vigil_pool *pool = pool_of(1);
-    must_equal(vigil_watch_configure(&options), -EBUSY);
-    must_equal(vigil_watch_mark("no", 1), -ENOENT);
+    must_equal(vigil_record_configure(&options), -EBUSY);
+    must_equal(vigil_record_mark("no", 1), -ENOENT);
     must_equal(vigil_pool_call(pool, fails, NULL, NULL, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     pool_wait_all_parked(pool);
     vg_snapshot *seen = snapshot_of(getpid());
-    must_equal(seen->level, VIGIL_WATCH_COUNTERS);
+    must_equal(seen->level, VIGIL_RECORD_COUNTERS);
     must_equal(seen->thread_count, 0);
     must_equal(only_pool(seen)->total.failed, 1);
     must_equal(only_pool(seen)->run[VIGIL_NORMAL].count, 1);
     vg_snapshot_free(seen);
     pool_close(pool);
-    must_equal(setenv("VIGIL_WATCH", "off", 1), 0); /* stronger than what the program says */
+    must_equal(setenv("VIGIL_RECORD", "off", 1), 0); /* stronger than what the program says */
     pool = pool_of(1);
     must_equal(files_in_directory(), 0);
     must_equal(vigil_pool_call(pool, fails, NULL, NULL, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(pool_stats(pool).total.failed, 1); /* the counters are always there */
-    vigil_watch_stats stats = {.size = sizeof stats};
-    must_equal(vigil_watch_stats_get(&stats), 0);
-    must_equal(stats.level, VIGIL_WATCH_OFF);
+    vigil_record_stats stats = {.size = sizeof stats};
+    must_equal(vigil_record_stats_get(&stats), 0);
+    must_equal(stats.level, VIGIL_RECORD_OFF);
     pool_close(pool);
 }
 
 static void bad_options_are_refused(void **state)
 {
     (void)state;
-    vigil_watch_options options = VIGIL_WATCH_OPTIONS_INIT;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     options.max_bytes = 1000;
-    must_equal(vigil_watch_configure(&options), -EINVAL);
+    must_equal(vigil_record_configure(&options), -EINVAL);
     options.max_bytes = 0;
-    options.level = (vigil_watch_level)9;
-    must_equal(vigil_watch_configure(&options), -EINVAL);
-    options.level = VIGIL_WATCH_DEFAULT;
+    options.level = (vigil_record_level)9;
+    must_equal(vigil_record_configure(&options), -EINVAL);
+    options.level = VIGIL_RECORD_DEFAULT;
     options.ring_events = 1U << 30;
-    must_equal(vigil_watch_configure(&options), -EINVAL);
-    must_equal(vigil_watch_name(NULL, "x"), -EINVAL);
-    must_equal(VIGIL_WATCH_NAME(named_function, ""), -EINVAL);
-    must_equal(vigil_watch_mark(NULL, 0), -EINVAL);
-    must_equal(vigil_watch_stats_get(NULL), -EINVAL);
+    must_equal(vigil_record_configure(&options), -EINVAL);
+    must_equal(vigil_record_name(NULL, "x"), -EINVAL);
+    must_equal(VIGIL_RECORD_NAME(named_function, ""), -EINVAL);
+    must_equal(vigil_record_mark(NULL, 0), -EINVAL);
+    must_equal(vigil_record_stats_get(NULL), -EINVAL);
 }
 
 static void many_pools_come_and_go_in_the_same_places(void **state)
@@ -444,8 +444,8 @@ static void many_pools_come_and_go_in_the_same_places(void **state)
         must_equal(seen->pools[1].total.failed, 1); /* nothing of the pool that had the place before */
         vg_snapshot_free(seen);
         pool_close(pool);
-        vigil_watch_stats stats = {.size = sizeof stats};
-        must_equal(vigil_watch_stats_get(&stats), 0);
+        vigil_record_stats stats = {.size = sizeof stats};
+        must_equal(vigil_record_stats_get(&stats), 0);
         if (i == 3)
             bytes = stats.file_bytes;
         if (i > 3)

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vigil/loop.h>
-#include <vigil/watch.h>
+#include <vigil/record.h>
 
 static char own_directory[64];
 
@@ -27,8 +27,8 @@ static inline int begin_in_directory(void **state)
     (void)snprintf(own_directory, sizeof own_directory, "/tmp/vigil-test-XXXXXX");
     must(mkdtemp(own_directory) != NULL);
     must_equal(setenv("VIGIL_DIR", own_directory, 1), 0);
-    must_equal(unsetenv("VIGIL_WATCH"), 0);
-    must_equal(vigil_watch_configure(NULL), 0);
+    must_equal(unsetenv("VIGIL_RECORD"), 0);
+    must_equal(vigil_record_configure(NULL), 0);
     return support_begin(state);
 }
 

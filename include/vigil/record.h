@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/watch.h - the recorder: what a process shows of itself, to itself and to others.
+ * vigil/record.h - the recorder: what a process shows of itself, to itself and to others.
  *
  * Pools and loops count what they do, always. By default they also keep those counters, the states of their threads, latency
  * histograms and the last few thousand events of each thread in one file that is mapped into memory, so that another
@@ -22,11 +22,11 @@
  *   Cost    at most one look at the clock and two events for each task that is submitted. What a task spawns and then runs itself
  *           is part of that task: it is counted, not recorded.
  *
- * This is the one process-wide object of the library. VIGIL_WATCH=off|counters|events in the environment decides over
+ * This is the one process-wide object of the library. VIGIL_RECORD=off|counters|events in the environment decides over
  * everything that the program says.
  */
-#ifndef VIGIL_WATCH_H
-#define VIGIL_WATCH_H
+#ifndef VIGIL_RECORD_H
+#define VIGIL_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,54 +37,54 @@
 extern "C" {
 #endif
 
-typedef enum vigil_watch_level {
-    VIGIL_WATCH_DEFAULT = 0,  /* EVENTS */
-    VIGIL_WATCH_OFF = 1,      /* no file; only the counters that vigil_pool_stats_get and vigil_loop_stats_get show */
-    VIGIL_WATCH_COUNTERS = 2, /* the file, with counters, states, what runs since when, and histograms */
-    VIGIL_WATCH_EVENTS = 3    /* and each thread's last events */
-} vigil_watch_level;
+typedef enum vigil_record_level {
+    VIGIL_RECORD_DEFAULT = 0,  /* EVENTS */
+    VIGIL_RECORD_OFF = 1,      /* no file; only the counters that vigil_pool_stats_get and vigil_loop_stats_get show */
+    VIGIL_RECORD_COUNTERS = 2, /* the file, with counters, states, what runs since when, and histograms */
+    VIGIL_RECORD_EVENTS = 3    /* and each thread's last events */
+} vigil_record_level;
 
-/* Start from VIGIL_WATCH_OPTIONS_INIT; zero means the default for every field. */
-typedef struct vigil_watch_options {
-    size_t size;             /* set by the _INIT macro */
-    vigil_watch_level level; /* */
-    const char *directory;   /* instead of the places above; must exist or be creatable; copied */
-    uint64_t max_bytes;      /* the file grows no larger; 0: 64 MB; at least 1 MB */
-    unsigned ring_events;    /* kept of each thread, rounded up to a power of two; 0: 4096; at most 1048576 */
+/* Start from VIGIL_RECORD_OPTIONS_INIT; zero means the default for every field. */
+typedef struct vigil_record_options {
+    size_t size;              /* set by the _INIT macro */
+    vigil_record_level level; /* */
+    const char *directory;    /* instead of the places above; must exist or be creatable; copied */
+    uint64_t max_bytes;       /* the file grows no larger; 0: 64 MB; at least 1 MB */
+    unsigned ring_events;     /* kept of each thread, rounded up to a power of two; 0: 4096; at most 1048576 */
     void (*log)(void *user,
                 const char *text); /* what the user should know, one line without a newline. Any thread of the
                                                   process, inside a call of the library; must not call it */
     void *user;
-} vigil_watch_options;
+} vigil_record_options;
 
-#define VIGIL_WATCH_OPTIONS_INIT                                                 \
-    {                                                                            \
-        sizeof(vigil_watch_options), VIGIL_WATCH_DEFAULT, NULL, 0, 0, NULL, NULL \
+#define VIGIL_RECORD_OPTIONS_INIT                                                  \
+    {                                                                              \
+        sizeof(vigil_record_options), VIGIL_RECORD_DEFAULT, NULL, 0, 0, NULL, NULL \
     }
 
 /*
  * Choose, before the first pool or loop, or after the last. NULL: the defaults again. Any thread; does not block.
  * 0; -EINVAL; -EBUSY there are pools or loops; -ENAMETOOLONG.
  */
-VIGIL_API int vigil_watch_configure(const vigil_watch_options *options);
+VIGIL_API int vigil_record_configure(const vigil_record_options *options);
 
 /* The path of the file, cut at `room`; returns the length that the whole has. Any thread.
    -ENOENT there is none: the recorder is off, could not make one, or there is no pool or loop. */
-VIGIL_API int vigil_watch_path(char *path, size_t room);
+VIGIL_API int vigil_record_path(char *path, size_t room);
 
-typedef struct vigil_watch_stats {
+typedef struct vigil_record_stats {
     size_t size;
-    vigil_watch_level level; /* in force; OFF also when there is no pool or loop */
-    uint64_t file_bytes;     /* 0: there is no file */
-    uint64_t left_out;       /* pools, loops and threads that the file has no room for */
-    uint64_t threads;        /* that have a ring of events now */
-    uint64_t events;         /* written by these */
-    uint64_t dropped;        /* events of threads that have no ring */
-    uint64_t names;          /* functions with a name */
-} vigil_watch_stats;
+    vigil_record_level level; /* in force; OFF also when there is no pool or loop */
+    uint64_t file_bytes;      /* 0: there is no file */
+    uint64_t left_out;        /* pools, loops and threads that the file has no room for */
+    uint64_t threads;         /* that have a ring of events now */
+    uint64_t events;          /* written by these */
+    uint64_t dropped;         /* events of threads that have no ring */
+    uint64_t names;           /* functions with a name */
+} vigil_record_stats;
 
 /* Fill *stats; set stats->size to its size first. Any thread; waits for nobody but another such call. 0; -EINVAL. */
-VIGIL_API int vigil_watch_stats_get(vigil_watch_stats *stats);
+VIGIL_API int vigil_record_stats_get(vigil_record_stats *stats);
 
 /*
  * Give a function (of a task, a callback) the name that viewers show instead of its symbol: for functions that serve many
@@ -92,12 +92,12 @@ VIGIL_API int vigil_watch_stats_get(vigil_watch_stats *stats);
  * Names last for the life of the process, whether there is a pool or loop or not. Any thread; blocks shortly.
  * 0; -EINVAL; -ENOSPC 1024 functions have names; -ENOMEM.
  */
-VIGIL_API int vigil_watch_name(void (*function)(void), const char *name);
-#define VIGIL_WATCH_NAME(function, name) vigil_watch_name((void (*)(void))(function), (name))
+VIGIL_API int vigil_record_name(void (*function)(void), const char *name);
+#define VIGIL_RECORD_NAME(function, name) vigil_record_name((void (*)(void))(function), (name))
 
 /* Write an event of your own into the calling thread's ring: a name, of which 14 bytes are kept, and a number. Any thread.
    0; -EINVAL; -ENOENT the level is not EVENTS, or there is no pool or loop; -EAGAIN it was dropped: this thread has no ring. */
-VIGIL_API int vigil_watch_mark(const char *name, uint64_t value);
+VIGIL_API int vigil_record_mark(const char *name, uint64_t value);
 
 #ifdef __cplusplus
 }
