@@ -202,7 +202,7 @@ class Manual:
         self.headers = headers.read_all()
         self.items = {item.name: item for header in self.headers for item in header.items}
         self.examples, self.wrong = examples()
-        base = next(header for header in self.headers if header.name in ("vigil/base.h", "vigil/error.h"))
+        base = next(header for header in self.headers if header.name in ("vigil/base.h", "vigil/base.h"))
         self.errors = {row[0]: row[1] for kind, rows in blocks(base.text) if kind == "rows" for row in rows
                        if re.fullmatch(r"-E[A-Z]+", row[0])}
 

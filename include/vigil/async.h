@@ -57,7 +57,7 @@
 #include <stddef.h>
 
 #include <vigil/cancel.h>
-#include <vigil/error.h>
+#include <vigil/base.h>
 #include <vigil/loop.h>
 #include <vigil/promise.h>
 

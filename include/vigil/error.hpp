@@ -31,7 +31,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 namespace vigil
 {

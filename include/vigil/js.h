@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 #include <vigil/loop.h>
 #include <vigil/pool.h>
 

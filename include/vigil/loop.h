@@ -35,7 +35,7 @@
 #include <stdatomic.h>
 #endif
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 #ifdef __cplusplus
 extern "C" {

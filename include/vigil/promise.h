@@ -37,7 +37,7 @@
 #include <sys/types.h>
 
 #include <vigil/cancel.h>
-#include <vigil/error.h>
+#include <vigil/base.h>
 #include <vigil/loop.h>
 #include <vigil/pool.h>
 

@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 #ifdef __cplusplus
 extern "C" {

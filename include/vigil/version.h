@@ -5,7 +5,7 @@
  * Semantic versioning. Until 1.0 a new minor version may change or remove what is called *evolving*; a patch version never does.
  * From 1.0 on only a new major version may. Stability of the headers, today:
  *
- *   stable     error.h, version.h, pool.h, loop.h   programs written against them go on compiling and running
+ *   stable     base.h, version.h , pool.h, loop.h   programs written against them go on compiling and running
  *   evolving   every other header                   may change with a minor version, with a line in CHANGELOG.md
  *
  * Names that begin with vg_ (fields of public structs included) belong to the library in every version. Structs that begin
@@ -16,7 +16,7 @@
 #ifndef VIGIL_VERSION_H
 #define VIGIL_VERSION_H
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 
 #include <vigil/async.h>
 #include <vigil/cancel.h>
-#include <vigil/error.h>
+#include <vigil/base.h>
 #include <vigil/loop.h>
 #include <vigil/pool.h>
 #include <vigil/promise.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 #include <limits.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 _Thread_local vg_raise_frame *vg_raise_top;
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 typedef struct vg_words {
     char *text;

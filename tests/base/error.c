@@ -3,9 +3,9 @@
 
 #include <limits.h>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
-/* The list at the head of vigil/error.h. */
+/* The list at the head of vigil/base.h. */
 static const int ours[] = {EINVAL, ENOMEM, EAGAIN, EBUSY, ESHUTDOWN, ECANCELED, ETIMEDOUT, EDEADLK, EPERM,
                            ECHILD, ESTALE, ENOENT, EIO,   EALREADY,  EPIPE,     EXDEV,     ENODATA};
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <vigil/error.h>
+#include <vigil/base.h>
 
 #include "base/raise.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/error.h - how Vigil says no.
+ * vigil/base.h - how Vigil says no.
  *
  * Every call that can fail returns an int: zero or a positive value on success, a negative errno on failure.
  * If a call fails, its callback never runs and the memory handed to it is still the caller's.
@@ -25,8 +25,8 @@
  *   -EXDEV       the promise belongs to another loop
  *   -ENODATA     the value has been taken by somebody else
  */
-#ifndef VIGIL_ERROR_H
-#define VIGIL_ERROR_H
+#ifndef VIGIL_BASE_H
+#define VIGIL_BASE_H
 
 #include <errno.h>
 
