@@ -108,8 +108,8 @@ static int right_waits_for_left(void *arg)
 static void inject_cycle(struct game *game)
 {
     circle.pool = game->pool;
-    vigil_job_submit(game->pool, &circle.job[0], left_waits_for_right, NULL, NULL);
-    vigil_job_submit(game->pool, &circle.job[1], right_waits_for_left, NULL, NULL);
+    vigil_job_call(game->pool, &circle.job[0], left_waits_for_right, NULL, NULL);
+    vigil_job_call(game->pool, &circle.job[1], right_waits_for_left, NULL, NULL);
     atomic_fetch_add_explicit(&circle.ready, 1, memory_order_relaxed); /* the handles are there */
 }
 

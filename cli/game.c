@@ -223,13 +223,13 @@ static void chat_arrives(vigil_loop *loop, vigil_watch watch, int fd, unsigned e
 static void end_of_game(vigil_loop *loop, vigil_timer timer, void *arg)
 {
     (void)timer, (void)arg;
-    vigil_loop_stop(loop);
+    vigil_loop_pause(loop);
 }
 
 static void told_to_end(vigil_loop *loop, vigil_signal signal, const vigil_signal_info *info, void *arg)
 {
     (void)signal, (void)info, (void)arg;
-    vigil_loop_stop(loop);
+    vigil_loop_pause(loop);
 }
 
 /* What ends with the stall that it leads to ends when that is there: work is queued, nobody runs or looks, twice in a row. Turns

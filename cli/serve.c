@@ -16,7 +16,7 @@
 static void told_to_end(vigil_loop *loop, vigil_signal signal, const vigil_signal_info *info, void *arg)
 {
     (void)signal, (void)info, (void)arg;
-    vigil_loop_stop(loop);
+    vigil_loop_pause(loop);
 }
 
 static bool is_loopback(const char *address)

@@ -172,7 +172,7 @@ static void interrupted(vigil_loop *loop, vigil_signal signal, const vigil_signa
     (void)signal;
     (void)info;
     (void)arg;
-    (void)vigil_loop_stop(loop);
+    (void)vigil_loop_pause(loop);
 }
 
 /* ---- the other side -------------------------------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static void *talk(void *arg)
         client->good += ask(client->port, "/primes/10000", "1229 primes below 10000");
     client->good += ask(client->port, "/", "ask for /primes/1000");
     client->good += ask(client->port, "/elsewhere", "404");
-    (void)vigil_loop_stop(client->loop);
+    (void)vigil_loop_pause(client->loop);
     return NULL;
 }
 

@@ -47,9 +47,9 @@ static void probe_steps(vigil_frame *frame)
     if (errno != EINPROGRESS)
         VIGIL_RETURN(frame, vigil_value_int(0));
 
-    VIGIL_TRY(frame, vigil_cancel_timeout(&self->limit, frame->loop, PORT_NS));
+    VIGIL_TRY(frame, vigil_cancel_create_timeout(&self->limit, frame->loop, PORT_NS));
     vigil_cancel_token *const tokens[] = {frame->token, vigil_cancel_token_of(self->limit)};
-    VIGIL_TRY(frame, vigil_cancel_any(&self->both, tokens, 2));
+    VIGIL_TRY(frame, vigil_cancel_create_any(&self->both, tokens, 2));
     VIGIL_TRY_AWAIT(frame, vigil_promise_fd(frame->loop, self->fd, VIGIL_FD_WRITE, vigil_cancel_token_of(self->both),
                                             VIGIL_INTO(frame)));
     if (vigil_cancel_status(frame->token) == 0 && vigil_cancel_status(vigil_cancel_token_of(self->limit)) != 0)
@@ -61,8 +61,8 @@ static void probe_steps(vigil_frame *frame)
     VIGIL_RETURN(frame, vigil_value_int(outcome == 0));
 
     VIGIL_ASYNC_OUT(frame); /* whichever way we came: what was opened is closed, once */
-    vigil_cancel_drop(self->both);
-    vigil_cancel_drop(self->limit);
+    vigil_cancel_destroy(self->both);
+    vigil_cancel_destroy(self->limit);
     if (self->fd >= 0)
         close(self->fd);
     VIGIL_ASYNC_END(frame);
@@ -71,7 +71,7 @@ static void probe_steps(vigil_frame *frame)
 /* Fulfilled with 1 if the port is open, with 0 if it is not. */
 static int probe(vigil_loop *loop, uint16_t port, vigil_cancel_token *token, vigil_promise **promise)
 {
-    struct probe *self = vigil_frame_new(sizeof *self, loop, token);
+    struct probe *self = vigil_frame_alloc(sizeof *self, loop, token);
     if (self == NULL)
         return -ENOMEM;
     self->fd = -1;
@@ -159,7 +159,7 @@ static int begin(struct scan *scan)
     vigil_promise *event = NULL;
     int rc = 0;
     while (count < LANES && rc == 0) {
-        struct lane *lane = vigil_frame_new(sizeof *lane, scan->loop, token);
+        struct lane *lane = vigil_frame_alloc(sizeof *lane, scan->loop, token);
         if (lane == NULL)
             return -ENOMEM;
         lane->scan = scan;
@@ -197,7 +197,7 @@ static int run(struct scan *scan)
         printf("stopped: %s\n", vigil_cancel_text(vigil_cancel_token_of(scan->stop)));
     printf("%u ports looked at, %u open\n", scan->looked_at, scan->open);
     (void)vigil_loop_destroy(scan->loop);
-    vigil_cancel_drop(scan->stop);
+    vigil_cancel_destroy(scan->stop);
     return rc;
 }
 

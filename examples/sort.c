@@ -92,11 +92,11 @@ int main(int argc, char **argv)
     struct part all = {pool, numbers, room, count};
     vigil_job job;
     double begin = seconds();
-    rc = vigil_job_submit(pool, &job, sort, &all, NULL);
+    rc = vigil_job_call(pool, &job, sort, &all, NULL);
     if (rc == 0) {
         int waited = vigil_job_wait(pool, job, VIGIL_FOREVER, &rc);
         rc = waited < 0 ? waited : rc;
-        (void)vigil_job_release(pool, job);
+        (void)vigil_job_unref(pool, job);
     }
     double took = seconds() - begin;
 

@@ -120,7 +120,7 @@ static void deliver(vigil_js *js, vg_done *done)
         it->work.pub.message[sizeof it->work.pub.message - 1] = 0;
         message = vg_string(js->engine, it->work.pub.message);
     }
-    vigil_job_release(it->pool, it->job);
+    vigil_job_unref(it->pool, it->job);
     vg_js_in_flight(js, -1);
     free_piece(it);
     vg_js_dispatch(js, VG_DISPATCH_COMPLETE, id, value, message);
@@ -199,7 +199,7 @@ vg_val vg_piece_later(vg_call *call)
         side->under_way = it;
         it->submitted_ns = now_ns();
         vg_port_hold(js->port);
-        error = vigil_job_submit(pool, &it->job, fn, it, &options);
+        error = vigil_job_call(pool, &it->job, fn, it, &options);
         if (error < 0) {
             vg_port_release(js->port);
             unlink_piece(it);

@@ -125,7 +125,7 @@ void vg_js_sync(vigil_js *js)
         js->loop_ref = hold;
     }
     if (js->ended || js->unwound)
-        vigil_loop_stop(js->loop);
+        vigil_loop_pause(js->loop);
 }
 
 void vg_js_in_flight(vigil_js *js, int change)

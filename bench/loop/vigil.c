@@ -34,7 +34,7 @@ static void run(void)
 
 static void stop(void)
 {
-    (void)vigil_loop_stop(loop);
+    (void)vigil_loop_pause(loop);
 }
 
 static void post(struct loop_message *message, loop_fn fn, void *arg)

@@ -71,7 +71,7 @@ static vigil_value count(vigil_value *value, void *arg)
     (void)value;
     (void)arg;
     if (++handled == target)
-        must(vigil_loop_stop(loop));
+        must(vigil_loop_pause(loop));
     return vigil_value_none();
 }
 

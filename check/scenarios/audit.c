@@ -88,7 +88,7 @@ static int nothing(void *arg)
 
 static void make_job(void)
 {
-    vgc_assert(vigil_job_submit(pool, &job, nothing, NULL, NULL) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, &job, nothing, NULL, NULL) == 0, "the job is accepted");
 }
 
 static void *cancel_it(void *arg)

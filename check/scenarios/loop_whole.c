@@ -190,7 +190,7 @@ static void stop_and_go_on(void)
     make(true);
     pthread_t runner = vgc_thread_start(run_till_stopped, NULL);
     pthread_t other = vgc_thread_start(produce, (void *)0);
-    vgc_assert(vigil_loop_stop(loop) == 0, "a stop is taken");
+    vgc_assert(vigil_loop_pause(loop) == 0, "a stop is taken");
     vgc_thread_join(runner);
     vgc_thread_join(other);
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0, "it goes on where it was");

@@ -33,7 +33,7 @@ static void job_start(void *arg)
 {
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.cancel = job_cancel_body;
-    vgc_assert(vigil_job_submit(pool, &job, job_body, arg, &options) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, &job, job_body, arg, &options) == 0, "the job is accepted");
 }
 
 static void job_wait(void)
@@ -56,7 +56,7 @@ static void *wait_for_job(void *arg)
 
 static void job_end(void)
 {
-    vgc_assert(vigil_job_release(pool, job) == 0, "the handle is given back");
+    vgc_assert(vigil_job_unref(pool, job) == 0, "the handle is given back");
     vgc_assert(vigil_job_poll(pool, job, NULL) == -ESTALE, "and is stale from then on");
     finish();
     vgc_assert(job_outcome() == 1, "the job has run or was cancelled");
@@ -110,7 +110,7 @@ static void wait_for_delayed(void)
     pool_make();
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.delay_ns = 1000;
-    vgc_assert(vigil_job_submit(pool, &job, job_body, NULL, &options) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, &job, job_body, NULL, &options) == 0, "the job is accepted");
     counted_make(0)->body = wait_inside;
     vgc_quiesce(); /* the worker and the timer sleep */
     vgc_clock_advance(1000);
@@ -198,7 +198,7 @@ static void release_against_cancel(void)
     pool_make();
     job_start(NULL);
     pthread_t other = vgc_thread_start(cancel_job, NULL);
-    vgc_assert(vigil_job_release(pool, job) == 0, "the handle is given back");
+    vgc_assert(vigil_job_unref(pool, job) == 0, "the handle is given back");
     vgc_thread_join(other);
     finish();
     vgc_assert(job_outcome() == 1, "the job has run or was cancelled");
@@ -211,7 +211,7 @@ static void place_is_used_again(void)
     job_start(NULL);
     job_wait();
     vigil_job first = job;
-    vgc_assert(vigil_job_release(pool, job) == 0, "the handle is given back");
+    vgc_assert(vigil_job_unref(pool, job) == 0, "the handle is given back");
     atomic_store_explicit(&job_ran, 0, memory_order_relaxed);
     job_start(NULL);
     vgc_assert(job.id != first.id, "another name");

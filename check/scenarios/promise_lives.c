@@ -319,7 +319,7 @@ static void *abort_it(void *arg)
     (void)arg;
     payload = 1;
     vgc_assert(vigil_cancel_abort(source, -EIO, "over") == 0, "it is aborted");
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     return NULL;
 }
 

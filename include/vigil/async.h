@@ -25,7 +25,7 @@
  *
  *     int greet(vigil_loop *loop, int fd, vigil_cancel_token *token, vigil_promise **promise)
  *     {
- *         struct greet *self = vigil_frame_new(sizeof *self, loop, token);
+ *         struct greet *self = vigil_frame_alloc(sizeof *self, loop, token);
  *         if (self == NULL)
  *             return -ENOMEM;
  *         self->fd = fd;
@@ -92,10 +92,10 @@ struct vigil_frame {
 
 /* Zeroed memory for a frame of `size` bytes, freed by itself at the end of the call. token may be NULL. Owner, or any thread while
    nobody runs the loop. NULL: no memory, or size is less than a vigil_frame. */
-VIGIL_API void *vigil_frame_new(size_t size, vigil_loop *loop, vigil_cancel_token *token);
+VIGIL_API void *vigil_frame_alloc(size_t size, vigil_loop *loop, vigil_cancel_token *token);
 
 /* Give back a frame that will not be started. NULL is allowed. */
-VIGIL_API void vigil_frame_drop(vigil_frame *frame);
+VIGIL_API void vigil_frame_free(vigil_frame *frame);
 
 /*
  * Begin: runs until the first await. *promise (may be NULL, if you do not want it) settles when the call ends: with the value of

@@ -626,7 +626,7 @@ struct loop_run : vigil_post {
         loop_run *self = static_cast<loop_run *>(post);
         self->stopped = true;
         (void)vigil_loop_unref(self->loop);
-        (void)vigil_loop_stop(self->loop);
+        (void)vigil_loop_pause(self->loop);
         (void)flag::raise(&self->done);
     }
     static void drop(vigil_post *self) noexcept

@@ -37,12 +37,12 @@ VIGIL_API int vigil_cancel_create(vigil_cancel_source **source);
 
 /* A source that is also aborted, with the same status and text, as soon as one of the tokens is; at once, if one is already.
    It holds references to the tokens until it is gone. count may be 0. 0; -EINVAL; -ENOMEM. */
-VIGIL_API int vigil_cancel_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count);
+VIGIL_API int vigil_cancel_create_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count);
 
 /* A source that aborts itself with -ETIMEDOUT when delay_ns have passed on the loop. The timer does not keep the loop alive; if
    the loop ends first, it is aborted with -ESHUTDOWN then. Owner of the loop.
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_cancel_timeout(vigil_cancel_source **source, vigil_loop *loop, uint64_t delay_ns);
+VIGIL_API int vigil_cancel_create_timeout(vigil_cancel_source **source, vigil_loop *loop, uint64_t delay_ns);
 
 /* Abort: the status (a negative errno; anything else counts as -ECANCELED) and the text (copied; NULL for none) are there for
    good, and when this returns every handler that was there has run, or runs on another thread that was first.
@@ -53,7 +53,7 @@ VIGIL_API int vigil_cancel_abort(vigil_cancel_source *source, int status, const 
 VIGIL_API vigil_cancel_token *vigil_cancel_token_of(vigil_cancel_source *source);
 
 /* Give the source's reference back. A source that is gone can no longer abort; its token then never will. NULL is allowed. */
-VIGIL_API void vigil_cancel_drop(vigil_cancel_source *source);
+VIGIL_API void vigil_cancel_destroy(vigil_cancel_source *source);
 
 /* One more reference to the token, and one less. NULL is allowed; ref returns its argument. */
 VIGIL_API vigil_cancel_token *vigil_cancel_ref(vigil_cancel_token *token);

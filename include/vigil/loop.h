@@ -185,7 +185,7 @@ typedef enum vigil_run_mode {
  * VIGIL_RUN: ends the loop when nothing keeps it alive any more: ingress is closed in the same instant in which it is seen to be
  *   empty, so a post that races the end is run or refused. With the option `stay` only shutdown and close end it.
  * 0  VIGIL_RUN: the loop has ended (Terminated), or had before. One turn: nothing keeps the loop alive.
- * 1  VIGIL_RUN: vigil_loop_stop was called, the loop may be run again. One turn: something keeps it alive.
+ * 1  VIGIL_RUN: vigil_loop_pause was called, the loop may be run again. One turn: something keeps it alive.
  * -EBUSY another thread runs it; -EDEADLK called inside one of its callbacks (also on_event, on another thread); -EINVAL; -ECHILD;
  * one turn also -ESHUTDOWN: the loop has ended.
  */
@@ -193,7 +193,7 @@ VIGIL_API int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode);
 
 /* Let vigil_loop_run return 1 after the callback that runs (or at once if it sleeps; or, if nobody is inside it, the next
    run before its first turn). Nothing is dropped. Any thread. 0; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_loop_stop(vigil_loop *loop);
+VIGIL_API int vigil_loop_pause(vigil_loop *loop);
 
 /*
  * End the loop gracefully. From here on vigil_loop_post answers -ESHUTDOWN. Everything accepted before runs: posts, internal

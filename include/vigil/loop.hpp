@@ -150,7 +150,7 @@ class loop_ref
 
     void stop() const
     {
-        check(vigil_loop_stop(loop_), "stopping a loop");
+        check(vigil_loop_pause(loop_), "stopping a loop");
     }
     /* False: the time ran out; a callback does not return. */
     bool shutdown(std::chrono::nanoseconds timeout = std::chrono::nanoseconds(VIGIL_FOREVER)) const

@@ -23,7 +23,7 @@
  *   vigil_pool_submit   a vigil_task inside your own struct; no allocation, no result. The pool's last touch is the call
  *                       of run(): the function may free or submit the task again. FIFO.
  *   vigil_pool_call     a function and an argument; the task is the pool's own. FIFO.
- *   vigil_job_submit    the same with a handle: wait, poll, cancel, status.
+ *   vigil_job_call    the same with a handle: wait, poll, cancel, status.
  *
  * and fork-join on top: vigil_group_spawn pushes to the worker's own deque for about the price of a function call, and
  * vigil_group_wait runs what nobody has stolen. LIFO.
@@ -136,7 +136,7 @@ typedef struct vigil_failure {
     bool raised;             /* it left by vigil_raise */
     vigil_priority priority; /* its class */
     unsigned worker;         /* who ran it */
-    void *function;          /* the task's run function, or the function given to vigil_pool_call or vigil_job_submit */
+    void *function;          /* the task's run function, or the function given to vigil_pool_call or vigil_job_call */
 } vigil_failure;
 
 /* Start from VIGIL_POOL_OPTIONS_INIT; zero means the default for every field. The worker's two hooks are no tasks: what they submit
@@ -297,10 +297,10 @@ typedef enum vigil_job_state {
     VIGIL_JOB_CANCELLED = 3
 } vigil_job_state;
 
-/* Run fn(arg) on a worker and keep its status. *job must be given back with vigil_job_release, at any time.
+/* Run fn(arg) on a worker and keep its status. *job must be given back with vigil_job_unref, at any time.
    options may be NULL. Any thread; as vigil_pool_call. */
-VIGIL_API int vigil_job_submit(vigil_pool *pool, vigil_job *job, int (*fn)(void *arg), void *arg,
-                               const vigil_job_options *options);
+VIGIL_API int vigil_job_call(vigil_pool *pool, vigil_job *job, int (*fn)(void *arg), void *arg,
+                             const vigil_job_options *options);
 
 /* Wait for the end of the job. Inside a task of the same pool this helps: it runs the job itself if it has not started,
    and other work while the job runs elsewhere. *status (may be NULL) is what fn returned, -ECANCELED if it was cancelled.
@@ -316,7 +316,7 @@ VIGIL_API int vigil_job_poll(vigil_pool *pool, vigil_job job, int *status);
 VIGIL_API int vigil_job_cancel(vigil_pool *pool, vigil_job job);
 
 /* Give the handle back. The job itself goes on. -ESTALE if that was done before; -ECHILD. */
-VIGIL_API int vigil_job_release(vigil_pool *pool, vigil_job job);
+VIGIL_API int vigil_job_unref(vigil_pool *pool, vigil_job job);
 
 /* ---- groups: fork and join -------------------------------------------------------------------------------------- */
 

@@ -314,7 +314,7 @@ template <class R> class [[nodiscard]] job
     {
         if (result_ == nullptr)
             return;
-        (void)vigil_job_release(pool_, id_);
+        (void)vigil_job_unref(pool_, id_);
         result_->drop();
     }
 
@@ -368,7 +368,7 @@ template <std::invocable F> job<std::invoke_result_t<std::decay_t<F> &>> pool_re
     options.cancel = detail::job_work<D, R>::cancel;
     job<R> made;
     made.pool_ = pool_;
-    check(vigil_job_submit(pool_, &made.id_, detail::job_work<D, R>::run, work.get(), &options), "starting a job");
+    check(vigil_job_call(pool_, &made.id_, detail::job_work<D, R>::run, work.get(), &options), "starting a job");
     made.result_ = work.release();
     return made;
 }

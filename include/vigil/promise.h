@@ -189,12 +189,12 @@ typedef enum vigil_promise_state {
 VIGIL_API int vigil_promise_create(vigil_loop *loop, vigil_promise **promise);
 
 /* The same with the right to settle apart from the promise: vigil_promise_resolve answers -EPERM, only the resolver can. Any
-   thread. The resolver is to be given back with vigil_resolver_drop. */
-VIGIL_API int vigil_promise_with_resolvers(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver);
+   thread. The resolver is to be given back with vigil_resolver_destroy. */
+VIGIL_API int vigil_resolver_create(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver);
 VIGIL_API int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value);
 VIGIL_API int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason);
 /* The resolver is not used any more. If it has settled nothing the promise is rejected with -EPIPE. NULL is allowed. */
-VIGIL_API void vigil_resolver_drop(vigil_resolver *resolver);
+VIGIL_API void vigil_resolver_destroy(vigil_resolver *resolver);
 
 /*
  * Resolve: with a plain value, fulfil; with an error, reject; with a promise or thenable, settle as that one does ("adopt",
@@ -299,11 +299,11 @@ struct vigil_reaction {
 };
 
 /* Owner. The promise counts as handled. 0; -EINVAL; -EPERM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_promise_react(vigil_promise *promise, vigil_reaction *reaction);
+VIGIL_API int vigil_promise_reaction_add(vigil_promise *promise, vigil_reaction *reaction);
 
 /* Take it back, while the promise is pending. Owner. O(number of handlers).
    0 neither run nor cancel will be called; -EBUSY run is queued already; -ENOENT it is not there; -EPERM; -ECHILD. */
-VIGIL_API int vigil_promise_unreact(vigil_promise *promise, vigil_reaction *reaction);
+VIGIL_API int vigil_promise_reaction_remove(vigil_promise *promise, vigil_reaction *reaction);
 
 /* ---- several at once -------------------------------------------------------------------------------------------- */
 

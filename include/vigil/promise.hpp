@@ -105,7 +105,8 @@ class cancel_source
     /* Aborts itself with -ETIMEDOUT. Owner of the loop. */
     cancel_source(loop_ref loop, std::chrono::nanoseconds timeout)
     {
-        vigil::check(vigil_cancel_timeout(&source_, loop.get(), detail::nanoseconds_of(timeout)), "making a timeout");
+        vigil::check(vigil_cancel_create_timeout(&source_, loop.get(), detail::nanoseconds_of(timeout)),
+                     "making a timeout");
     }
     cancel_source(cancel_source &&other) noexcept : source_(std::exchange(other.source_, nullptr))
     {
@@ -119,7 +120,7 @@ class cancel_source
     cancel_source &operator=(const cancel_source &) = delete;
     ~cancel_source()
     {
-        vigil_cancel_drop(source_);
+        vigil_cancel_destroy(source_);
     }
     cancel_token token() const noexcept
     {
@@ -470,7 +471,7 @@ class settles : private vigil_reaction
         it_ = it;
         this->run = come;
         this->cancel = lost;
-        status_ = vigil_promise_react(promise_, this);
+        status_ = vigil_promise_reaction_add(promise_, this);
         return status_ >= 0;
     }
 

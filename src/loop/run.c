@@ -231,7 +231,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     return mode == VIGIL_RUN ? 0 : vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
 }
 
-int vigil_loop_stop(vigil_loop *loop)
+int vigil_loop_pause(vigil_loop *loop)
 {
     int rc = vg_guard_any(loop);
     if (rc == 0)

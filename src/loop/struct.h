@@ -31,7 +31,7 @@ enum {
 
 /* interrupt: why a phase stops between two callbacks. */
 enum {
-    VG_STOP = 1,  /* vigil_loop_stop: leave, come back to the same place */
+    VG_STOP = 1,  /* vigil_loop_pause: leave, come back to the same place */
     VG_ABORT = 2, /* vigil_loop_close, or the deadline of a shutdown: start nothing more */
 };
 

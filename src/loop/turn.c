@@ -4,7 +4,7 @@
  *
  * A step takes a snapshot of its source, then runs callbacks until the snapshot is used up. It can be left between
  * two callbacks and entered again, because its progress is in the loop and not on the stack. So vigil_raise may jump
- * out of a callback, and vigil_loop_stop takes effect after the running callback.
+ * out of a callback, and vigil_loop_pause takes effect after the running callback.
  */
 #include "turn.h"
 #include "guard.h"

@@ -225,8 +225,8 @@ static void sweep_if_many(vigil_pool *pool, unsigned class_)
     atomic_store_explicit(&pool->husks_kept[class_], waiting > 0 ? waiting : 0, memory_order_relaxed);
 }
 
-int vigil_job_submit(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), void *arg,
-                     const vigil_job_options *options)
+int vigil_job_call(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), void *arg,
+                   const vigil_job_options *options)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
@@ -431,7 +431,7 @@ int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
     return error;
 }
 
-int vigil_job_release(vigil_pool *pool, vigil_job handle)
+int vigil_job_unref(vigil_pool *pool, vigil_job handle)
 {
     vg_job *job = NULL;
     int error = job_acquire(pool, handle, &job);

@@ -293,10 +293,10 @@ static void clock_stop(vg_op *op)
     vigil_cancel_source *source = op->source;
     if (op->realm->ending)
         (void)vigil_cancel_abort(source, -ESHUTDOWN, "the loop has ended");
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
-int vigil_cancel_timeout(vigil_cancel_source **out, vigil_loop *loop, uint64_t delay_ns)
+int vigil_cancel_create_timeout(vigil_cancel_source **out, vigil_loop *loop, uint64_t delay_ns)
 {
     int error;
     vg_realm *realm = vg_realm_of_owner(loop, &error);
@@ -308,7 +308,7 @@ int vigil_cancel_timeout(vigil_cancel_source **out, vigil_loop *loop, uint64_t d
         return vg_refuse(loop, error, "there is nowhere to put the source, or no memory for it");
     vg_op *op = vg_op_new(realm, NULL, NULL, &error);
     if (op == NULL) {
-        vigil_cancel_drop(source);
+        vigil_cancel_destroy(source);
         return error;
     }
     op->abort_post.run = clock_unwanted;
@@ -317,7 +317,7 @@ int vigil_cancel_timeout(vigil_cancel_source **out, vigil_loop *loop, uint64_t d
     error = vigil_timer_start_with(loop, &op->timer, &options, clock_rings, op);
     if (error != 0) {
         vg_op_discard(op);
-        vigil_cancel_drop(source);
+        vigil_cancel_destroy(source);
         return error;
     }
     op->clock = (vg_cancel_clock){.hold = clock_hold, .let_go = clock_let_go};

@@ -6,7 +6,7 @@
  * The thread that aborts takes one handler after the other from the list and notes which one is running; who removes a
  * handler that is running elsewhere sleeps until that note changes. So after a remove the handler's memory is free to go.
  *
- * A source that follows others (vigil_cancel_any) has a handler in each of them. They do not count as references to it: when it
+ * A source that follows others (vigil_cancel_create_any) has a handler in each of them. They do not count as references to it: when it
  * goes it takes them back. Such a handler may therefore meet a source whose last reference has just gone, and takes one of
  * its own only if there is still another.
  */
@@ -121,7 +121,7 @@ void vigil_cancel_unref(vigil_cancel_token *token)
         clock->let_go(clock, before == 2); /* only the clock itself is left: nobody wants to know any more */
 }
 
-void vigil_cancel_drop(vigil_cancel_source *source)
+void vigil_cancel_destroy(vigil_cancel_source *source)
 {
     vigil_cancel_unref((vigil_cancel_token *)source);
 }
@@ -264,7 +264,7 @@ static void parent_aborted(vigil_cancel_handler *handler, int status)
     vigil_cancel_unref(child);
 }
 
-int vigil_cancel_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count)
+int vigil_cancel_create_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count)
 {
     if (source == NULL || (tokens == NULL && count != 0))
         return -EINVAL;

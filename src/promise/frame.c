@@ -22,7 +22,7 @@
 
 #include <stdlib.h>
 
-void *vigil_frame_new(size_t size, vigil_loop *loop, vigil_cancel_token *token)
+void *vigil_frame_alloc(size_t size, vigil_loop *loop, vigil_cancel_token *token)
 {
     if (size < sizeof(vigil_frame) || loop == NULL)
         return NULL;
@@ -35,7 +35,7 @@ void *vigil_frame_new(size_t size, vigil_loop *loop, vigil_cancel_token *token)
     return frame;
 }
 
-void vigil_frame_drop(vigil_frame *frame)
+void vigil_frame_free(vigil_frame *frame)
 {
     if (frame == NULL)
         return;
@@ -104,7 +104,7 @@ static void run_frame(vigil_frame *frame)
     if (!frame->vg_over)
         return;
     settle_frame(frame);
-    vigil_frame_drop(frame);
+    vigil_frame_free(frame);
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ bool vigil_frame_wait(vigil_frame *frame, int rc)
         return nothing_to_wait_for(frame, -EINVAL); /* the call was not given VIGIL_INTO */
     frame->vg_reaction.run = on_settled;
     frame->vg_reaction.cancel = on_cancelled;
-    rc = vigil_promise_react(next, &frame->vg_reaction);
+    rc = vigil_promise_reaction_add(next, &frame->vg_reaction);
     return rc < 0 ? nothing_to_wait_for(frame, rc) : true;
 }
 
@@ -203,7 +203,7 @@ int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **
     if (rc == 0)
         rc = vigil_promise_create(frame->loop, &frame->vg_promise);
     if (rc < 0) {
-        vigil_frame_drop(frame);
+        vigil_frame_free(frame);
         return rc;
     }
     if (promise != NULL)

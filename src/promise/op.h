@@ -41,7 +41,7 @@ struct vg_op {
     union {
         uint64_t id;  /* of a watch, a child or a signal */
         vg_link link; /* vigil_promise_guard: in the list of the guarded promise */
-        struct {      /* vigil_cancel_timeout */
+        struct {      /* vigil_cancel_create_timeout */
             vg_cancel_clock clock;
             vigil_cancel_source *source; /* a reference */
         };

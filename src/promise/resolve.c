@@ -34,7 +34,7 @@ int vigil_promise_create(vigil_loop *loop, vigil_promise **promise)
     return make_promise(loop, promise, VG_KIND_ROOT, 1, __builtin_return_address(0));
 }
 
-int vigil_promise_with_resolvers(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
+int vigil_resolver_create(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
 {
     if (resolver == NULL)
         return -EINVAL;
@@ -114,7 +114,7 @@ int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason)
     return resolve_by_user(promise, &reason);
 }
 
-void vigil_resolver_drop(vigil_resolver *resolver)
+void vigil_resolver_destroy(vigil_resolver *resolver)
 {
     if (resolver == NULL)
         return;

@@ -345,7 +345,7 @@ static void cancel_user_reaction(vigil_post *post)
         vigil_raise(status); /* to the loop, which is ending */
 }
 
-int vigil_promise_react(vigil_promise *promise, vigil_reaction *reaction)
+int vigil_promise_reaction_add(vigil_promise *promise, vigil_reaction *reaction)
 {
     if (promise == NULL)
         return -EINVAL;
@@ -359,7 +359,7 @@ int vigil_promise_react(vigil_promise *promise, vigil_reaction *reaction)
     return 0;
 }
 
-int vigil_promise_unreact(vigil_promise *promise, vigil_reaction *reaction)
+int vigil_promise_reaction_remove(vigil_promise *promise, vigil_reaction *reaction)
 {
     if (promise == NULL || reaction == NULL)
         return -EINVAL;

@@ -50,7 +50,7 @@ static void inner_steps(vigil_frame *frame)
 
 static int begin(size_t size, vigil_frame_fn fn, vigil_cancel_token *token, vigil_promise **promise)
 {
-    vigil_frame *frame = vigil_frame_new(size, loop, token);
+    vigil_frame *frame = vigil_frame_alloc(size, loop, token);
     return frame == NULL ? -ENOMEM : vigil_frame_start(frame, fn, promise);
 }
 
@@ -99,7 +99,7 @@ static void run_with_one_failure(uint64_t k, uint64_t *calls)
         must_equal(life.begun, 2 + 6);
     must_equal(promise_stats().alive, 0);
     must_equal(vigil_loop_destroy(loop), 0);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 static void each_allocation_fails_once(void **state)

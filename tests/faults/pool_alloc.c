@@ -31,9 +31,9 @@ static void must_work(vigil_pool *pool)
     vigil_job job;
     for (int i = 0; i < 10; i++)
         must_equal(vigil_pool_call(pool, count_run, NULL, &ran, (vigil_priority)(i % VIGIL_PRIORITIES)), 0);
-    must_equal(vigil_job_submit(pool, &job, count_run, &ran, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, count_run, &ran, NULL), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(tally_get(&ran), 11);
 }
@@ -176,7 +176,7 @@ static int jobs_many(struct subject *subject)
     int rc = 0;
     uint32_t accepted = 0;
     for (int i = 0; i < MANY; i++) {
-        int one = vigil_job_submit(subject->pool, &jobs[accepted], count_run, &subject->ran, NULL);
+        int one = vigil_job_call(subject->pool, &jobs[accepted], count_run, &subject->ran, NULL);
         accepted += one == 0;
         if (one != 0)
             rc = one;
@@ -184,7 +184,7 @@ static int jobs_many(struct subject *subject)
     hold_release(&hold);
     for (uint32_t i = 0; i < accepted; i++) {
         must_equal(vigil_job_wait(subject->pool, jobs[i], VIGIL_FOREVER, NULL), 0);
-        must_equal(vigil_job_release(subject->pool, jobs[i]), 0);
+        must_equal(vigil_job_unref(subject->pool, jobs[i]), 0);
     }
     must_equal(vigil_pool_wait_idle(subject->pool, VIGIL_FOREVER), 0); /* the held ones use our stack */
     must_equal(tally_get(&subject->ran), accepted);

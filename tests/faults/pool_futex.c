@@ -62,13 +62,13 @@ static void workout(vigil_idle_policy idle, vigil_fence_mode fences)
         struct leaf member;
         struct leaf late;
         int status = 0;
-        must_equal(vigil_job_submit(pool, &job, pass_gate, &gate, NULL), 0);
+        must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
         gate_wait_entered(&gate, 1);
         must_equal(vigil_job_wait(pool, job, 200000, &status), -ETIMEDOUT); /* never early, whatever comes back */
         gate_open(&gate);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, 3);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         for (int i = 0; i < 50; i++)
             must_equal(vigil_pool_call(pool, count_run, NULL, &ran, VIGIL_NORMAL), 0); /* waits for room */
         for (int i = 0; i < 5; i++)

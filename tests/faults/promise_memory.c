@@ -112,17 +112,17 @@ static void cancellation(void)
         return;
     vigil_cancel_token *token = vigil_cancel_token_of(a);
     vigil_cancel_source *b = NULL;
-    if (went_well(vigil_cancel_any(&b, &token, 1)))
-        vigil_cancel_drop(b);
-    if (went_well(vigil_cancel_timeout(&b, loop, 3600000000000)))
-        vigil_cancel_drop(b);
+    if (went_well(vigil_cancel_create_any(&b, &token, 1)))
+        vigil_cancel_destroy(b);
+    if (went_well(vigil_cancel_create_timeout(&b, loop, 3600000000000)))
+        vigil_cancel_destroy(b);
     vigil_promise *p = NULL;
     if (went_well(vigil_promise_sleep(loop, 3600000000000, token, &p)))
         handle(p);
     if (went_well(vigil_promise_fd(loop, life.pipes[0], VIGIL_FD_READ, token, &p)))
         handle(p);
     must_equal(vigil_cancel_abort(a, -EINTR, NULL), 0);
-    vigil_cancel_drop(a);
+    vigil_cancel_destroy(a);
 }
 
 static void calls(void)

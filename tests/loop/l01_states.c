@@ -71,7 +71,7 @@ static void count(void *arg)
 
 static void stop(void *arg)
 {
-    must_equal(vigil_loop_stop(arg), 0);
+    must_equal(vigil_loop_pause(arg), 0);
 }
 
 static void stop_leaves_after_the_callback_and_drops_nothing(void **state)
@@ -96,7 +96,7 @@ static void stop_before_the_run_is_remembered(void **state)
     vigil_loop *loop = loop_plain();
     int ran = 0;
     must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
-    must_equal(vigil_loop_stop(loop), 0);
+    must_equal(vigil_loop_pause(loop), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
     must_equal(ran, 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
@@ -118,7 +118,7 @@ static void stop_wakes_a_sleeper(void **state)
         pthread_t thread = start_thread(run_until_stopped, loop);
         if (i % 2 == 0)
             loop_wait_sleeping(loop);
-        must_equal(vigil_loop_stop(loop), 0);
+        must_equal(vigil_loop_pause(loop), 0);
         join_thread(thread);
     }
     must_equal(vigil_loop_destroy(loop), 0);

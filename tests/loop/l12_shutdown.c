@@ -80,7 +80,7 @@ static void begin(void *arg)
     must_equal(vigil_loop_post(loop, say, NULL, NULL), -ESHUTDOWN); /* E1 */
     must_equal(vigil_timer_start(loop, NULL, 0, never_timer, NULL), -ESHUTDOWN);
     must_equal(vigil_loop_ref(loop), -ESHUTDOWN);
-    must_equal(vigil_loop_stop(loop), -ESHUTDOWN);
+    must_equal(vigil_loop_pause(loop), -ESHUTDOWN);
     vigil_post_init(&internal_note.post, say_post, cancel_note);
     must_equal(vigil_loop_post_internal(loop, &internal_note.post), 0); /* the lane is open till all is drained */
     must_equal(vigil_loop_immediate(loop, say, NULL, (void *)&letters[1]), 0);

@@ -84,7 +84,7 @@ static void stop_before_exit(void *user)
 {
     (void)user;
     if (++calls == 1)
-        must_equal(vigil_loop_stop(loop), 0);
+        must_equal(vigil_loop_pause(loop), 0);
 }
 
 static void a_stop_before_the_exit_leaves_the_loop_as_it_is(void **state)
@@ -208,13 +208,13 @@ static void stop_by_timer(vigil_loop *of, vigil_timer timer, void *arg)
 {
     (void)timer;
     (void)arg;
-    must_equal(vigil_loop_stop(of), 0);
+    must_equal(vigil_loop_pause(of), 0);
 }
 
 static void stop_by_microtask(void *arg)
 {
     (void)arg;
-    must_equal(vigil_loop_stop(loop), 0);
+    must_equal(vigil_loop_pause(loop), 0);
 }
 
 static bool recheck_starts_a_timer(vigil_loop *of, void *arg)

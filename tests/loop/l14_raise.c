@@ -193,7 +193,7 @@ static bool raise_recheck(vigil_loop *of, void *arg)
 {
     (void)of;
     (void)arg;
-    must_equal(vigil_loop_stop(loop), 0);
+    must_equal(vigil_loop_pause(loop), 0);
     vigil_raise(-EAGAIN);
 }
 

@@ -79,13 +79,13 @@ static void tasks_are_found_in_injectors_deques_mailboxes_and_the_timer(void **s
     audit_finds(pool, 1042); /* in the timer */
     vigil_job jobs[10];
     for (int i = 0; i < 10; i++)
-        must_equal(vigil_job_submit(pool, &jobs[i], nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, &jobs[i], nothing, NULL, NULL), 0);
     audit_finds(pool, 1052);
     for (int i = 0; i < 10; i += 2)
         must_equal(vigil_job_cancel(pool, jobs[i]), 0);
     audit_finds(pool, 1047); /* the entries of cancelled jobs are no tasks any more */
     for (int i = 0; i < 10; i++)
-        must_equal(vigil_job_release(pool, jobs[i]), 0);
+        must_equal(vigil_job_unref(pool, jobs[i]), 0);
     audit_finds(pool, 1047);
     gate_open(&parent.gate);
     while (pool_stats(pool).total.queued != 5)
@@ -150,10 +150,10 @@ static void *storm_body(void *arg)
     struct storm *storm = arg;
     for (unsigned i = 0; !atomic_load_explicit(&storm->stop, memory_order_relaxed); i++) {
         vigil_job job;
-        must_equal(vigil_job_submit(storm->pool, &job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(storm->pool, &job, nothing, NULL, NULL), 0);
         if (i % 2 == 0)
             (void)vigil_job_cancel(storm->pool, job);
-        must_equal(vigil_job_release(storm->pool, job), 0);
+        must_equal(vigil_job_unref(storm->pool, job), 0);
         must_equal(vigil_pool_call(storm->pool, nothing, NULL, NULL, VIGIL_LOW), 0);
         if (i % 64 == 0)
             must_equal(vigil_pool_wait_idle(storm->pool, VIGIL_FOREVER), 0);
@@ -233,14 +233,14 @@ static void a_job_inside_its_cancel_callback_is_not_called_lost(void **state)
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.cancel = cancel_slowly;
     hold_workers(&hold, pool, 1);
-    must_equal(vigil_job_submit(pool, &cancelling.job, nothing, &cancelling, &options), 0);
+    must_equal(vigil_job_call(pool, &cancelling.job, nothing, &cancelling, &options), 0);
     pthread_t thread = start_thread(cancel_job, &cancelling);
     gate_wait_entered(&cancelling.gate, 1);
     audit_is_not_alarmed(pool);
     gate_open(&cancelling.gate);
     join_thread(thread);
     audit_finds(pool, 0);
-    must_equal(vigil_job_release(pool, cancelling.job), 0);
+    must_equal(vigil_job_unref(pool, cancelling.job), 0);
     hold_release(&hold);
     pool_close(pool);
 }

@@ -274,9 +274,9 @@ static int crossing_run(void *arg)
         vigil_job job;
         vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
         options.priority = crossing->other;
-        must_equal(vigil_job_submit(crossing->pool, &job, crossing_job, NULL, &options), 0);
+        must_equal(vigil_job_call(crossing->pool, &job, crossing_job, NULL, &options), 0);
         must_equal(vigil_job_wait(crossing->pool, job, VIGIL_FOREVER, NULL), 0);
-        must_equal(vigil_job_release(crossing->pool, job), 0);
+        must_equal(vigil_job_unref(crossing->pool, job), 0);
     }
     return 0;
 }

@@ -209,14 +209,14 @@ static void a_delayed_job_can_be_cancelled_before_its_time(void **state)
     options.cancel = job_cancel;
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_submit(pool, &job, job_run, &tally, &options), 0);
+    must_equal(vigil_job_call(pool, &job, job_run, &tally, &options), 0);
     must_equal(vigil_job_poll(pool, job, NULL), VIGIL_JOB_QUEUED);
     must_equal(vigil_job_wait(pool, job, MS, &status), -ETIMEDOUT);
     must_equal(vigil_job_cancel(pool, job), 0);
     must_equal(tally_get(&tally), 100);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(status, -ECANCELED);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0); /* a cancelled one is waited for no longer */
     pool_close(pool);
 }
@@ -231,11 +231,11 @@ static void a_delayed_job_gives_its_status_when_its_time_has_come(void **state)
     vigil_job job;
     int status = 0;
     uint64_t before = now_ns();
-    must_equal(vigil_job_submit(pool, &job, job_run, &tally, &options), 0);
+    must_equal(vigil_job_call(pool, &job, job_run, &tally, &options), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must(now_ns() - before >= 10 * MS);
     must_equal(status, 4);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     pool_close(pool);
 }
 
@@ -265,11 +265,11 @@ static void a_wait_inside_a_task_does_not_run_a_delayed_job_early(void **state)
     vigil_job_options delayed = VIGIL_JOB_OPTIONS_INIT;
     delayed.delay_ns = 20 * MS;
     struct inside inside = {.pool = pool, .due = now_ns() + 20 * MS};
-    must_equal(vigil_job_submit(pool, &inside.job, job_run, &tally, &delayed), 0);
+    must_equal(vigil_job_call(pool, &inside.job, job_run, &tally, &delayed), 0);
     must_equal(vigil_pool_call(pool, wait_inside, NULL, &inside, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(tally_get(&tally), 1);
-    must_equal(vigil_job_release(pool, inside.job), 0);
+    must_equal(vigil_job_unref(pool, inside.job), 0);
     pool_close(pool);
 }
 

@@ -44,9 +44,9 @@ static void hand_over(void *user, unsigned worker)
     it->after = vigil_pool_submit_after(pool, &it->delayed.task, VIGIL_NORMAL, 1000);
     it->call = vigil_pool_call(pool, count_call, NULL, it, VIGIL_LOW);
     vigil_job job;
-    it->job = vigil_job_submit(pool, &job, count_call, it, NULL);
+    it->job = vigil_job_call(pool, &job, count_call, it, NULL);
     if (it->job == 0)
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
     vigil_group group;
     must_equal(vigil_group_init(&group, pool, 0), 0);
     it->spawn = vigil_group_spawn(&group, &it->member.task);

@@ -7,9 +7,9 @@ static int status_inside(vigil_pool *pool, int (*fn)(void *), void *arg)
 {
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_submit(pool, &job, fn, arg, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, fn, arg, NULL), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     return status;
 }
 

@@ -30,17 +30,17 @@ static int count_run(void *arg)
 static void submit_and_wait(vigil_pool *pool)
 {
     vigil_job job;
-    must_equal(vigil_job_submit(pool, &job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
 }
 
 static void submit_and_cancel(vigil_pool *pool)
 {
     vigil_job job;
-    must_equal(vigil_job_submit(pool, &job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
     must_equal(vigil_job_cancel(pool, job), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
 }
 
 static void must_stay_flat(vigil_pool *pool, void (*one)(vigil_pool *pool))

@@ -32,7 +32,7 @@ static void p05_a_job_gives_its_status_to_whoever_waits(void **state)
     for (size_t i = 0; i < count_of(statuses); i++) {
         vigil_job job = {0};
         int status = 12345;
-        must_equal(vigil_job_submit(pool, &job, return_arg, (void *)(intptr_t)statuses[i], NULL), 0);
+        must_equal(vigil_job_call(pool, &job, return_arg, (void *)(intptr_t)statuses[i], NULL), 0);
         must(job.id != 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, statuses[i]);
@@ -40,7 +40,7 @@ static void p05_a_job_gives_its_status_to_whoever_waits(void **state)
         must_equal(vigil_job_wait(pool, job, 0, NULL), 0);
         must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_DONE);
         must_equal(status, statuses[i]);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
     }
     pool_close(pool);
 }
@@ -54,7 +54,7 @@ static void p05_poll_follows_a_job_from_queued_to_done(void **state)
     hold_workers(&hold, pool, 1);
     vigil_job job;
     int status = 12345;
-    must_equal(vigil_job_submit(pool, &job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
     must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_QUEUED);
     must_equal(vigil_job_poll(pool, job, NULL), VIGIL_JOB_QUEUED);
     hold_release(&hold);
@@ -65,7 +65,7 @@ static void p05_poll_follows_a_job_from_queued_to_done(void **state)
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
     must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_DONE);
     must_equal(status, 7);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     pool_close(pool);
 }
 
@@ -76,7 +76,7 @@ static void p05_a_wait_that_runs_out_of_time_leaves_the_job_alone(void **state)
     struct gate gate = {0};
     vigil_job job;
     int status = 12345;
-    must_equal(vigil_job_submit(pool, &job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
     must_equal(vigil_job_wait(pool, job, 0, &status), -ETIMEDOUT);
     uint64_t before = now_ns();
     must_equal(vigil_job_wait(pool, job, 2000000, &status), -ETIMEDOUT);
@@ -85,7 +85,7 @@ static void p05_a_wait_that_runs_out_of_time_leaves_the_job_alone(void **state)
     gate_open(&gate);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(status, 7);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     pool_close(pool);
 }
 
@@ -101,7 +101,7 @@ static void p05_a_job_is_cancelled_before_it_starts_and_never_after(void **state
     hold_workers(&hold, pool, 1);
     vigil_job job;
     int status = 12345;
-    must_equal(vigil_job_submit(pool, &job, return_arg, &unused, &options), 0);
+    must_equal(vigil_job_call(pool, &job, return_arg, &unused, &options), 0);
     must_equal(vigil_job_cancel(pool, job), 0);
     must_equal(tally_get(&unused), 1); /* the callback has run when cancel returns, though the worker is held */
     must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_CANCELLED);
@@ -110,11 +110,11 @@ static void p05_a_job_is_cancelled_before_it_starts_and_never_after(void **state
     status = 0;
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(status, -ECANCELED);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
 
     struct gate gate = {0};
     vigil_job running;
-    must_equal(vigil_job_submit(pool, &running, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, &running, pass_gate, &gate, NULL), 0);
     hold_release(&hold);
     gate_wait_entered(&gate, 1);
     must_equal(vigil_job_cancel(pool, running), -EBUSY);
@@ -122,14 +122,14 @@ static void p05_a_job_is_cancelled_before_it_starts_and_never_after(void **state
     must_equal(vigil_job_wait(pool, running, VIGIL_FOREVER, &status), 0);
     must_equal(status, 7);
     must_equal(vigil_job_cancel(pool, running), -EBUSY);
-    must_equal(vigil_job_release(pool, running), 0);
+    must_equal(vigil_job_unref(pool, running), 0);
 
     vigil_job plain; /* without a callback */
     struct hold again = {0};
     hold_workers(&again, pool, 1);
-    must_equal(vigil_job_submit(pool, &plain, count_run, &ran, NULL), 0);
+    must_equal(vigil_job_call(pool, &plain, count_run, &ran, NULL), 0);
     must_equal(vigil_job_cancel(pool, plain), 0);
-    must_equal(vigil_job_release(pool, plain), 0);
+    must_equal(vigil_job_unref(pool, plain), 0);
     hold_release(&again);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(tally_get(&ran), 0);
@@ -142,11 +142,11 @@ static void p05_a_stale_handle_is_an_error_everywhere(void **state)
     (void)state;
     vigil_pool *pool = pool_of(1);
     vigil_job job;
-    must_equal(vigil_job_submit(pool, &job, return_arg, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, return_arg, NULL, NULL), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     vigil_job next; /* may well live in the same slot, under another generation */
-    must_equal(vigil_job_submit(pool, &next, return_arg, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, &next, return_arg, NULL, NULL), 0);
     must(next.id != job.id);
     const vigil_job stale[] = {job, {0}, {1}, {UINT64_MAX}, {0x123456789abcdef0U}, {next.id ^ (1ULL << 63)}};
     for (size_t i = 0; i < count_of(stale); i++) {
@@ -154,10 +154,10 @@ static void p05_a_stale_handle_is_an_error_everywhere(void **state)
         must_equal(vigil_job_wait(pool, stale[i], VIGIL_FOREVER, &status), -ESTALE);
         must_equal(vigil_job_poll(pool, stale[i], &status), -ESTALE);
         must_equal(vigil_job_cancel(pool, stale[i]), -ESTALE);
-        must_equal(vigil_job_release(pool, stale[i]), -ESTALE);
+        must_equal(vigil_job_unref(pool, stale[i]), -ESTALE);
     }
     must_equal(vigil_job_wait(pool, next, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, next), 0);
+    must_equal(vigil_job_unref(pool, next), 0);
     pool_close(pool);
 }
 
@@ -173,8 +173,8 @@ static void p05_a_handle_may_be_given_back_before_the_job_has_run(void **state)
     hold_workers(&hold, pool, 2);
     for (int i = 0; i < JOBS; i++) {
         vigil_job job;
-        must_equal(vigil_job_submit(pool, &job, count_run, &ran, NULL), 0);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_call(pool, &job, count_run, &ran, NULL), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         must_equal(vigil_job_poll(pool, job, NULL), -ESTALE);
     }
     hold_release(&hold);
@@ -190,10 +190,10 @@ static void p05_a_million_handles_never_name_two_jobs(void **state)
     uint64_t last = 0;
     for (uint64_t i = scaled(1000000, 10000); i > 0; i--) {
         vigil_job job;
-        must_equal(vigil_job_submit(pool, &job, return_arg, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, &job, return_arg, NULL, NULL), 0);
         must(job.id != last && job.id != 0);
         last = job.id;
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
     }
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     pool_close(pool);
@@ -229,7 +229,7 @@ static void p05_many_threads_may_wait_for_one_job(void **state)
         struct tally seen = {0};
         struct crowd crowd = {.pool = pool, .seen = &seen};
         pthread_t threads[THREADS];
-        must_equal(vigil_job_submit(pool, &crowd.job, pass_gate, &gate, NULL), 0);
+        must_equal(vigil_job_call(pool, &crowd.job, pass_gate, &gate, NULL), 0);
         for (int i = 0; i < THREADS; i++)
             threads[i] = start_thread(crowd_body, &crowd);
         must_equal(tally_get(&seen), 0);
@@ -237,7 +237,7 @@ static void p05_many_threads_may_wait_for_one_job(void **state)
         for (int i = 0; i < THREADS; i++)
             join_thread(threads[i]);
         must_equal(tally_get(&seen), THREADS);
-        must_equal(vigil_job_release(pool, crowd.job), 0);
+        must_equal(vigil_job_unref(pool, crowd.job), 0);
     }
     pool_close(pool);
 }
@@ -272,7 +272,7 @@ static void p05_cancel_against_start_has_exactly_one_winner(void **state)
         struct duel duel = {0};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_submit(pool, &job, duel_run, &duel, &options), 0);
+        must_equal(vigil_job_call(pool, &job, duel_run, &duel, &options), 0);
         for (uint64_t pause = i % 64; pause > 0; pause--)
             atomic_signal_fence(memory_order_seq_cst);
         int rc = vigil_job_cancel(pool, job);
@@ -281,7 +281,7 @@ static void p05_cancel_against_start_has_exactly_one_winner(void **state)
         must_equal(status, rc == 0 ? -ECANCELED : 3);
         must_equal(duel.cancelled, rc == 0);
         must_equal(duel.ran, rc != 0);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         cancelled += rc == 0;
     }
     must_equal(pool_stats(pool).total.cancelled, cancelled);
@@ -295,11 +295,11 @@ static void p05_bad_arguments_are_refused(void **state)
     vigil_pool *pool = pool_of(1);
     vigil_job job;
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
-    must_equal(vigil_job_submit(NULL, &job, return_arg, NULL, NULL), -EINVAL);
-    must_equal(vigil_job_submit(pool, NULL, return_arg, NULL, NULL), -EINVAL);
-    must_equal(vigil_job_submit(pool, &job, NULL, NULL, NULL), -EINVAL);
+    must_equal(vigil_job_call(NULL, &job, return_arg, NULL, NULL), -EINVAL);
+    must_equal(vigil_job_call(pool, NULL, return_arg, NULL, NULL), -EINVAL);
+    must_equal(vigil_job_call(pool, &job, NULL, NULL, NULL), -EINVAL);
     options.priority = (vigil_priority)VIGIL_PRIORITIES;
-    must_equal(vigil_job_submit(pool, &job, return_arg, NULL, &options), -EINVAL);
+    must_equal(vigil_job_call(pool, &job, return_arg, NULL, &options), -EINVAL);
     must_equal(pool_stats(pool).total.submitted, 0);
     pool_close(pool);
 }
@@ -312,9 +312,9 @@ static void p05_a_job_runs_in_the_class_it_asks_for(void **state)
         vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
         options.priority = (vigil_priority)p;
         vigil_job job;
-        must_equal(vigil_job_submit(pool, &job, return_arg, NULL, &options), 0);
+        must_equal(vigil_job_call(pool, &job, return_arg, NULL, &options), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         must_equal(pool_stats(pool).by_class[p].submitted, 1);
     }
     pool_close(pool);

@@ -20,10 +20,10 @@ static int nest_run(void *arg)
         return 1;
     struct nest inner = {.pool = outer->pool, .depth = outer->depth - 1};
     vigil_job job;
-    must_equal(vigil_job_submit(inner.pool, &job, nest_run, &inner, NULL), 0);
+    must_equal(vigil_job_call(inner.pool, &job, nest_run, &inner, NULL), 0);
     int status = 0;
     must_equal(vigil_job_wait(inner.pool, job, VIGIL_FOREVER, &status), 0);
-    must_equal(vigil_job_release(inner.pool, job), 0);
+    must_equal(vigil_job_unref(inner.pool, job), 0);
     return status + 1;
 }
 
@@ -40,10 +40,10 @@ static void p05_nested_waits_end_on_one_worker(void **state)
         struct nest nest = {.pool = pool, .depth = depth};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_submit(pool, &job, nest_run, &nest, NULL), 0);
+        must_equal(vigil_job_call(pool, &job, nest_run, &nest, NULL), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, depth + 1);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         pool_close(pool);
     }
 }
@@ -58,11 +58,11 @@ static int tree_run(void *arg)
     vigil_job jobs[3];
     int sum = 1;
     for (int i = 0; i < 3; i++)
-        must_equal(vigil_job_submit(node->pool, &jobs[i], tree_run, &child, NULL), 0);
+        must_equal(vigil_job_call(node->pool, &jobs[i], tree_run, &child, NULL), 0);
     for (int i = 0; i < 3; i++) {
         int status = 0;
         must_equal(vigil_job_wait(node->pool, jobs[i], VIGIL_FOREVER, &status), 0);
-        must_equal(vigil_job_release(node->pool, jobs[i]), 0);
+        must_equal(vigil_job_unref(node->pool, jobs[i]), 0);
         sum += status;
     }
     return sum;
@@ -84,10 +84,10 @@ static void p05_a_tree_of_waiting_jobs_ends_on_any_number_of_workers(void **stat
         struct nest root = {.pool = pool, .depth = depth};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_submit(pool, &job, tree_run, &root, NULL), 0);
+        must_equal(vigil_job_call(pool, &job, tree_run, &root, NULL), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, nodes);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         pool_close(pool);
     }
 }
@@ -127,16 +127,16 @@ static void p05_a_waiting_task_runs_other_work_while_the_job_runs_elsewhere(void
     struct gate gate = {0};
     struct tally helped = {0};
     struct other_work work = {.pool = pool, .gate = &gate, .helped = &helped};
-    must_equal(vigil_job_submit(pool, &work.job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, &work.job, pass_gate, &gate, NULL), 0);
     gate_wait_entered(&gate, 1);
     vigil_job waiting;
-    must_equal(vigil_job_submit(pool, &waiting, wait_for_other, &work, NULL), 0);
+    must_equal(vigil_job_call(pool, &waiting, wait_for_other, &work, NULL), 0);
     /* Both workers are taken: one holds the job, one waits for it. Only the one that waits can run this. */
     must_equal(vigil_pool_call(pool, help_and_open, NULL, &work, VIGIL_NORMAL), 0);
     must_equal(vigil_job_wait(pool, waiting, VIGIL_FOREVER, NULL), 0);
     must_equal(tally_get(&helped), 1);
-    must_equal(vigil_job_release(pool, waiting), 0);
-    must_equal(vigil_job_release(pool, work.job), 0);
+    must_equal(vigil_job_unref(pool, waiting), 0);
+    must_equal(vigil_job_unref(pool, work.job), 0);
     pool_close(pool);
 }
 
@@ -160,13 +160,13 @@ static void p05_a_job_that_waits_for_itself_is_told_so(void **state)
     (void)state;
     vigil_pool *pool = pool_of(1);
     struct self_wait self = {.pool = pool};
-    must_equal(vigil_job_submit(pool, &self.job, wait_for_self, &self, NULL), 0);
+    must_equal(vigil_job_call(pool, &self.job, wait_for_self, &self, NULL), 0);
     event_set(&self.known);
     int status = 0;
     must_equal(vigil_job_wait(pool, self.job, VIGIL_FOREVER, &status), 0);
     must_equal(status, 5);
     must_equal(self.answer, -EDEADLK);
-    must_equal(vigil_job_release(pool, self.job), 0);
+    must_equal(vigil_job_unref(pool, self.job), 0);
     pool_close(pool);
 }
 
@@ -190,9 +190,9 @@ static int around_outer(void *arg)
     struct around *around = arg;
     event_wait(&around->known);
     vigil_job inner;
-    must_equal(vigil_job_submit(around->pool, &inner, around_inner, around, NULL), 0);
+    must_equal(vigil_job_call(around->pool, &inner, around_inner, around, NULL), 0);
     must_equal(vigil_job_wait(around->pool, inner, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(around->pool, inner), 0);
+    must_equal(vigil_job_unref(around->pool, inner), 0);
     return 0;
 }
 
@@ -204,11 +204,11 @@ static void p05_waiting_for_a_job_further_up_the_own_stack_is_told_so(void **sta
     options.no_spares = true;
     vigil_pool *pool = pool_with(&options);
     struct around around = {.pool = pool};
-    must_equal(vigil_job_submit(pool, &around.outer, around_outer, &around, NULL), 0);
+    must_equal(vigil_job_call(pool, &around.outer, around_outer, &around, NULL), 0);
     event_set(&around.known);
     must_equal(vigil_job_wait(pool, around.outer, VIGIL_FOREVER, NULL), 0);
     must_equal(around.answer, -EDEADLK);
-    must_equal(vigil_job_release(pool, around.outer), 0);
+    must_equal(vigil_job_unref(pool, around.outer), 0);
     pool_close(pool);
 }
 
@@ -234,15 +234,15 @@ static void p05_a_wait_inside_a_task_obeys_its_timeout(void **state)
     vigil_pool *pool = pool_of(2);
     struct gate gate = {0};
     struct timed timed = {.pool = pool, .gate = &gate};
-    must_equal(vigil_job_submit(pool, &timed.job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, &timed.job, pass_gate, &gate, NULL), 0);
     gate_wait_entered(&gate, 1); /* it has started, so the waiting task cannot run it itself */
     vigil_job waiting;
-    must_equal(vigil_job_submit(pool, &waiting, wait_a_moment, &timed, NULL), 0);
+    must_equal(vigil_job_call(pool, &waiting, wait_a_moment, &timed, NULL), 0);
     must_equal(vigil_job_wait(pool, waiting, VIGIL_FOREVER, NULL), 0);
     must_equal(timed.answer, -ETIMEDOUT);
     must_equal(vigil_job_wait(pool, timed.job, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, waiting), 0);
-    must_equal(vigil_job_release(pool, timed.job), 0);
+    must_equal(vigil_job_unref(pool, waiting), 0);
+    must_equal(vigil_job_unref(pool, timed.job), 0);
     pool_close(pool);
 }
 

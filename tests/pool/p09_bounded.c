@@ -54,7 +54,7 @@ static void p09_a_full_queue_refuses_with_eagain_and_counts_it(void **state)
     must_equal(vigil_pool_submit(pool, &items[BOUND].task, VIGIL_HIGH), -EAGAIN);
     must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_HIGH), -EAGAIN);
     vigil_job job = {0};
-    must_equal(vigil_job_submit(pool, &job, nothing, NULL, NULL), -EAGAIN);
+    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), -EAGAIN);
     vigil_pool_stats stats = pool_stats(pool);
     must_equal(stats.total.queued, BOUND);
     must_equal(stats.total.refused, 3);

@@ -81,7 +81,7 @@ static void p11_after_a_stop_every_submit_is_refused_and_counted(void **state)
     must_equal(vigil_pool_submit_to(pool, 0, &item.task, VIGIL_NORMAL), -ESHUTDOWN);
     must_equal(vigil_pool_submit_after(pool, &item.task, VIGIL_NORMAL, 0), -ESHUTDOWN);
     must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), -ESHUTDOWN);
-    must_equal(vigil_job_submit(pool, &job, nothing, NULL, NULL), -ESHUTDOWN);
+    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), -ESHUTDOWN);
     must_equal(vigil_group_spawn(&group, &item.task), -ESHUTDOWN);
     must_equal(vigil_group_submit(&group, &item.task, VIGIL_NORMAL), -ESHUTDOWN);
     must_equal(vigil_group_wait(&group), 0); /* it never had a member */
@@ -316,7 +316,7 @@ static void p11_waiters_for_cancelled_jobs_and_groups_are_let_go(void **state)
         hold_workers(&hold, pool, 1);
         struct waiting job = {.pool = pool};
         struct waiting member = {.pool = pool, .group = &group};
-        must_equal(vigil_job_submit(pool, &job.job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, &job.job, nothing, NULL, NULL), 0);
         must_equal(vigil_group_init(&group, pool, 0), 0);
         must_equal(vigil_group_submit(&group, &item.task, VIGIL_LOW), 0);
         pthread_t threads[2] = {start_thread(wait_for_job, &job), start_thread(wait_for_group, &member)};
@@ -328,7 +328,7 @@ static void p11_waiters_for_cancelled_jobs_and_groups_are_let_go(void **state)
         join_thread(threads[1]);
         must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
         must_equal(ledger.cancelled, 1);
-        must_equal(vigil_job_release(pool, job.job), 0);
+        must_equal(vigil_job_unref(pool, job.job), 0);
         destroy_stopped(pool);
     }
 }
@@ -405,11 +405,11 @@ static void p11_inside_a_cancel_callback_the_end_is_not_waited_for(void **state)
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.cancel = cancel_asks_for_the_end;
     for (uint32_t i = 1; i <= 2; i++) { /* the first leaves by vigil_raise */
-        must_equal(vigil_job_submit(pool, &it.job, never, &it, &options), 0);
+        must_equal(vigil_job_call(pool, &it.job, never, &it, &options), 0);
         must_equal(vigil_job_cancel(pool, it.job), 0);
         must_equal(it.runs, i);
         must_equal(vigil_job_wait(pool, it.job, VIGIL_FOREVER, NULL), 0);
-        must_equal(vigil_job_release(pool, it.job), 0);
+        must_equal(vigil_job_unref(pool, it.job), 0);
         must_equal(vigil_pool_wait_idle(pool, 0), -ETIMEDOUT);
     }
     it.job.id = 0;

@@ -63,9 +63,9 @@ static void *submit_until_refused(void *arg)
             vigil_job job;
             vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
             options.cancel = call_cancel;
-            rc = vigil_job_submit(pool, &job, call_run, storm->ledger, &options);
+            rc = vigil_job_call(pool, &job, call_run, storm->ledger, &options);
             if (rc == 0)
-                must_equal(vigil_job_release(pool, job), 0);
+                must_equal(vigil_job_unref(pool, job), 0);
         }
         must(rc == 0 || rc == -ESHUTDOWN);
         if (rc != 0)

@@ -112,13 +112,13 @@ static void p14_a_failure_is_reported_with_what_one_needs_to_know(void **state)
 
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_submit(pool, &job, raise_deep, (void *)(intptr_t)-EROFS, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, raise_deep, (void *)(intptr_t)-EROFS, NULL), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(status, -EROFS);
     must_equal(atomic_load_explicit(&reports.count, memory_order_acquire), 4);
     must(reports.last.function == (void *)raise_deep);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     pool_close(pool);
 }
 
@@ -208,12 +208,12 @@ static void p14_a_raise_in_a_child_that_runs_inline_leaves_the_child_alone(void 
         struct parent parent = {.pool = pool, .raise_itself = itself != 0};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_submit(pool, &job, parent_run, &parent, NULL), 0);
+        must_equal(vigil_job_call(pool, &job, parent_run, &parent, NULL), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(parent.group_answer, -ECHRNG);
         must(parent.reached_the_end);
         must_equal(status, itself != 0 ? -EL2HLT : 9);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
         must_equal(reports.count, 1U + (unsigned)itself);
         pool_close(pool);
@@ -267,10 +267,10 @@ static int wait_for_a_failing_job(void *arg)
     vigil_pool *pool = arg;
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_submit(pool, &job, return_status, (void *)(intptr_t)-EXDEV, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, return_status, (void *)(intptr_t)-EXDEV, NULL), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0); /* runs it on top of us */
     must_equal(status, -EXDEV);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     return 0;
 }
 

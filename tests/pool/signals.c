@@ -77,7 +77,7 @@ static void waits_go_on_through_a_storm_of_signals(void **state)
         pthread_t opener = start_thread(open_after_signals, &gate);
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_submit(pool, &job, pass_gate, &gate, NULL), 0);
+        must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
         switch (round % 3) {
         case 0:
             must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
@@ -92,7 +92,7 @@ static void waits_go_on_through_a_storm_of_signals(void **state)
             break;
         }
         must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_DONE);
-        must_equal(vigil_job_release(pool, job), 0);
+        must_equal(vigil_job_unref(pool, job), 0);
         join_thread(opener);
     }
     storm_end();
@@ -107,7 +107,7 @@ static void timeouts_are_neither_cut_nor_stretched_by_signals(void **state)
     vigil_group group;
     vigil_job job;
     hold_workers(&hold, pool, 1);
-    must_equal(vigil_job_submit(pool, &job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
     must_equal(vigil_group_init(&group, pool, 0), 0);
     storm_begin();
     for (int i = 0; i < 5; i++) {
@@ -119,7 +119,7 @@ static void timeouts_are_neither_cut_nor_stretched_by_signals(void **state)
     storm_end();
     hold_release(&hold);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     pool_close(pool);
 }
 

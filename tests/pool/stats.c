@@ -55,9 +55,9 @@ static void counters_agree_with_a_script(void **state)
                 vigil_job job;
                 vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
                 options.priority = priority;
-                must_equal(vigil_job_submit(pool, &job, return_arg, NULL, &options), 0);
+                must_equal(vigil_job_call(pool, &job, return_arg, NULL, &options), 0);
                 must_equal(vigil_job_cancel(pool, job), 0);
-                must_equal(vigil_job_release(pool, job), 0);
+                must_equal(vigil_job_unref(pool, job), 0);
             }
             for (unsigned i = 0; i < 2; i++)
                 must_equal(vigil_pool_call(pool, spawn_ten, NULL, pool, priority), 0);
@@ -196,10 +196,10 @@ static void *storm_body(void *arg)
         vigil_priority priority = (vigil_priority)(i % VIGIL_PRIORITIES);
         if (i % 7 == 0) {
             vigil_job job;
-            must_equal(vigil_job_submit(storm->pool, &job, mixed, storm, NULL), 0);
+            must_equal(vigil_job_call(storm->pool, &job, mixed, storm, NULL), 0);
             if (i % 2 == 0)
                 (void)vigil_job_cancel(storm->pool, job);
-            must_equal(vigil_job_release(storm->pool, job), 0);
+            must_equal(vigil_job_unref(storm->pool, job), 0);
         } else {
             must_equal(vigil_pool_call(storm->pool, mixed, NULL, storm, priority), 0);
         }

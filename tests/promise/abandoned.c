@@ -84,7 +84,7 @@ static void drop_body(void *arg)
     for (int i = 0; i < 2; i++) {
         reactions[i].run = must_not_come;
         reactions[i].cancel = cancel_and_raise;
-        must_equal(vigil_promise_react(p, &reactions[i]), 0);
+        must_equal(vigil_promise_reaction_add(p, &reactions[i]), 0);
     }
     drop(p); /* both are told, and nobody here has to do with what they raise */
     must_equal(cancels, 2);
@@ -110,7 +110,7 @@ static void a_raise_in_a_cancelled_reaction_goes_to_the_loop(void **state)
     for (int i = 0; i < 2; i++) {
         reactions[i].run = must_not_come;
         reactions[i].cancel = cancel_and_raise;
-        must_equal(vigil_promise_react(p, &reactions[i]), 0);
+        must_equal(vigil_promise_reaction_add(p, &reactions[i]), 0);
     }
     drop(p);
     must_equal(vigil_loop_close(loop), 0);
@@ -130,7 +130,7 @@ static void the_end_of_a_timeout_finishes_what_it_was_given_to(void **state)
     loop_open();
     vigil_cancel_source *source = NULL;
     vigil_promise *sleeps[8];
-    must_equal(vigil_cancel_timeout(&source, loop, UINT64_C(3600000000000)), 0);
+    must_equal(vigil_cancel_create_timeout(&source, loop, UINT64_C(3600000000000)), 0);
     for (size_t i = 0; i < count_of(sleeps); i++)
         must_equal(vigil_promise_sleep(loop, UINT64_C(7200000000000), vigil_cancel_token_of(source), &sleeps[i]), 0);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
@@ -139,7 +139,7 @@ static void the_end_of_a_timeout_finishes_what_it_was_given_to(void **state)
         must_equal(vigil_promise_state_get(sleeps[i]), VIGIL_REJECTED);
         drop(sleeps[i]);
     }
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     stay_clean();
     must_equal(vigil_loop_destroy(loop), 0);
 }
@@ -222,7 +222,7 @@ static void frame_body(void *arg)
     const vigil_frame_fn steps[] = {raise_behind_out, other_error_behind_out};
     for (size_t i = 0; i < count_of(steps); i++) {
         vigil_value rich = counted(1);
-        struct call *self = vigil_frame_new(sizeof *self, loop, NULL);
+        struct call *self = vigil_frame_alloc(sizeof *self, loop, NULL);
         must(self != NULL);
         vigil_promise *p = pending();
         must_equal(vigil_promise_reject(p, vigil_value_error_with(-ENOENT, rich.pointer, rich.destroy)), 0);

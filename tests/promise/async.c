@@ -193,7 +193,7 @@ static void token_body(void *arg)
     must_equal(vigil_cancel_abort(source, -EINTR, NULL), 0);
     must_equal(promise_stats().in_flight, 0);
     must_equal(vigil_async(loop, pool, must_not_start, &gate, &options, &p), -ECANCELED);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 static void an_aborted_call_is_rejected_at_once_and_does_not_start(void **state)
@@ -310,7 +310,7 @@ static void refusing_body(void *arg)
     drop(p);
     must_equal(vigil_async(loop, pool, must_not_start, &gate, &options, &none), -EAGAIN);
     vigil_limit_destroy(limit);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     gate_open(&gate);
 }
 
@@ -342,7 +342,7 @@ static void cancelled_in_the_queue_body(void *arg)
     must_equal(vigil_cancel_abort(source, -EINTR, NULL), 0);
     must_equal(atomic_load(&done_calls), 2);
     vigil_limit_destroy(limit);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     gate_open(&gate);
 }
 
@@ -526,7 +526,7 @@ static void tokens_times_limits_and_ends_may_race(void **state)
         }
         must_equal(atomic_load(&done_calls), 40);
         must_equal(atomic_load(&values_alive), 0);
-        vigil_cancel_drop(storm_source);
+        vigil_cancel_destroy(storm_source);
     }
 }
 

@@ -62,7 +62,7 @@ static void cancelled_sleep_body(void *arg)
     p = NULL;
     must_equal(vigil_promise_sleep(loop, 1, token, &p), -ECANCELED);
     must(p == NULL);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 static void an_aborted_sleep_is_rejected_and_its_timer_is_gone(void **state)
@@ -75,7 +75,7 @@ static void an_aborted_sleep_is_rejected_and_its_timer_is_gone(void **state)
 static void *abort_soon(void *arg)
 {
     must_equal(vigil_cancel_abort(arg, -EINTR, NULL), 0);
-    vigil_cancel_drop(arg);
+    vigil_cancel_destroy(arg);
     return NULL;
 }
 
@@ -186,7 +186,7 @@ static void fd_body(void *arg)
     then(p, must_not_run, say_value, "pri");
     drop(p);
     must_equal(vigil_cancel_abort(source, 0, NULL), 0);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 static void a_descriptor_that_is_ready_fulfils(void **state)
@@ -370,7 +370,7 @@ static void guard_body(void *arg)
     drop(guarded);
     drop(sleep);
     drop(p); /* pending, and guarded till its time */
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 static void a_guard_settles_as_the_promise_or_the_limit(void **state)

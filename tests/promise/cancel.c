@@ -44,7 +44,7 @@ static void abort_is_once_and_says_why(void **state)
     must_equal(vigil_cancel_status(token), -EINTR);
     must(strcmp(vigil_cancel_text(token), "the user has pressed stop") == 0);
     (void)vigil_cancel_ref(token);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     must_equal(vigil_cancel_status(token), -EINTR); /* it outlives its source */
     vigil_cancel_unref(token);
     source = source_new();
@@ -54,11 +54,11 @@ static void abort_is_once_and_says_why(void **state)
     must_equal(vigil_cancel_abort(source, 7, text), 0); /* no negative status: -ECANCELED; the text is cut */
     must_equal(vigil_cancel_status(vigil_cancel_token_of(source)), -ECANCELED);
     must_equal(strlen(vigil_cancel_text(vigil_cancel_token_of(source))), VIGIL_CANCEL_TEXT - 1);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     must_equal(vigil_cancel_status(NULL), 0);
     must_equal(vigil_cancel_create(NULL), -EINVAL);
     must_equal(vigil_cancel_abort(NULL, 0, NULL), -EINVAL);
-    vigil_cancel_drop(NULL);
+    vigil_cancel_destroy(NULL);
 }
 
 static void handlers_run_in_order_once(void **state)
@@ -83,7 +83,7 @@ static void handlers_run_in_order_once(void **state)
     must_equal(vigil_cancel_add(token, &them[0].handler), -ECANCELED); /* and is not called */
     must_equal(them[0].calls, 1);
     must_equal(vigil_cancel_add(token, NULL), -EINVAL);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 static void a_handler_may_remove_itself_and_the_next(void **state)
@@ -104,7 +104,7 @@ static void a_handler_may_remove_itself_and_the_next(void **state)
     must_have_said("a c");
     must_equal(them[0].answer, 0);
     must_equal(them[2].answer, -EALREADY);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static void remove_waits_for_a_handler_that_runs(void **state)
     gate_open(&gate);
     join_thread(thread);
     join_thread(aborter);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
 }
 
 struct storm {
@@ -178,7 +178,7 @@ static void *storm_thread(void *arg)
         (void)meeting_join(&storm->start);
         if (number == 0) {
             must_equal(atomic_exchange(&storm->aborts, 0), 1);
-            vigil_cancel_drop(storm->source);
+            vigil_cancel_destroy(storm->source);
             storm->source = source_new();
         }
         (void)meeting_join(&storm->start);
@@ -196,7 +196,7 @@ static void adds_removes_and_aborts_may_race(void **state)
         threads[i] = start_thread(storm_thread, &storm);
     for (int i = 0; i < 4; i++)
         join_thread(threads[i]);
-    vigil_cancel_drop(storm.source);
+    vigil_cancel_destroy(storm.source);
 }
 
 /* ---- any-of ------------------------------------------------------------------------------------------------------ */
@@ -210,9 +210,9 @@ static void any_follows_the_first(void **state)
     vigil_cancel_token *tokens[] = {vigil_cancel_token_of(a), vigil_cancel_token_of(b)};
     vigil_cancel_source *any = NULL;
     vigil_cancel_source *outer = NULL;
-    must_equal(vigil_cancel_any(&any, tokens, 2), 0);
+    must_equal(vigil_cancel_create_any(&any, tokens, 2), 0);
     vigil_cancel_token *inner = vigil_cancel_token_of(any);
-    must_equal(vigil_cancel_any(&outer, &inner, 1), 0);
+    must_equal(vigil_cancel_create_any(&outer, &inner, 1), 0);
     struct listener it = {.handler = {.fn = listen}, .word = "any"};
     must_equal(vigil_cancel_add(vigil_cancel_token_of(outer), &it.handler), 0);
     must_equal(vigil_cancel_abort(b, -EINTR, "why"), 0);
@@ -221,23 +221,23 @@ static void any_follows_the_first(void **state)
     must_equal(vigil_cancel_status(vigil_cancel_token_of(outer)), -EINTR);
     must(strcmp(vigil_cancel_text(vigil_cancel_token_of(outer)), "why") == 0);
     vigil_cancel_source *late = NULL;
-    must_equal(vigil_cancel_any(&late, tokens, 2), 0); /* aborted from the start */
+    must_equal(vigil_cancel_create_any(&late, tokens, 2), 0); /* aborted from the start */
     must_equal(vigil_cancel_status(vigil_cancel_token_of(late)), -EIO);
     vigil_cancel_source *none = NULL;
-    must_equal(vigil_cancel_any(&none, NULL, 0), 0);
+    must_equal(vigil_cancel_create_any(&none, NULL, 0), 0);
     must_equal(vigil_cancel_status(vigil_cancel_token_of(none)), 0);
-    must_equal(vigil_cancel_any(&none, NULL, 1), -EINVAL);
-    vigil_cancel_drop(a);
-    vigil_cancel_drop(outer);
-    vigil_cancel_drop(b);
-    vigil_cancel_drop(any);
-    vigil_cancel_drop(late);
-    vigil_cancel_drop(none);
+    must_equal(vigil_cancel_create_any(&none, NULL, 1), -EINVAL);
+    vigil_cancel_destroy(a);
+    vigil_cancel_destroy(outer);
+    vigil_cancel_destroy(b);
+    vigil_cancel_destroy(any);
+    vigil_cancel_destroy(late);
+    vigil_cancel_destroy(none);
 }
 
 static void *drop_it(void *arg)
 {
-    vigil_cancel_drop(arg);
+    vigil_cancel_destroy(arg);
     return NULL;
 }
 
@@ -248,11 +248,11 @@ static void a_follower_may_go_while_its_parent_aborts(void **state)
         vigil_cancel_source *parent = source_new();
         vigil_cancel_token *token = vigil_cancel_token_of(parent);
         vigil_cancel_source *child = NULL;
-        must_equal(vigil_cancel_any(&child, &token, 1), 0);
+        must_equal(vigil_cancel_create_any(&child, &token, 1), 0);
         pthread_t threads[] = {start_thread(abort_it, parent), start_thread(drop_it, child)};
         join_thread(threads[0]);
         join_thread(threads[1]);
-        vigil_cancel_drop(parent);
+        vigil_cancel_destroy(parent);
     }
 }
 
@@ -265,10 +265,10 @@ static struct listener rings = {.handler = {.fn = listen}, .word = "time"};
 static void timeout_body(void *arg)
 {
     started = now_ns();
-    must_equal(vigil_cancel_timeout(&timed, loop, 2000000), 0);
+    must_equal(vigil_cancel_create_timeout(&timed, loop, 2000000), 0);
     must_equal(vigil_cancel_add(vigil_cancel_token_of(timed), &rings.handler), 0);
     (void)vigil_cancel_ref(vigil_cancel_token_of(timed));
-    vigil_cancel_drop(timed); /* the token alone is enough */
+    vigil_cancel_destroy(timed); /* the token alone is enough */
     vigil_promise *p = NULL;
     must_equal(vigil_promise_sleep(loop, 10000000, NULL, &p), 0); /* the timeout itself keeps nothing alive */
     drop(p);
@@ -290,10 +290,10 @@ static void unwanted_body(void *arg)
     (void)arg;
     for (int i = 0; i < 100; i++) {
         vigil_cancel_source *source = NULL;
-        must_equal(vigil_cancel_timeout(&source, loop, 3600000000000), 0);
-        vigil_cancel_drop(source); /* its timer goes with it, not in an hour */
+        must_equal(vigil_cancel_create_timeout(&source, loop, 3600000000000), 0);
+        vigil_cancel_destroy(source); /* its timer goes with it, not in an hour */
     }
-    must_equal(vigil_cancel_timeout(&timed, loop, 3600000000000), 0); /* this one ends with the loop */
+    must_equal(vigil_cancel_create_timeout(&timed, loop, 3600000000000), 0); /* this one ends with the loop */
 }
 
 static void a_timeout_that_nobody_wants_is_taken_back(void **state)
@@ -308,7 +308,7 @@ static void a_timeout_that_nobody_wants_is_taken_back(void **state)
     must_equal(vigil_loop_unref(loop), 0);
     loop_close();
     must_equal(vigil_cancel_status(vigil_cancel_token_of(timed)), -ESHUTDOWN);
-    vigil_cancel_drop(timed);
+    vigil_cancel_destroy(timed);
 }
 
 int main(void)

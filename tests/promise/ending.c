@@ -121,7 +121,7 @@ static void close_body(void *arg)
     kept[1] = resolved(counted(1));
     with_done(kept[1]); /* queued, and never run */
     kept[2] = derive(kept[1], NULL, NULL, NULL);
-    must_equal(vigil_promise_react(kept[0], &reaction), 0);
+    must_equal(vigil_promise_reaction_add(kept[0], &reaction), 0);
     vigil_promise *all = NULL;
     must_equal(vigil_promise_all(loop, kept, 3, &all), 0);
     with_done(all);

@@ -48,7 +48,7 @@ static void count_steps(vigil_frame *frame)
 
 static int count(int rounds, vigil_cancel_token *token, vigil_promise **promise)
 {
-    struct counter *self = vigil_frame_new(sizeof *self, loop, token);
+    struct counter *self = vigil_frame_alloc(sizeof *self, loop, token);
     must(self != NULL);
     self->rounds = rounds;
     return vigil_frame_start(&self->frame, count_steps, promise);
@@ -185,7 +185,7 @@ static void all_ways(void *arg)
 {
     (void)arg;
     for (int what = 0; what < WAYS; what++) {
-        struct caller *self = vigil_frame_new(sizeof *self, loop, NULL);
+        struct caller *self = vigil_frame_alloc(sizeof *self, loop, NULL);
         must(self != NULL);
         self->what = what;
         vigil_promise *promise = NULL;
@@ -253,7 +253,7 @@ static vigil_value see_reason(vigil_value *value, void *arg)
 static void one_with_a_rich_reason(void *arg)
 {
     (void)arg;
-    struct caller *self = vigil_frame_new(sizeof *self, loop, NULL);
+    struct caller *self = vigil_frame_alloc(sizeof *self, loop, NULL);
     must(self != NULL);
     self->what = RICH_REASON;
     vigil_promise *promise = NULL;
@@ -307,7 +307,7 @@ static void sleeper_steps(vigil_frame *frame)
 
 static void sleep_for_ever(bool deaf)
 {
-    struct sleeper *self = vigil_frame_new(sizeof *self, loop, source == NULL ? NULL : vigil_cancel_token_of(source));
+    struct sleeper *self = vigil_frame_alloc(sizeof *self, loop, source == NULL ? NULL : vigil_cancel_token_of(source));
     must(self != NULL);
     self->deaf = deaf;
     vigil_promise *promise = NULL;
@@ -332,7 +332,7 @@ static void an_abort_ends_it_and_cleans_up_once(void **state)
     on_loop_with(sleep_and_abort, NULL);
     must_have_said("ended!-4 ended!-4");
     must_equal(frames_ended, 2);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     source = NULL;
 }
 
@@ -343,7 +343,7 @@ static void sleep_and_stop(void *arg)
     (void)arg;
     sleep_for_ever(false);
     sleep_for_ever(true);
-    must_equal(vigil_loop_stop(loop), 0);
+    must_equal(vigil_loop_pause(loop), 0);
 }
 
 static void the_end_of_the_loop_cleans_up_too(void **state)
@@ -386,12 +386,12 @@ static void bad_calls_are_refused(void **state)
 {
     (void)state;
     loop_open();
-    must(vigil_frame_new(sizeof(vigil_frame) - 1, loop, NULL) == NULL);
-    must(vigil_frame_new(sizeof(vigil_frame), NULL, NULL) == NULL);
+    must(vigil_frame_alloc(sizeof(vigil_frame) - 1, loop, NULL) == NULL);
+    must(vigil_frame_alloc(sizeof(vigil_frame), NULL, NULL) == NULL);
     must_equal(vigil_frame_start(NULL, count_steps, NULL), -EINVAL);
-    must_equal(vigil_frame_start(vigil_frame_new(sizeof(vigil_frame), loop, NULL), NULL, NULL), -EINVAL);
-    vigil_frame_drop(vigil_frame_new(sizeof(vigil_frame), loop, NULL));
-    vigil_frame_drop(NULL);
+    must_equal(vigil_frame_start(vigil_frame_alloc(sizeof(vigil_frame), loop, NULL), NULL, NULL), -EINVAL);
+    vigil_frame_free(vigil_frame_alloc(sizeof(vigil_frame), loop, NULL));
+    vigil_frame_free(NULL);
     pthread_t thread;
     must_equal(vigil_loop_ref(loop), 0);
     must_equal(vigil_loop_post(loop, start_a_thread, NULL, &thread), 0);
@@ -410,7 +410,7 @@ static void begin_with_a_raise(void *arg)
 {
     (void)arg;
     vigil_promise *promise = NULL;
-    vigil_frame *frame = vigil_frame_new(sizeof *frame, loop, NULL);
+    vigil_frame *frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
     must_equal(vigil_frame_start(frame, raise_at_once, &promise), 0);
     then(promise, must_not_run, say_value, "ended");
     drop(promise);

@@ -297,7 +297,7 @@ static void owners_calls_answer_eperm_elsewhere(void **state)
     must_equal(vigil_promise_then(p, NULL, NULL, NULL, &q), -EPERM);
     must_equal(vigil_promise_catch(p, NULL, NULL, &q), -EPERM);
     must_equal(vigil_promise_finally(p, NULL, NULL, &q), -EPERM);
-    must_equal(vigil_promise_react(p, &reaction), -EPERM);
+    must_equal(vigil_promise_reaction_add(p, &reaction), -EPERM);
     must_equal(vigil_promise_resolved(loop, vigil_value_none(), &q), -EPERM);
     must_equal(vigil_promise_all(loop, &p, 1, &q), -EPERM);
     must_equal(vigil_promise_sleep(loop, 1, NULL, &q), -EPERM);

@@ -286,18 +286,18 @@ static void resolver_body(void *arg)
     (void)arg;
     vigil_promise *p = NULL;
     vigil_resolver *resolver = NULL;
-    must_equal(vigil_promise_with_resolvers(loop, &p, &resolver), 0);
+    must_equal(vigil_resolver_create(loop, &p, &resolver), 0);
     then(p, say_value, must_not_run, "a");
     must_equal(vigil_promise_resolve(p, vigil_value_none()), -EPERM);
     must_equal(vigil_promise_reject(p, vigil_value_error(-EIO)), -EPERM);
     must_equal(vigil_resolver_reject(resolver, vigil_value_int(1)), -EINVAL);
     must_equal(vigil_resolver_resolve(resolver, vigil_value_int(3)), 0);
     must_equal(vigil_resolver_reject(resolver, vigil_value_error(-EIO)), -EALREADY);
-    vigil_resolver_drop(resolver);
+    vigil_resolver_destroy(resolver);
     drop(p);
-    must_equal(vigil_promise_with_resolvers(loop, &p, &resolver), 0);
+    must_equal(vigil_resolver_create(loop, &p, &resolver), 0);
     then(p, must_not_run, say_value, "b");
-    vigil_resolver_drop(resolver); /* unused */
+    vigil_resolver_destroy(resolver); /* unused */
     drop(p);
     p = resolved(vigil_value_none());
     vigil_promise *q = derive(p, NULL, NULL, NULL);
@@ -379,19 +379,19 @@ static void reaction_body(void *arg)
         own[i].reaction.cancel = own_cancel;
     }
     vigil_promise *p = pending();
-    must_equal(vigil_promise_react(p, &own[0].reaction), 0);
-    must_equal(vigil_promise_react(p, &own[1].reaction), 0);
-    must_equal(vigil_promise_react(p, &own[2].reaction), 0);
-    must_equal(vigil_promise_unreact(p, &own[3].reaction), -ENOENT);
-    must_equal(vigil_promise_unreact(p, &own[2].reaction), 0); /* the last */
-    must_equal(vigil_promise_unreact(p, &own[0].reaction), 0); /* the first */
-    must_equal(vigil_promise_unreact(p, &own[0].reaction), -ENOENT);
-    must_equal(vigil_promise_react(p, &own[0].reaction), 0);
+    must_equal(vigil_promise_reaction_add(p, &own[0].reaction), 0);
+    must_equal(vigil_promise_reaction_add(p, &own[1].reaction), 0);
+    must_equal(vigil_promise_reaction_add(p, &own[2].reaction), 0);
+    must_equal(vigil_promise_reaction_remove(p, &own[3].reaction), -ENOENT);
+    must_equal(vigil_promise_reaction_remove(p, &own[2].reaction), 0); /* the last */
+    must_equal(vigil_promise_reaction_remove(p, &own[0].reaction), 0); /* the first */
+    must_equal(vigil_promise_reaction_remove(p, &own[0].reaction), -ENOENT);
+    must_equal(vigil_promise_reaction_add(p, &own[0].reaction), 0);
     resolve(p, counted(8));
-    must_equal(vigil_promise_unreact(p, &own[0].reaction), -EBUSY);
+    must_equal(vigil_promise_reaction_remove(p, &own[0].reaction), -EBUSY);
     drop(p);
     p = pending();
-    must_equal(vigil_promise_react(p, &own[3].reaction), 0);
+    must_equal(vigil_promise_reaction_add(p, &own[3].reaction), 0);
     drop(p); /* it will never come */
     must_equal(own[3].cancelled, 1);
 }
@@ -425,7 +425,7 @@ static void bad_body(void *arg)
     must_equal(vigil_promise_then_with(p, NULL, NULL), -EINVAL);
     vigil_handlers handlers = {.size = 3};
     must_equal(vigil_promise_then_with(p, &handlers, NULL), -EINVAL);
-    must_equal(vigil_promise_react(p, NULL), -EINVAL);
+    must_equal(vigil_promise_reaction_add(p, NULL), -EINVAL);
     must_equal(vigil_promise_wait(p, 0, NULL), -EDEADLK); /* this is the owner */
     must_equal(vigil_promise_try(loop, NULL, NULL, &p), -EINVAL);
     must(vigil_promise_chain(NULL, NULL, NULL, NULL) == NULL);

@@ -93,7 +93,7 @@ static void starting_running_blocked_parked_stopping_and_stopped_are_seen(void *
     must_equal(worker.wait.kind, VG_WAIT_NONE);
     gate_open(&inside);
     vigil_job job;
-    must_equal(vigil_job_submit(pool, &job, blocks, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, &job, blocks, NULL, NULL), 0);
     gate_wait_entered(&blocking, 1);
     see_state(reader, 0, VIGIL_WORKER_BLOCKED, &worker);
     must_equal(worker.wait.kind, VG_WAIT_DECLARED);
@@ -101,7 +101,7 @@ static void starting_running_blocked_parked_stopping_and_stopped_are_seen(void *
     must(worker.in_task && worker.task_function == (uintptr_t)blocks && worker.task_job == job.id);
     gate_open(&blocking);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(pool, job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
     see_state(reader, 0, VIGIL_WORKER_PARKED, &worker);
     must(worker.time_ns[VIGIL_WORKER_STARTING] != 0 && worker.time_ns[VIGIL_WORKER_RUNNING] != 0);
     must(worker.time_ns[VIGIL_WORKER_BLOCKED] != 0 && worker.time_ns[VIGIL_WORKER_PARKED] != 0);

@@ -348,7 +348,7 @@ static void *caller_body(void *arg)
             break;
         }
         case 1: {
-            int rc = vigil_loop_stop(world->loop);
+            int rc = vigil_loop_pause(world->loop);
             must(rc == 0 || rc == -ESHUTDOWN);
             break;
         }

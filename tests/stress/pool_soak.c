@@ -159,7 +159,7 @@ static void share_job(struct world *world, struct dice *dice, vigil_job job)
     _Atomic uint64_t *place = &world->board[roll(dice, count_of(world->board))];
     vigil_job old = {.id = atomic_exchange_explicit(place, job.id, memory_order_acq_rel)};
     if (old.id != 0)
-        must_equal(vigil_job_release(world->pool, old), 0);
+        must_equal(vigil_job_unref(world->pool, old), 0);
 }
 
 static void job_some(struct world *world, struct dice *dice, bool inside)
@@ -169,7 +169,7 @@ static void job_some(struct world *world, struct dice *dice, bool inside)
     options.priority = (vigil_priority)roll(dice, VIGIL_PRIORITIES);
     options.cancel = call_cancel;
     options.delay_ns = one_in(dice, 4) ? roll(dice, 200000) : 0;
-    if (!entered(world, vigil_job_submit(world->pool, &job, leaf_run, world, &options)))
+    if (!entered(world, vigil_job_call(world->pool, &job, leaf_run, world, &options)))
         return;
     int status = 0;
     if (one_in(dice, 2)) {
@@ -194,7 +194,7 @@ static void job_some(struct world *world, struct dice *dice, bool inside)
     default:
         break;
     }
-    must_equal(vigil_job_release(world->pool, job), 0);
+    must_equal(vigil_job_unref(world->pool, job), 0);
     must_equal(vigil_job_poll(world->pool, job, &status), -ESTALE);
 }
 

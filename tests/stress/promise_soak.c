@@ -318,7 +318,7 @@ static void one_step(void)
     default:
         if (roll(20) == 0) {
             (void)vigil_cancel_abort(world.source, -EINTR, NULL);
-            vigil_cancel_drop(world.source);
+            vigil_cancel_destroy(world.source);
             must_equal(vigil_cancel_create(&world.source), 0);
         }
         break;
@@ -359,7 +359,7 @@ static void live(uint64_t seed)
     must_equal(promise_stats().in_flight, 0);
     must_equal(atomic_load(&values_alive), 0);
     must_equal(vigil_loop_destroy(loop), 0);
-    vigil_cancel_drop(world.source);
+    vigil_cancel_destroy(world.source);
 }
 
 static void whatever_is_done_with_promises_nothing_is_left(void **state)

@@ -36,7 +36,7 @@ static void make_ring(struct ring *ring, unsigned size, vigil_pool *even, vigil_
     for (unsigned i = 0; i < size; i++) {
         ring->links[i] = (struct link){.ring = ring, .index = i, .result = 1};
         ring->pool[i] = i % 2 == 0 ? even : odd;
-        must_equal(vigil_job_submit(ring->pool[i], &ring->jobs[i], wait_for_the_next, &ring->links[i], NULL), 0);
+        must_equal(vigil_job_call(ring->pool[i], &ring->jobs[i], wait_for_the_next, &ring->links[i], NULL), 0);
     }
     tally_wait(&ring->begun, size);
 }
@@ -46,7 +46,7 @@ static unsigned end_ring(struct ring *ring)
     unsigned rejected = 0;
     for (unsigned i = 0; i < ring->size; i++) {
         must_equal(vigil_job_wait(ring->pool[i], ring->jobs[i], VIGIL_FOREVER, NULL), 0);
-        must_equal(vigil_job_release(ring->pool[i], ring->jobs[i]), 0);
+        must_equal(vigil_job_unref(ring->pool[i], ring->jobs[i]), 0);
         must(ring->links[i].result == 0 || ring->links[i].result == -EDEADLK);
         rejected += ring->links[i].result == -EDEADLK;
     }
@@ -132,14 +132,14 @@ static void a_child_that_waits_for_its_parent_is_a_cycle(void **state)
     struct family family = {0};
     family.pool = pool_of(2);
     watch_with(&heard, VIGIL_STALL_WAIT_CYCLE, VIGIL_RECOVER_REJECT);
-    must_equal(vigil_job_submit(family.pool, &family.parent, wait_for_the_children, &family, NULL), 0);
+    must_equal(vigil_job_call(family.pool, &family.parent, wait_for_the_children, &family, NULL), 0);
     event_set(&family.know);
     const vigil_verdict *verdict = verdict_of(&heard);
     must_say(verdict->evidence, "for a group");
     must_say(verdict->evidence, "for a job");
     must_equal(vigil_job_wait(family.pool, family.parent, VIGIL_FOREVER, NULL), 0);
     must_equal(family.child_result, -EDEADLK);
-    must_equal(vigil_job_release(family.pool, family.parent), 0);
+    must_equal(vigil_job_unref(family.pool, family.parent), 0);
     must_equal(vigil_watchdog_stop(), 0);
     pool_close(family.pool);
 }
@@ -192,8 +192,8 @@ static void a_chain_of_waits_is_no_cycle(void **state)
     struct chain chain = {0};
     vigil_job first;
     chain.pool = pool_of(3);
-    must_equal(vigil_job_submit(chain.pool, &first, waits_for_the_last, &chain, NULL), 0);
-    must_equal(vigil_job_submit(chain.pool, &chain.last, waits_for_a_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(chain.pool, &first, waits_for_the_last, &chain, NULL), 0);
+    must_equal(vigil_job_call(chain.pool, &chain.last, waits_for_a_gate, &gate, NULL), 0);
     gate_wait_entered(&gate, 1);
     event_set(&chain.know);
     event_wait(&chain.waits);
@@ -203,8 +203,8 @@ static void a_chain_of_waits_is_no_cycle(void **state)
     must_equal(atomic_load_explicit(&heard.alarms, memory_order_relaxed), 0);
     gate_open(&gate);
     must_equal(vigil_job_wait(chain.pool, first, VIGIL_FOREVER, NULL), 0);
-    must_equal(vigil_job_release(chain.pool, first), 0);
-    must_equal(vigil_job_release(chain.pool, chain.last), 0);
+    must_equal(vigil_job_unref(chain.pool, first), 0);
+    must_equal(vigil_job_unref(chain.pool, chain.last), 0);
     must_equal(vigil_watchdog_stop(), 0);
     pool_close(chain.pool);
 }
