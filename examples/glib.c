@@ -70,7 +70,7 @@ static void result_comes(void *arg)
 static int work(void *arg)
 {
     struct app *app = arg;
-    return vigil_loop_post(app->loop, result_comes, NULL, app);
+    return vigil_loop_call(app->loop, result_comes, NULL, app);
 }
 
 int main(void)

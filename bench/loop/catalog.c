@@ -80,7 +80,7 @@ static const struct bench_def benches[] = {
     {
         .name = "loop-microtask",
         .what = "a callback that asks for itself again right after itself, ns per call",
-        .long_ = "A chain of n. Vigil: vigil_loop_microtask. libev: ev_feed_event. libevent: event_active.",
+        .long_ = "A chain of n. Vigil: vigil_loop_microtask_call. libev: ev_feed_event. libevent: event_active.",
         .n = 10000000,
         .n_quick = 2000000,
         .n_smoke = 10000,

@@ -40,7 +40,7 @@ static void stop(void)
 static void post(struct loop_message *message, loop_fn fn, void *arg)
 {
     (void)message;
-    bench_must(vigil_loop_post(loop, fn, NULL, arg) == 0, "a post");
+    bench_must(vigil_loop_call(loop, fn, NULL, arg) == 0, "a post");
 }
 
 static vigil_timer *names;
@@ -93,7 +93,7 @@ static void watch_fd(int fd)
 
 static void soon(loop_fn fn, void *arg)
 {
-    (void)vigil_loop_microtask(loop, fn, NULL, arg);
+    (void)vigil_loop_microtask_call(loop, fn, NULL, arg);
 }
 
 const struct loop_peer loop_peer = {.open = open_loop,

@@ -124,7 +124,7 @@ static void turn(void *arg)
     for (int i = 0; i < 50 && wanted > 0; i++, wanted--)
         body();
     if (wanted > 0)
-        must(vigil_loop_immediate(loop, turn, NULL, NULL));
+        must(vigil_loop_immediate_call(loop, turn, NULL, NULL));
 }
 
 static void run(void (*what)(void), long times)
@@ -132,7 +132,7 @@ static void run(void (*what)(void), long times)
     body = what;
     wanted = target = times;
     handled = 0;
-    must(vigil_loop_post(loop, turn, NULL, NULL));
+    must(vigil_loop_call(loop, turn, NULL, NULL));
     bench_must(vigil_loop_run(loop, VIGIL_RUN) == 1, "a loop that is stopped by the last handler");
 }
 

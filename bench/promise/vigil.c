@@ -125,7 +125,7 @@ static void turn(void *arg)
     it->body();
     left -= it->per;
     if (left > 0)
-        must(vigil_loop_immediate(loop, turn, NULL, arg));
+        must(vigil_loop_immediate_call(loop, turn, NULL, arg));
 }
 
 static uint64_t run(long operations)
@@ -133,7 +133,7 @@ static uint64_t run(long operations)
     left = operations;
     handled = 0;
     long bodies = (operations + it->per - 1) / it->per;
-    must(vigil_loop_post(loop, turn, NULL, NULL));
+    must(vigil_loop_call(loop, turn, NULL, NULL));
     must(vigil_loop_ref(loop)); /* so that it does not end */
     uint64_t before = cpu_now();
     while (left > 0 || handled < (uint64_t)(bodies * it->handlers))
@@ -201,7 +201,7 @@ static void async(const struct bench_args *args)
     gap_ns = (uint64_t)args->param * 1000;
     total = (size_t)args->n + WARM;
     samples = bench_alloc((size_t)args->n, sizeof *samples);
-    must(vigil_loop_post(loop, first, NULL, NULL));
+    must(vigil_loop_call(loop, first, NULL, NULL));
     must(vigil_loop_run(loop, VIGIL_RUN));
     bench_print_percentiles(samples, (size_t)args->n);
     must(vigil_pool_destroy(pool));

@@ -101,7 +101,7 @@ static void count_call(void *arg)
 static void again(void *loop)
 {
     if (++calls < calls_wanted)
-        (void)vigil_loop_microtask(loop, again, NULL, loop);
+        (void)vigil_loop_microtask_call(loop, again, NULL, loop);
 }
 
 static uint64_t run_calls(vigil_loop *loop, long n)
@@ -124,10 +124,10 @@ static void measure_loop(const struct bench_args *args)
     for (int round = 0; round < ROUNDS; round++) {
         calls = 0;
         for (long i = 0; i < args->n; i++)
-            (void)vigil_loop_post(loop, count_call, NULL, NULL);
+            (void)vigil_loop_call(loop, count_call, NULL, NULL);
         post = best(post, run_calls(loop, args->n), args->n);
         calls = 0;
-        bench_must(vigil_loop_microtask(loop, again, NULL, loop) == 0, "vigil_loop_microtask");
+        bench_must(vigil_loop_microtask_call(loop, again, NULL, loop) == 0, "vigil_loop_microtask_call");
         microtask = best(microtask, run_calls(loop, args->n), args->n);
     }
     bench_must(vigil_loop_destroy(loop) == 0, "vigil_loop_destroy");

@@ -45,7 +45,7 @@ static void tell(vigil_post *node)
 
 static int post_it(vigil_post *node)
 {
-    return the_setup()->lane ? vigil_loop_post_internal(loop, node) : vigil_loop_post_node(loop, node);
+    return the_setup()->lane ? vigil_loop_post_internal(loop, node) : vigil_loop_post(loop, node);
 }
 
 static void *post_and_leave(void *arg)

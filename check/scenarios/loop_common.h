@@ -131,7 +131,7 @@ static inline void loop_make(vigil_fast_path bed, bool stay)
 static inline void post_number(int number, int producer)
 {
     counted_post *post = post_make(number, producer);
-    post_answered(post, vigil_loop_post(loop, post_ran, post_cancelled, post));
+    post_answered(post, vigil_loop_call(loop, post_ran, post_cancelled, post));
 }
 
 static inline bool asleep(void)

@@ -112,7 +112,7 @@ static void *post_the_last(void *arg)
 {
     counted_post *post = post_make(0, 1);
     (void)arg;
-    post_answered(post, vigil_loop_post(loop, unref_in_post, post_cancelled, post));
+    post_answered(post, vigil_loop_call(loop, unref_in_post, post_cancelled, post));
     return NULL;
 }
 
@@ -349,7 +349,7 @@ static void *post_cancel(void *arg)
 {
     counted_post *post = post_make(0, 1);
     (void)arg;
-    post_answered(post, vigil_loop_post(loop, cancel_timer, post_cancelled, post));
+    post_answered(post, vigil_loop_call(loop, cancel_timer, post_cancelled, post));
     return NULL;
 }
 

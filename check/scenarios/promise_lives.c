@@ -67,8 +67,8 @@ static void use_again_and_end(void *arg)
 static void *post_both(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_loop_post(loop, let_go_on_owner, NULL, NULL) == 0, "a post is accepted");
-    vgc_assert(vigil_loop_post(loop, use_again_and_end, NULL, NULL) == 0, "and another");
+    vgc_assert(vigil_loop_call(loop, let_go_on_owner, NULL, NULL) == 0, "a post is accepted");
+    vgc_assert(vigil_loop_call(loop, use_again_and_end, NULL, NULL) == 0, "and another");
     return NULL;
 }
 
@@ -76,7 +76,7 @@ static void used_again(void)
 {
     loop_make(VIGIL_FAST_PATH_AUTO, false);
     vgc_assert(vigil_loop_ref(loop) == 0, "somebody keeps the loop");
-    vgc_assert(vigil_loop_post(loop, make_on_owner, NULL, NULL) == 0, "a post is accepted");
+    vgc_assert(vigil_loop_call(loop, make_on_owner, NULL, NULL) == 0, "a post is accepted");
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) == 1, "a turn");
     pthread_t threads[2] = {vgc_thread_start(resolve_and_let_go, NULL), vgc_thread_start(post_both, NULL)};
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
@@ -109,7 +109,7 @@ static void used_again_elsewhere(void)
     vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made, on no owner");
     (void)vigil_promise_ref(promise);
     (void)vigil_promise_ref(promise);
-    vgc_assert(vigil_loop_post(loop, settle_and_let_go, NULL, NULL) == 0, "a post is accepted");
+    vgc_assert(vigil_loop_call(loop, settle_and_let_go, NULL, NULL) == 0, "a post is accepted");
     pthread_t threads[2] = {vgc_thread_start(let_go_and_use_again, NULL), vgc_thread_start(let_go_and_use_again, NULL)};
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
     for (int i = 0; i < 2; i++)
@@ -160,8 +160,8 @@ static void drop_source(void *arg)
 static void *post_drop(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_loop_post(loop, drop_source, NULL, NULL) == 0, "a post is accepted");
-    vgc_assert(vigil_loop_post(loop, use_again_and_end, NULL, NULL) == 0, "and another");
+    vgc_assert(vigil_loop_call(loop, drop_source, NULL, NULL) == 0, "a post is accepted");
+    vgc_assert(vigil_loop_call(loop, use_again_and_end, NULL, NULL) == 0, "and another");
     return NULL;
 }
 
@@ -169,7 +169,7 @@ static void orphaned(void)
 {
     loop_make(VIGIL_FAST_PATH_AUTO, false);
     vgc_assert(vigil_loop_ref(loop) == 0, "somebody keeps the loop");
-    vgc_assert(vigil_loop_post(loop, make_chain, NULL, NULL) == 0, "a post is accepted");
+    vgc_assert(vigil_loop_call(loop, make_chain, NULL, NULL) == 0, "a post is accepted");
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) == 1, "a turn");
     pthread_t threads[2] = {vgc_thread_start(let_go_of_derived, NULL), vgc_thread_start(post_drop, NULL)};
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");

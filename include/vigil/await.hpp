@@ -102,7 +102,7 @@ class [[nodiscard]] to_loop : private vigil_post
     VIGIL_NOINLINE bool await_suspend(std::coroutine_handle<> it) noexcept
     {
         it_ = it;
-        const int rc = vigil_loop_post_node(loop_.get(), this);
+        const int rc = vigil_loop_post(loop_.get(), this);
         if (rc >= 0)
             return true; /* and this object may be gone */
         status_ = rc;

@@ -22,7 +22,7 @@
  * A callback runs on the owner's thread, never inside the call that asked for it, and never under a lock.
  *
  * Lifetime: no other thread may be inside a call on a loop that is being destroyed, with one exception that programs need: a
- * vigil_loop_post, _post_node, _post_internal, _ref or _unref which has taken effect may still be on its way out.
+ * vigil_loop_call, _post, _post_internal, _ref or _unref which has taken effect may still be on its way out.
  */
 #ifndef VIGIL_LOOP_H
 #define VIGIL_LOOP_H
@@ -94,7 +94,7 @@ typedef enum vigil_microtask_mode {
 typedef enum vigil_loop_phase {
     VIGIL_PHASE_NONE = 0, /* outside a turn: the end of the loop */
     VIGIL_PHASE_INTERNAL, /* vigil_loop_post_internal */
-    VIGIL_PHASE_POSTS,    /* vigil_loop_post, _post_node */
+    VIGIL_PHASE_POSTS,    /* vigil_loop_post, _call */
     VIGIL_PHASE_TIMERS,
     VIGIL_PHASE_PREPARE,
     VIGIL_PHASE_IO, /* descriptors, signals, children */
@@ -196,7 +196,7 @@ VIGIL_API int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode);
 VIGIL_API int vigil_loop_pause(vigil_loop *loop);
 
 /*
- * End the loop gracefully. From here on vigil_loop_post answers -ESHUTDOWN. Everything accepted before runs: posts, internal
+ * End the loop gracefully. From here on vigil_loop_call answers -ESHUTDOWN. Everything accepted before runs: posts, internal
  * posts, immediates, close callbacks, microtasks, and what these add to the internal lane. Internal posts of other threads that
  * come later run if they are accepted; they do not hold the end up. Timers, descriptors, signals and children are dropped. When timeout_ns has passed the rest is dropped as vigil_loop_close does it.
  * Any thread; waits for the end, except inside a callback of the loop, where it returns 0 at once and the loop ends after it.
@@ -251,11 +251,11 @@ VIGIL_API const char *vigil_loop_why(const vigil_loop *loop);
  * A queued post keeps the loop alive.
  * 0; -EINVAL; -ESHUTDOWN; -EAGAIN max_posts wait already; -ENOMEM; -ECHILD.
  */
-VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
 /* The same with a post of your own, in the same order. Also -EBUSY: it is queued already (a way to fold many calls into
    one). */
-VIGIL_API int vigil_loop_post_node(vigil_loop *loop, vigil_post *post);
+VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_post *post);
 
 /* The priority lane: runs before all posts, in the next turn. Never allocates, has no bound, and is open longer: till a
    shutdown has drained everything else. Any thread. 0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
@@ -298,18 +298,18 @@ static inline void vigil_at_end_init(vigil_at_end *it, void (*run)(vigil_at_end 
 /* Call fn(arg) before anything else happens on the loop: after the callback that runs now. Ticks run before microtasks, both
    FIFO, till both queues are empty. Owner. Dropped, if the loop is closed first, with cancel (may be NULL).
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_loop_tick(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
-VIGIL_API int vigil_loop_microtask(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_tick_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_microtask_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
 /* The same without allocation. Also -EBUSY. */
-VIGIL_API int vigil_loop_tick_node(vigil_loop *loop, vigil_post *post);
-VIGIL_API int vigil_loop_microtask_node(vigil_loop *loop, vigil_post *post);
+VIGIL_API int vigil_loop_tick(vigil_loop *loop, vigil_post *post);
+VIGIL_API int vigil_loop_microtask(vigil_loop *loop, vigil_post *post);
 
 /* Call fn(arg) after the poll of this turn (of the next turn, when called in that phase). Keeps the loop alive. Owner. */
-VIGIL_API int vigil_loop_immediate(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
 /* Call fn(arg) at the very end of this turn (of the next one, when called there). Keeps the loop alive. Owner. */
-VIGIL_API int vigil_loop_defer(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_defer_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
 /* ---- time and timers -------------------------------------------------------------------------------------------- */
 

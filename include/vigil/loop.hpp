@@ -120,24 +120,24 @@ class loop_ref
     }
     template <std::invocable F> int try_post(F &&fn) const noexcept
     {
-        return queue(vigil_loop_post, std::forward<F>(fn));
+        return queue(vigil_loop_call, std::forward<F>(fn));
     }
     /* The owner's queues: after the callback that runs now (tick, microtask), after this turn's poll, at its end. */
     template <std::invocable F> void tick(F &&fn) const
     {
-        check(queue(vigil_loop_tick, std::forward<F>(fn)), "queueing a tick");
+        check(queue(vigil_loop_tick_call, std::forward<F>(fn)), "queueing a tick");
     }
     template <std::invocable F> void microtask(F &&fn) const
     {
-        check(queue(vigil_loop_microtask, std::forward<F>(fn)), "queueing a microtask");
+        check(queue(vigil_loop_microtask_call, std::forward<F>(fn)), "queueing a microtask");
     }
     template <std::invocable F> void immediate(F &&fn) const
     {
-        check(queue(vigil_loop_immediate, std::forward<F>(fn)), "queueing an immediate");
+        check(queue(vigil_loop_immediate_call, std::forward<F>(fn)), "queueing an immediate");
     }
     template <std::invocable F> void defer(F &&fn) const
     {
-        check(queue(vigil_loop_defer, std::forward<F>(fn)), "deferring a call");
+        check(queue(vigil_loop_defer_call, std::forward<F>(fn)), "deferring a call");
     }
 
     /* True: it may be run again (stopped, or something keeps it alive). */

@@ -145,32 +145,32 @@ static inline int queue_post(vigil_loop *loop, size_t place, vigil_post *post)
     return 0;
 }
 
-int vigil_loop_tick(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+int vigil_loop_tick_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
     return queue_call(loop, offsetof(vigil_loop, ticks), fn, cancel, arg);
 }
 
-int vigil_loop_microtask(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+int vigil_loop_microtask_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
     return queue_call(loop, offsetof(vigil_loop, microtasks), fn, cancel, arg);
 }
 
-int vigil_loop_tick_node(vigil_loop *loop, vigil_post *post)
+int vigil_loop_tick(vigil_loop *loop, vigil_post *post)
 {
     return queue_post(loop, offsetof(vigil_loop, ticks), post);
 }
 
-int vigil_loop_microtask_node(vigil_loop *loop, vigil_post *post)
+int vigil_loop_microtask(vigil_loop *loop, vigil_post *post)
 {
     return queue_post(loop, offsetof(vigil_loop, microtasks), post);
 }
 
-int vigil_loop_immediate(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
     return queue_call(loop, offsetof(vigil_loop, immediates), fn, cancel, arg);
 }
 
-int vigil_loop_defer(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+int vigil_loop_defer_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
     return queue_call(loop, offsetof(vigil_loop, closers), fn, cancel, arg);
 }

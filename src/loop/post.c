@@ -32,7 +32,7 @@ VG_PUSHES static inline int push_post(vigil_loop *loop, vg_call_fn run, vg_call_
     return 0;
 }
 
-VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
+VG_PUSHES int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
     int rc = vg_guard_any(loop);
     if (rc != 0)
@@ -76,7 +76,7 @@ static void unclaim_post(vigil_post *it)
     atomic_store_explicit(&it->vg_queued, 0, memory_order_release); /* release: as in vg_fifo_run */
 }
 
-VG_PUSHES int vigil_loop_post_node(vigil_loop *loop, vigil_post *it)
+VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_post *it)
 {
     int rc = claim_post(loop, it);
     if (rc != 0)

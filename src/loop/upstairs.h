@@ -3,7 +3,7 @@
  * upstairs.h - what the room above (promises) may ask of a loop, and what the loop asks of it.
  *
  *   vigil_loop_post_internal      settle from any thread: embedded node, no allocation
- *   vigil_loop_microtask_node     a reaction: embedded node, no allocation
+ *   vigil_loop_microtask     a reaction: embedded node, no allocation
  *   vg_loop_keep, vg_loop_unkeep  work in flight keeps the loop alive (post.h)
  *   vg_is_owner, vg_guard_*       who is calling (guard.h)
  *   vg_end_hook                   runs between "drained, Terminated" and "poller closed"

@@ -86,7 +86,7 @@ static void run_with_one_failure(uint64_t k, uint64_t *calls)
     vigil_cancel_source *source = NULL;
     loop_open();
     must_equal(vigil_cancel_create(&source), 0);
-    must_equal(vigil_loop_post(loop, start_two, NULL, vigil_cancel_token_of(source)), 0);
+    must_equal(vigil_loop_call(loop, start_two, NULL, vigil_cancel_token_of(source)), 0);
     faults_reset();
     if (k != 0)
         faults_fail_at(FAULT_ALLOC, k);

@@ -92,15 +92,15 @@ static bool live(struct life *life, int readable, pid_t child)
         return false;
     vigil_loop *loop = life->loop;
     for (int i = 0; i < POSTS; i++)
-        life->accepted += went_well(life, vigil_loop_post(loop, on_post, NULL, life));
+        life->accepted += went_well(life, vigil_loop_call(loop, on_post, NULL, life));
     for (int i = 0; i < 700; i++)
         life->timers += went_well(life, vigil_timer_start(loop, NULL, (uint64_t)i, on_timer, life));
     for (int i = 0; i < 3; i++)
         life->watches +=
             went_well(life, vigil_watch_add(loop, NULL, readable, VIGIL_FD_READ, 0, on_watch, on_closed, life));
     for (int i = 0; i < 100; i++) {
-        life->calls += went_well(life, vigil_loop_microtask(loop, on_call, NULL, life));
-        life->calls += went_well(life, vigil_loop_immediate(loop, on_call, NULL, life));
+        life->calls += went_well(life, vigil_loop_microtask_call(loop, on_call, NULL, life));
+        life->calls += went_well(life, vigil_loop_immediate_call(loop, on_call, NULL, life));
     }
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = on_prepare};
     (void)went_well(life, vigil_hook_add(loop, NULL, &calls, NULL));
@@ -178,12 +178,12 @@ static void posts_without_memory_are_refused_and_nothing_is_lost(void **state)
     faults_reset();
     faults_fail_after(FAULT_ALLOC, 2);
     for (int i = 0; i < 10000; i++)
-        life.accepted += went_well(&life, vigil_loop_post(life.loop, on_post, NULL, &life));
+        life.accepted += went_well(&life, vigil_loop_call(life.loop, on_post, NULL, &life));
     faults_reset();
     must_be_between(life.accepted, 1, 9999);
     must_equal(life.accepted + (uint32_t)life.failures, 10000);
     for (int i = 0; i < 1000; i++)
-        life.accepted += went_well(&life, vigil_loop_post(life.loop, on_post, NULL, &life));
+        life.accepted += went_well(&life, vigil_loop_call(life.loop, on_post, NULL, &life));
     must_equal(vigil_loop_run(life.loop, VIGIL_RUN), 0);
     must_equal(life.ran, life.accepted);
     must_equal(vigil_loop_destroy(life.loop), 0);

@@ -163,7 +163,7 @@ static uint64_t live(uint64_t k)
     atomic_store(&life.done, 0);
     support_quiet++;
     must_equal(vigil_loop_create(&loop, NULL), 0); /* that its own may fail is another test's */
-    must_equal(vigil_loop_post(loop, live_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, live_body, NULL, NULL), 0);
     support_quiet--;
     faults_reset();
     if (k != 0)

@@ -15,12 +15,12 @@ static void a_loop_is_awake_then_running_then_terminated(void **state)
     vigil_loop *loop = loop_plain();
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_AWAKE);
     must(!vigil_loop_is_owner(loop));
-    must_equal(vigil_loop_post(loop, note_state, NULL, &loop), 0);
+    must_equal(vigil_loop_call(loop, note_state, NULL, &loop), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_TERMINATED);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), -ESHUTDOWN);
-    must_equal(vigil_loop_post(loop, note_state, NULL, &loop), -ESHUTDOWN);
+    must_equal(vigil_loop_call(loop, note_state, NULL, &loop), -ESHUTDOWN);
     must(vigil_loop_why(loop)[0] != '\0');
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_close(loop), 0);
@@ -44,7 +44,7 @@ static void a_callback_cannot_run_close_or_destroy_its_loop(void **state)
 {
     (void)state;
     vigil_loop *loop = loop_plain();
-    must_equal(vigil_loop_post(loop, do_what_is_wrong_inside, NULL, loop), 0);
+    must_equal(vigil_loop_call(loop, do_what_is_wrong_inside, NULL, loop), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(vigil_loop_destroy(loop), 0);
 }
@@ -57,7 +57,7 @@ static void two_threads_cannot_run_one_loop(void **state)
     loop_wait_sleeping(loop);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), -EBUSY);
     must_equal(vigil_loop_destroy(loop), -EBUSY);
-    must_equal(vigil_loop_immediate(loop, note_state, NULL, &loop), -EPERM);
+    must_equal(vigil_loop_immediate_call(loop, note_state, NULL, &loop), -EPERM);
     must_equal(vigil_timer_start(loop, NULL, 0, NULL, NULL), -EPERM);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     join_thread(thread);
@@ -79,9 +79,9 @@ static void stop_leaves_after_the_callback_and_drops_nothing(void **state)
     (void)state;
     vigil_loop *loop = loop_plain();
     int ran = 0;
-    must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
-    must_equal(vigil_loop_post(loop, stop, NULL, loop), 0);
-    must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
+    must_equal(vigil_loop_call(loop, stop, NULL, loop), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
     must_equal(ran, 1);
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_AWAKE);
@@ -95,7 +95,7 @@ static void stop_before_the_run_is_remembered(void **state)
     (void)state;
     vigil_loop *loop = loop_plain();
     int ran = 0;
-    must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
     must_equal(vigil_loop_pause(loop), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
     must_equal(ran, 0);
@@ -136,7 +136,7 @@ static void terminating_is_never_overwritten_by_a_poll(void **state)
         vigil_loop *loop = loop_with(&options);
         pthread_t thread = start_thread(loop_runner, loop);
         int ran = 0;
-        must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+        must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
         must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
         must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_TERMINATED);
         must_equal(ran, 1);
@@ -156,12 +156,12 @@ static void bad_arguments_are_refused(void **state)
     options.size = sizeof options;
     options.fast_path = (vigil_fast_path)9;
     must_equal(vigil_loop_create(&loop, &options), -EINVAL);
-    must_equal(vigil_loop_post(NULL, count, NULL, NULL), -EINVAL);
-    must_equal(vigil_loop_microtask(NULL, count, NULL, NULL), -EINVAL);
+    must_equal(vigil_loop_call(NULL, count, NULL, NULL), -EINVAL);
+    must_equal(vigil_loop_microtask_call(NULL, count, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_run(NULL, VIGIL_RUN), -EINVAL);
     must_equal(vigil_loop_destroy(NULL), 0);
     loop = loop_plain();
-    must_equal(vigil_loop_post(loop, NULL, NULL, NULL), -EINVAL);
+    must_equal(vigil_loop_call(loop, NULL, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_run(loop, (vigil_run_mode)7), -EINVAL);
     must_equal(vigil_timer_start(loop, NULL, 0, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_unref(loop), -EINVAL);

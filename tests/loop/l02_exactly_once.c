@@ -38,7 +38,7 @@ static void *produce(void *arg)
         must(message != NULL);
         message->from = producer;
         message->number = i;
-        must_equal(vigil_loop_post(producer->loop, receive, NULL, message), 0);
+        must_equal(vigil_loop_call(producer->loop, receive, NULL, message), 0);
     }
     tally_add(producer->finished, 1);
     return NULL;
@@ -114,12 +114,12 @@ static void the_internal_lane_goes_first(void **state)
     struct note notes[4] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'x'}, {.letter = 'y'}};
     for (int i = 0; i < 4; i++)
         vigil_post_init(&notes[i].post, write_note, NULL);
-    must_equal(vigil_loop_post_node(loop, &notes[2].post), 0);
-    must_equal(vigil_loop_post(loop, write_letter, NULL, &notes[3].letter), 0);
+    must_equal(vigil_loop_post(loop, &notes[2].post), 0);
+    must_equal(vigil_loop_call(loop, write_letter, NULL, &notes[3].letter), 0);
     must_equal(vigil_loop_post_internal(loop, &notes[0].post), 0);
     must_equal(vigil_loop_post_internal(loop, &notes[1].post), 0);
     must_equal(vigil_loop_post_internal(loop, &notes[1].post), -EBUSY);
-    must_equal(vigil_loop_post_node(loop, &notes[2].post), -EBUSY);
+    must_equal(vigil_loop_post(loop, &notes[2].post), -EBUSY);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_read(&journal, "abxy");
     must_equal(vigil_loop_post_internal(loop, &notes[0].post), -ESHUTDOWN);
@@ -140,7 +140,7 @@ static void again(vigil_post *post)
     if (--self->left == 0)
         return;
     self->inside = true;
-    must_equal(vigil_loop_post_node(self->loop, post), 0); /* the same post, from its own callback */
+    must_equal(vigil_loop_post(self->loop, post), 0); /* the same post, from its own callback */
     self->inside = false;
 }
 
@@ -163,7 +163,7 @@ static void the_owners_own_posts_are_queued_and_run_in_later_turns(void **state)
     struct self inner = {.loop = loop, .left = 1000};
     vigil_post_init(&outer.post, again, NULL);
     vigil_post_init(&inner.post, again_internal, NULL);
-    must_equal(vigil_loop_post_node(loop, &outer.post), 0);
+    must_equal(vigil_loop_post(loop, &outer.post), 0);
     must_equal(vigil_loop_post_internal(loop, &inner.post), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(outer.left, 0);
@@ -180,7 +180,7 @@ static void end_it(void *arg)
 
 static void *post_the_end(void *loop)
 {
-    must_equal(vigil_loop_post(loop, end_it, NULL, loop), 0);
+    must_equal(vigil_loop_call(loop, end_it, NULL, loop), 0);
     return NULL;
 }
 

@@ -34,7 +34,7 @@ static void soak(vigil_fast_path path, bool internal)
         if (internal)
             must_equal(vigil_loop_post_internal(ping.loop, &ping.post), 0);
         else
-            must_equal(vigil_loop_post(ping.loop, answer, NULL, &ping), 0);
+            must_equal(vigil_loop_call(ping.loop, answer, NULL, &ping), 0);
         tally_wait(&ping.answers, i + 1);
     }
     vigil_loop_stats stats = loop_stats(ping.loop);
@@ -75,7 +75,7 @@ static void *post_in_races(void *arg)
     struct ping *ping = arg;
     for (uint64_t i = 0; i < race_rounds; i++) {
         meeting_join(&race);
-        must_equal(vigil_loop_post(ping->loop, answer, NULL, ping), 0);
+        must_equal(vigil_loop_call(ping->loop, answer, NULL, ping), 0);
     }
     return NULL;
 }
@@ -108,7 +108,7 @@ static void post_from_callback(void *arg)
 {
     struct ping *ping = arg;
     for (int i = 0; i < 1000; i++)
-        must_equal(vigil_loop_post(ping->loop, answer, NULL, ping), 0);
+        must_equal(vigil_loop_call(ping->loop, answer, NULL, ping), 0);
     must_equal(loop_stats(ping->loop).wakes_sent, 0); /* it is awake: no system call for a thousand posts */
 }
 
@@ -116,7 +116,7 @@ static void posts_to_a_loop_that_is_awake_wake_nobody(void **state)
 {
     (void)state;
     struct ping ping = {.loop = loop_plain()};
-    must_equal(vigil_loop_post(ping.loop, post_from_callback, NULL, &ping), 0);
+    must_equal(vigil_loop_call(ping.loop, post_from_callback, NULL, &ping), 0);
     must_equal(vigil_loop_run(ping.loop, VIGIL_RUN), 0);
     must_equal(tally_get(&ping.answers), 1000);
     must_equal(loop_stats(ping.loop).wakes_sent, 0);

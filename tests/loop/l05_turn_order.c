@@ -17,7 +17,7 @@ static void micro(void *arg)
 static void letter(char it)
 {
     journal_add(&journal, it);
-    must_equal(vigil_loop_microtask(loop, micro, NULL, NULL), 0);
+    must_equal(vigil_loop_microtask_call(loop, micro, NULL, NULL), 0);
 }
 
 static void on_internal(vigil_post *post)
@@ -94,15 +94,15 @@ static void one_turn_runs_its_phases_in_the_written_order(void **state)
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = on_prepare, .check = on_check};
     must_equal(pipe(pipes), 0);
     must_equal(write(pipes[1], "x", 1), 1);
-    must_equal(vigil_loop_defer(loop, on_deferred, NULL, NULL), 0);
-    must_equal(vigil_loop_immediate(loop, on_immediate, NULL, NULL), 0);
+    must_equal(vigil_loop_defer_call(loop, on_deferred, NULL, NULL), 0);
+    must_equal(vigil_loop_immediate_call(loop, on_immediate, NULL, NULL), 0);
     must_equal(vigil_hook_add(loop, &hook, &calls, NULL), 0);
     must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, on_readable, on_closed, NULL), 0);
     must_equal(vigil_timer_start(loop, NULL, 0, on_timer, NULL), 0);
-    must_equal(vigil_loop_post(loop, on_post, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, on_post, NULL, NULL), 0);
     vigil_post_init(&internal, on_internal, NULL);
     must_equal(vigil_loop_post_internal(loop, &internal), 0);
-    must_equal(vigil_loop_microtask(loop, micro, NULL, NULL), 0); /* T1 */
+    must_equal(vigil_loop_microtask_call(loop, micro, NULL, NULL), 0); /* T1 */
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     must_read(&journal, ".i.p.t.b.r.k.m.c.d.");
     must_equal(vigil_hook_remove(loop, hook), 0);
@@ -120,21 +120,21 @@ static void post_more(void *arg)
 {
     journal_add(&journal, *(char *)arg);
     if (depth-- > 0)
-        must_equal(vigil_loop_post(loop, post_more, NULL, arg), 0);
+        must_equal(vigil_loop_call(loop, post_more, NULL, arg), 0);
 }
 
 static void immediate_more(void *arg)
 {
     journal_add(&journal, *(char *)arg);
     if (depth-- > 0)
-        must_equal(vigil_loop_immediate(loop, immediate_more, NULL, arg), 0);
+        must_equal(vigil_loop_immediate_call(loop, immediate_more, NULL, arg), 0);
 }
 
 static void defer_more(void *arg)
 {
     journal_add(&journal, *(char *)arg);
     if (depth-- > 0)
-        must_equal(vigil_loop_defer(loop, defer_more, NULL, arg), 0);
+        must_equal(vigil_loop_defer_call(loop, defer_more, NULL, arg), 0);
 }
 
 static void timer_more(vigil_loop *of, vigil_timer timer, void *arg)
@@ -154,11 +154,11 @@ static void what_a_callback_adds_to_its_own_phase_waits_for_the_next_turn(void *
         loop = loop_plain();
         depth = 3;
         if (kind == 0)
-            must_equal(vigil_loop_post(loop, post_more, NULL, &letters[0]), 0);
+            must_equal(vigil_loop_call(loop, post_more, NULL, &letters[0]), 0);
         if (kind == 1)
-            must_equal(vigil_loop_immediate(loop, immediate_more, NULL, &letters[1]), 0);
+            must_equal(vigil_loop_immediate_call(loop, immediate_more, NULL, &letters[1]), 0);
         if (kind == 2)
-            must_equal(vigil_loop_defer(loop, defer_more, NULL, &letters[2]), 0);
+            must_equal(vigil_loop_defer_call(loop, defer_more, NULL, &letters[2]), 0);
         if (kind == 3)
             must_equal(vigil_timer_start(loop, NULL, 0, timer_more, &letters[3]), 0);
         for (size_t turn = 1; turn <= 4; turn++) {
@@ -179,7 +179,7 @@ static void posts_per_turn_are_budgeted(void **state)
     static char x = 'x';
     depth = 0;
     for (int i = 0; i < 25; i++)
-        must_equal(vigil_loop_post(loop, post_more, NULL, &x), 0);
+        must_equal(vigil_loop_call(loop, post_more, NULL, &x), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 1);
     must_equal(journal.length, 10);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 1);

@@ -17,17 +17,18 @@ static char letters[] = "abcdefghijkl";
 static void tick_in_microtask(void *arg)
 {
     say(arg);
-    must_equal(vigil_loop_tick(loop, say, NULL, &letters[5]), 0);      /* f */
-    must_equal(vigil_loop_microtask(loop, say, NULL, &letters[4]), 0); /* e: microtasks go on till they are empty */
+    must_equal(vigil_loop_tick_call(loop, say, NULL, &letters[5]), 0); /* f */
+    must_equal(vigil_loop_microtask_call(loop, say, NULL, &letters[4]),
+               0); /* e: microtasks go on till they are empty */
 }
 
 static void queue_some(void *arg)
 {
     (void)arg;
-    must_equal(vigil_loop_microtask(loop, tick_in_microtask, NULL, &letters[2]), 0);
-    must_equal(vigil_loop_microtask(loop, say, NULL, &letters[3]), 0);
-    must_equal(vigil_loop_tick(loop, say, NULL, &letters[0]), 0);
-    must_equal(vigil_loop_tick(loop, say, NULL, &letters[1]), 0);
+    must_equal(vigil_loop_microtask_call(loop, tick_in_microtask, NULL, &letters[2]), 0);
+    must_equal(vigil_loop_microtask_call(loop, say, NULL, &letters[3]), 0);
+    must_equal(vigil_loop_tick_call(loop, say, NULL, &letters[0]), 0);
+    must_equal(vigil_loop_tick_call(loop, say, NULL, &letters[1]), 0);
 }
 
 static void ticks_run_before_microtasks_until_both_are_empty(void **state)
@@ -35,8 +36,8 @@ static void ticks_run_before_microtasks_until_both_are_empty(void **state)
     (void)state;
     memset(&journal, 0, sizeof journal);
     loop = loop_plain();
-    must_equal(vigil_loop_post(loop, queue_some, NULL, NULL), 0);
-    must_equal(vigil_loop_post(loop, say, NULL, &letters[6]), 0);
+    must_equal(vigil_loop_call(loop, queue_some, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, say, NULL, &letters[6]), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_read(&journal, "abcdefg"); /* all before the next callback */
     must_equal(loop_stats(loop).ticks_run, 3);
@@ -63,7 +64,7 @@ static void requeue(vigil_post *post)
     struct endless *it = container_of(post, struct endless, post);
     it->ran++;
     if (it->stop_at == 0 || it->ran < it->stop_at)
-        must_equal(vigil_loop_microtask_node(loop, post), 0);
+        must_equal(vigil_loop_microtask(loop, post), 0);
 }
 
 static void on_event(void *user, const vigil_loop_event *event)
@@ -75,7 +76,7 @@ static void on_event(void *user, const vigil_loop_event *event)
 
 static void begin(void *arg)
 {
-    must_equal(vigil_loop_microtask_node(loop, arg), 0);
+    must_equal(vigil_loop_microtask(loop, arg), 0);
 }
 
 static void finish_when_all_came(void)
@@ -115,7 +116,7 @@ static void an_endless_microtask_starves_neither_timers_nor_descriptors_nor_shut
     vigil_post_init(&endless.post, requeue, NULL);
     must_equal(pipe(endless.pipes), 0);
     must_equal(write(endless.pipes[1], "x", 1), 1);
-    must_equal(vigil_loop_post(loop, begin, NULL, &endless.post), 0);
+    must_equal(vigil_loop_call(loop, begin, NULL, &endless.post), 0);
     must_equal(vigil_timer_start(loop, NULL, 2000000, on_timer, NULL), 0);
     must_equal(vigil_watch_add(loop, NULL, endless.pipes[0], VIGIL_FD_READ, 0, on_readable, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* ends by the deadline of the shutdown */
@@ -139,7 +140,7 @@ static void a_breach_leaves_the_rest_to_the_next_turn(void **state)
     endless.stop_at = 25;
     loop = loop_with(&options);
     vigil_post_init(&endless.post, requeue, NULL);
-    must_equal(vigil_loop_post(loop, begin, NULL, &endless.post), 0);
+    must_equal(vigil_loop_call(loop, begin, NULL, &endless.post), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 1); /* would block, but for what is left over */
     must_equal(endless.ran, 10);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 1);
@@ -161,7 +162,7 @@ static void exhaustive_mode_goes_on_and_says_so(void **state)
     endless.stop_at = 250000;
     loop = loop_with(&options);
     vigil_post_init(&endless.post, requeue, NULL);
-    must_equal(vigil_loop_post(loop, begin, NULL, &endless.post), 0);
+    must_equal(vigil_loop_call(loop, begin, NULL, &endless.post), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
     must_equal(endless.ran, 250000);
     must_equal(endless.floods, 2);
@@ -184,7 +185,7 @@ static void close_ends_even_an_endless_exhaustive_microtask(void **state)
     memset(&endless, 0, sizeof endless);
     loop = loop_with(&options);
     vigil_post_init(&endless.post, requeue, NULL);
-    must_equal(vigil_loop_post(loop, begin, NULL, &endless.post), 0);
+    must_equal(vigil_loop_call(loop, begin, NULL, &endless.post), 0);
     pthread_t owner = start_thread(loop_runner, loop);
     pthread_t closer = start_thread(close_it, loop);
     join_thread(closer);

@@ -60,7 +60,7 @@ static void a_delay_counts_from_the_call_not_from_the_turn(void **state)
 {
     (void)state;
     loop = loop_plain();
-    must_equal(vigil_loop_post(loop, work_then_start, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, work_then_start, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must(late_shot.fired_at >= late_shot.deadline);
     must_equal(vigil_loop_destroy(loop), 0);

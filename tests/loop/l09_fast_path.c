@@ -25,7 +25,7 @@ static void a_loop_without_descriptors_never_polls(void **state)
     struct tally count = {0};
     pthread_t owner = start_thread(loop_runner, loop);
     for (uint32_t i = 1; i <= 100; i++) {
-        must_equal(vigil_loop_post(loop, add_one, NULL, &count), 0);
+        must_equal(vigil_loop_call(loop, add_one, NULL, &count), 0);
         tally_wait(&count, i);
     }
     must_equal(loop_stats(loop).poll_calls, 0);
@@ -94,7 +94,7 @@ static void switching_under_load_loses_nothing(void **state)
     pthread_t switcher = start_thread(switch_over, &storm);
     uint32_t rounds = (uint32_t)scaled(30000, 300);
     for (uint32_t i = 1; i <= rounds; i++) {
-        must_equal(vigil_loop_post(storm.loop, add_one, NULL, &storm.ran), 0);
+        must_equal(vigil_loop_call(storm.loop, add_one, NULL, &storm.ran), 0);
         tally_wait(&storm.ran, i);
     }
     atomic_store_explicit(&storm.over, true, memory_order_relaxed);

@@ -25,8 +25,8 @@ static void tell(vigil_at_end *node)
     must_equal(vigil_loop_state_get(self->loop), VIGIL_LOOP_TERMINATED);
     must_equal(vigil_loop_at_end(self->loop, node), -ESHUTDOWN);
     must_equal(vigil_loop_at_end_remove(self->loop, node), -ENOENT);
-    must_equal(vigil_loop_post(self->loop, in_microtask, NULL, self->journal), -ESHUTDOWN);
-    must_equal(vigil_loop_microtask(self->loop, in_microtask, NULL, self->journal), 0);
+    must_equal(vigil_loop_call(self->loop, in_microtask, NULL, self->journal), -ESHUTDOWN);
+    must_equal(vigil_loop_microtask_call(self->loop, in_microtask, NULL, self->journal), 0);
     if (self->other != NULL)
         must_equal(vigil_loop_at_end_remove(self->loop, self->other), 0);
     if (self->raises)

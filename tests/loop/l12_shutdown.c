@@ -63,7 +63,7 @@ static void in_end_hook(vg_end_hook *hook, vigil_loop *of)
     must_equal(atomic_load_explicit(&of->done, memory_order_relaxed), 0);
     journal_add(&journal, 'h');
     static char m = 'n';
-    must_equal(vigil_loop_microtask(of, say, NULL, &m), 0); /* rejections have handlers */
+    must_equal(vigil_loop_microtask_call(of, say, NULL, &m), 0); /* rejections have handlers */
 }
 
 static vg_end_hook end_hook = {.run = in_end_hook};
@@ -73,20 +73,20 @@ static void begin(void *arg)
     (void)arg;
     static const char letters[] = "abcdefg";
     journal_add(&journal, 's');
-    must_equal(vigil_loop_post(loop, say, NULL, (void *)&letters[0]), 0); /* accepted before: runs */
+    must_equal(vigil_loop_call(loop, say, NULL, (void *)&letters[0]), 0); /* accepted before: runs */
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);              /* from a callback it returns at once */
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);              /* and again */
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_TERMINATING);
-    must_equal(vigil_loop_post(loop, say, NULL, NULL), -ESHUTDOWN); /* E1 */
+    must_equal(vigil_loop_call(loop, say, NULL, NULL), -ESHUTDOWN); /* E1 */
     must_equal(vigil_timer_start(loop, NULL, 0, never_timer, NULL), -ESHUTDOWN);
     must_equal(vigil_loop_ref(loop), -ESHUTDOWN);
     must_equal(vigil_loop_pause(loop), -ESHUTDOWN);
     vigil_post_init(&internal_note.post, say_post, cancel_note);
     must_equal(vigil_loop_post_internal(loop, &internal_note.post), 0); /* the lane is open till all is drained */
-    must_equal(vigil_loop_immediate(loop, say, NULL, (void *)&letters[1]), 0);
-    must_equal(vigil_loop_defer(loop, say, NULL, (void *)&letters[3]), 0);
-    must_equal(vigil_loop_microtask(loop, say, NULL, (void *)&letters[4]), 0);
-    must_equal(vigil_loop_tick(loop, say, NULL, (void *)&letters[5]), 0);
+    must_equal(vigil_loop_immediate_call(loop, say, NULL, (void *)&letters[1]), 0);
+    must_equal(vigil_loop_defer_call(loop, say, NULL, (void *)&letters[3]), 0);
+    must_equal(vigil_loop_microtask_call(loop, say, NULL, (void *)&letters[4]), 0);
+    must_equal(vigil_loop_tick_call(loop, say, NULL, (void *)&letters[5]), 0);
 }
 
 static void the_end_comes_in_the_written_order(void **state)
@@ -101,7 +101,7 @@ static void the_end_comes_in_the_written_order(void **state)
     loop->end_hooks = &end_hook;
     must_equal(vigil_timer_start(loop, NULL, 3600000000000U, never_timer, NULL), 0);
     must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, never_watch, say, &closed_letter), 0);
-    must_equal(vigil_loop_post(loop, begin, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, begin, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     /* tick f, microtask e; the turn goes on: immediate b, deferred d; then the drain: internal i, post a, closed c; hook, its
        microtask */
@@ -123,16 +123,16 @@ static void close_cancels_what_has_not_run(void **state)
     loop = loop_plain();
     static char letters[] = "abcdef";
     static struct note notes[2] = {{.letter = 'x'}, {.letter = 'y'}};
-    must_equal(vigil_loop_post(loop, say, say_upper, &letters[0]), 0);
-    must_equal(vigil_loop_post(loop, say, NULL, &letters[1]), 0); /* no cancel callback: nobody is told */
+    must_equal(vigil_loop_call(loop, say, say_upper, &letters[0]), 0);
+    must_equal(vigil_loop_call(loop, say, NULL, &letters[1]), 0); /* no cancel callback: nobody is told */
     vigil_post_init(&notes[0].post, say_post, cancel_note);
     vigil_post_init(&notes[1].post, say_post, cancel_note);
-    must_equal(vigil_loop_post_node(loop, &notes[0].post), 0);
+    must_equal(vigil_loop_post(loop, &notes[0].post), 0);
     must_equal(vigil_loop_post_internal(loop, &notes[1].post), 0);
-    must_equal(vigil_loop_microtask(loop, say, say_upper, &letters[2]), 0);
-    must_equal(vigil_loop_tick(loop, say, say_upper, &letters[3]), 0);
-    must_equal(vigil_loop_immediate(loop, say, say_upper, &letters[4]), 0);
-    must_equal(vigil_loop_defer(loop, say, say_upper, &letters[5]), 0);
+    must_equal(vigil_loop_microtask_call(loop, say, say_upper, &letters[2]), 0);
+    must_equal(vigil_loop_tick_call(loop, say, say_upper, &letters[3]), 0);
+    must_equal(vigil_loop_immediate_call(loop, say, say_upper, &letters[4]), 0);
+    must_equal(vigil_loop_defer_call(loop, say, say_upper, &letters[5]), 0);
     must_equal(vigil_timer_start(loop, NULL, 0, never_timer, NULL), 0);
     must_equal(vigil_loop_close(loop), 0);
     must_read(&journal, "YAXEFDC");
@@ -151,7 +151,7 @@ static void destroy_closes_first(void **state)
     memset(&journal, 0, sizeof journal);
     loop = loop_plain();
     static char a = 'a';
-    must_equal(vigil_loop_post(loop, say, say_upper, &a), 0);
+    must_equal(vigil_loop_call(loop, say, say_upper, &a), 0);
     must_equal(vigil_loop_destroy(loop), 0);
     must_read(&journal, "A");
 }
@@ -162,7 +162,7 @@ static void shutdown_of_a_loop_that_nobody_runs_drains_it_here(void **state)
     memset(&journal, 0, sizeof journal);
     loop = loop_plain();
     static char a = 'a';
-    must_equal(vigil_loop_post(loop, say, say_upper, &a), 0);
+    must_equal(vigil_loop_call(loop, say, say_upper, &a), 0);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     must_read(&journal, "a");
     must_equal(vigil_loop_destroy(loop), 0);
@@ -199,9 +199,9 @@ static void at_its_deadline_a_shutdown_becomes_a_close(void **state)
     memset(&gate, 0, sizeof gate);
     loop = loop_plain();
     struct tally cancelled = {0};
-    must_equal(vigil_loop_post(loop, hold, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, hold, NULL, NULL), 0);
     for (int i = 0; i < 100; i++)
-        must_equal(vigil_loop_post(loop, count, count, &cancelled), 0);
+        must_equal(vigil_loop_call(loop, count, count, &cancelled), 0);
     pthread_t owner = start_thread(loop_runner, loop);
     gate_wait_entered(&gate, 1);
     pthread_t ender = start_thread(shutdown_in_no_time, NULL);
@@ -239,7 +239,7 @@ static void *post_until_refused(void *arg)
     struct storm *storm = arg;
     tally_add(&storm->started, 1);
     for (;;) {
-        int rc = vigil_loop_post(storm->loop, on_run, on_cancel, storm);
+        int rc = vigil_loop_call(storm->loop, on_run, on_cancel, storm);
         if (rc != 0) {
             must_equal(rc, -ESHUTDOWN);
             atomic_fetch_add_explicit(&storm->refused, 1, memory_order_relaxed);
@@ -344,7 +344,7 @@ static void shutdown_between_two_turns_is_finished_by_the_owner(void **state)
         struct tally ran = {0};
         must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
         pthread_t owner = start_thread(turn_by_turn, loop);
-        must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+        must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
         must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
         must_equal(tally_get(&ran), 1);
         join_thread(owner);

@@ -28,7 +28,7 @@ static void *post_a_few(void *arg)
 {
     struct race *race = arg;
     for (;;) {
-        int rc = vigil_loop_post(race->loop, count, NULL, &race->ran);
+        int rc = vigil_loop_call(race->loop, count, NULL, &race->ran);
         if (rc == -ESHUTDOWN)
             return NULL;
         must_equal(rc, 0);
@@ -98,7 +98,7 @@ static void before_exit(void *user)
 {
     must(user == &exits);
     if (++exits < 3)
-        must_equal(vigil_loop_immediate(leaving, count, NULL, &ran_late), 0);
+        must_equal(vigil_loop_immediate_call(leaving, count, NULL, &ran_late), 0);
 }
 
 static void before_exit_may_bring_more_work(void **state)
@@ -146,10 +146,10 @@ static void explain_names_everything_that_keeps_it(void **state)
     _Atomic uint64_t number = 0;
     must_equal(pipe(pipes), 0);
     must_equal(vigil_loop_ref(loop), 0);
-    must_equal(vigil_loop_post(loop, count, NULL, &number), 0);
-    must_equal(vigil_loop_microtask(loop, count, NULL, &number), 0);
-    must_equal(vigil_loop_immediate(loop, count, NULL, &number), 0);
-    must_equal(vigil_loop_defer(loop, count, NULL, &number), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &number), 0);
+    must_equal(vigil_loop_microtask_call(loop, count, NULL, &number), 0);
+    must_equal(vigil_loop_immediate_call(loop, count, NULL, &number), 0);
+    must_equal(vigil_loop_defer_call(loop, count, NULL, &number), 0);
     must_equal(vigil_timer_start(loop, NULL, 3600000000000U, ignore_timer, NULL), 0);
     must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, ignore_watch, NULL, NULL), 0);
     must_equal(vigil_watch_add(loop, NULL, pipes[1], VIGIL_FD_READ, VIGIL_WATCH_UNREF, ignore_watch, NULL, NULL), 0);

@@ -61,7 +61,7 @@ static void post_and_raise_before_exit(void *user)
 {
     (void)user;
     if (++calls == 1) {
-        must_equal(vigil_loop_post(loop, say, NULL, "p"), 0);
+        must_equal(vigil_loop_call(loop, say, NULL, "p"), 0);
         vigil_raise(-EIO);
     }
     journal_add(&journal, 'x');
@@ -95,7 +95,7 @@ static void a_stop_before_the_exit_leaves_the_loop_as_it_is(void **state)
     options.on_before_exit = stop_before_exit;
     loop = loop_with(&options);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
-    must_equal(vigil_loop_post(loop, say, NULL, "p"), 0); /* it has not ended */
+    must_equal(vigil_loop_call(loop, say, NULL, "p"), 0); /* it has not ended */
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_read(&journal, "p");
     must_equal(calls, 2);
@@ -107,14 +107,14 @@ static void a_stop_before_the_exit_leaves_the_loop_as_it_is(void **state)
 static void queue_a_raise(void *arg)
 {
     (void)arg;
-    must_equal(vigil_loop_microtask(loop, raise_it, NULL, NULL), 0);
+    must_equal(vigil_loop_microtask_call(loop, raise_it, NULL, NULL), 0);
 }
 
 static void queue_both(void *arg)
 {
     (void)arg;
-    must_equal(vigil_loop_microtask(loop, say, NULL, "M"), 0);
-    must_equal(vigil_loop_tick(loop, say, NULL, "T"), 0);
+    must_equal(vigil_loop_microtask_call(loop, say, NULL, "M"), 0);
+    must_equal(vigil_loop_tick_call(loop, say, NULL, "T"), 0);
 }
 
 static void a_checkpoint_ends_also_if_its_last_microtask_raises(void **state)
@@ -124,9 +124,9 @@ static void a_checkpoint_ends_also_if_its_last_microtask_raises(void **state)
     vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
     options.on_uncaught = note_uncaught;
     loop = loop_with(&options);
-    must_equal(vigil_loop_post(loop, queue_a_raise, NULL, NULL), 0);
-    must_equal(vigil_loop_post(loop, queue_both, NULL, NULL), 0); /* ticks come first, as in any other */
-    must_equal(vigil_loop_post(loop, raise_it, NULL, NULL), 0);   /* and this is a callback, not a microtask */
+    must_equal(vigil_loop_call(loop, queue_a_raise, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, queue_both, NULL, NULL), 0); /* ticks come first, as in any other */
+    must_equal(vigil_loop_call(loop, raise_it, NULL, NULL), 0);   /* and this is a callback, not a microtask */
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_read(&journal, "mTMc");
     must_equal(loop_stats(loop).microtasks_run, 2);
@@ -229,7 +229,7 @@ static bool recheck_queues_a_microtask(vigil_loop *of, void *arg)
 {
     (void)arg;
     if (++calls == 1)
-        must_equal(vigil_loop_microtask(of, stop_by_microtask, NULL, NULL), 0);
+        must_equal(vigil_loop_microtask_call(of, stop_by_microtask, NULL, NULL), 0);
     return false;
 }
 

@@ -45,7 +45,7 @@ static __attribute__((noinline)) void raise_deep(int status)
 static void raiser(void *arg)
 {
     journal_add(&journal, 'R');
-    must_equal(vigil_loop_microtask(loop, say, NULL, arg), 0);
+    must_equal(vigil_loop_microtask_call(loop, say, NULL, arg), 0);
     raise_deep(-EIO);
 }
 
@@ -104,15 +104,15 @@ static void a_raise_in_each_phase_ends_that_callback_alone(void **state)
     vigil_hook hook;
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = raise_prepare, .check = raise_check};
     must_equal(vigil_loop_post_internal(loop, &internal), 0);
-    must_equal(vigil_loop_post(loop, raiser, NULL, &letters[1]), 0);
-    must_equal(vigil_loop_post(loop, say, NULL, &letters[2]), 0);
+    must_equal(vigil_loop_call(loop, raiser, NULL, &letters[1]), 0);
+    must_equal(vigil_loop_call(loop, say, NULL, &letters[2]), 0);
     must_equal(vigil_timer_start(loop, NULL, 0, raise_timer, &letters[3]), 0);
     must_equal(vigil_timer_start(loop, NULL, 0, raise_timer, &letters[4]), 0);
     must_equal(vigil_hook_add(loop, &hook, &calls, &letters[5]), 0);
     must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, raise_watch, raiser, &letters[6]), 0);
-    must_equal(vigil_loop_immediate(loop, raiser, NULL, &letters[7]), 0);
-    must_equal(vigil_loop_immediate(loop, say, NULL, &letters[8]), 0);
-    must_equal(vigil_loop_defer(loop, raiser, NULL, &letters[9]), 0);
+    must_equal(vigil_loop_immediate_call(loop, raiser, NULL, &letters[7]), 0);
+    must_equal(vigil_loop_immediate_call(loop, say, NULL, &letters[8]), 0);
+    must_equal(vigil_loop_defer_call(loop, raiser, NULL, &letters[9]), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     /* R: raises, !: reported, then the microtask of the callback that raised: its checkpoint is kept */
     must_read(&journal, "R!aR!bcR!dR!eR!fR!gR!fR!hiR!gR!j");
@@ -142,18 +142,18 @@ static void raise_plain(void *arg)
 static void queue_micro(void *arg)
 {
     (void)arg;
-    must_equal(vigil_loop_tick(loop, raise_plain, NULL, NULL), 0);
-    must_equal(vigil_loop_tick(loop, say, NULL, &letters[0]), 0);
-    must_equal(vigil_loop_microtask(loop, raise_plain, NULL, NULL), 0);
-    must_equal(vigil_loop_microtask(loop, say, NULL, &letters[1]), 0);
+    must_equal(vigil_loop_tick_call(loop, raise_plain, NULL, NULL), 0);
+    must_equal(vigil_loop_tick_call(loop, say, NULL, &letters[0]), 0);
+    must_equal(vigil_loop_microtask_call(loop, raise_plain, NULL, NULL), 0);
+    must_equal(vigil_loop_microtask_call(loop, say, NULL, &letters[1]), 0);
 }
 
 static void a_microtask_that_raises_leaves_the_others_their_place(void **state)
 {
     (void)state;
     loop = loop_that_catches();
-    must_equal(vigil_loop_post(loop, queue_micro, NULL, NULL), 0);
-    must_equal(vigil_loop_post(loop, say, NULL, &letters[2]), 0);
+    must_equal(vigil_loop_call(loop, queue_micro, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, say, NULL, &letters[2]), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_read(&journal, "!a!bc");
     must(microtask[0] && microtask[1]);
@@ -180,8 +180,8 @@ static void a_handler_that_raises_is_only_counted(void **state)
     memset(&journal, 0, sizeof journal);
     uncaught = 0;
     loop = loop_with(&options);
-    must_equal(vigil_loop_post(loop, raise_plain, NULL, NULL), 0);
-    must_equal(vigil_loop_post(loop, say, NULL, &letters[0]), 0);
+    must_equal(vigil_loop_call(loop, raise_plain, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, say, NULL, &letters[0]), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(uncaught, 1);
     must_equal(loop_stats(loop).uncaught, 2);
@@ -218,16 +218,16 @@ static void raises_do_not_stop_the_end(void **state)
     (void)state;
     loop = loop_that_catches();
     for (int i = 0; i < 3; i++)
-        must_equal(vigil_loop_post(loop, say, raise_plain, NULL), 0);
-    must_equal(vigil_loop_immediate(loop, say, raise_plain, NULL), 0);
+        must_equal(vigil_loop_call(loop, say, raise_plain, NULL), 0);
+    must_equal(vigil_loop_immediate_call(loop, say, raise_plain, NULL), 0);
     must_equal(vigil_loop_close(loop), 0);
     must_equal(uncaught, 4);
     must_equal(vigil_loop_destroy(loop), 0);
 
     loop = loop_that_catches();
     for (int i = 0; i < 3; i++)
-        must_equal(vigil_loop_post(loop, raise_plain, NULL, NULL), 0);
-    must_equal(vigil_loop_post(loop, say, NULL, &letters[0]), 0);
+        must_equal(vigil_loop_call(loop, raise_plain, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, say, NULL, &letters[0]), 0);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     must_read(&journal, "!!!a");
     must_equal(vigil_loop_destroy(loop), 0);

@@ -60,23 +60,23 @@ static vigil_promise *settled;
 
 static void tick(void)
 {
-    must_equal(vigil_loop_tick(loop, count, NULL, NULL), 0);
+    must_equal(vigil_loop_tick_call(loop, count, NULL, NULL), 0);
 }
 
 static void microtask(void)
 {
     vigil_post_init(&node, count_node, NULL);
-    must_equal(vigil_loop_microtask_node(loop, &node), 0);
+    must_equal(vigil_loop_microtask(loop, &node), 0);
 }
 
 static void immediate(void)
 {
-    must_equal(vigil_loop_immediate(loop, count, NULL, NULL), 0);
+    must_equal(vigil_loop_immediate_call(loop, count, NULL, NULL), 0);
 }
 
 static void defer(void)
 {
-    must_equal(vigil_loop_defer(loop, count, NULL, NULL), 0);
+    must_equal(vigil_loop_defer_call(loop, count, NULL, NULL), 0);
 }
 
 static void start_timer(void)

@@ -180,7 +180,7 @@ static void count_watch(vigil_loop *of, vigil_watch watch, int fd, unsigned even
 
 static void *post_to_it(void *arg)
 {
-    must_equal(vigil_loop_post(loop, count, NULL, arg), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, arg), 0);
     return NULL;
 }
 
@@ -221,7 +221,7 @@ static void the_loops_fd_shows_posts_timers_and_descriptors(void **state)
     must(!readable(fd, 0));
     /* More than a turn's budget: it stays readable until all is done. */
     for (int i = 0; i < 3000; i++)
-        must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+        must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
     int turns = 0;
     while (readable(fd, 0)) {
         must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
@@ -248,13 +248,13 @@ static void fork_watch(vigil_loop *of, vigil_watch watch, int fd, unsigned event
 static void as_the_child(void *arg)
 {
     (void)arg;
-    must_equal(vigil_loop_post(loop, count, NULL, &forked), -ECHILD);
+    must_equal(vigil_loop_call(loop, count, NULL, &forked), -ECHILD);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), -ECHILD);
     must_equal(vigil_timer_start(loop, NULL, 0, count_timer, &forked), -ECHILD);
     must_equal(vigil_loop_shutdown(loop, 0), -ECHILD);
     must_equal(vigil_loop_fork(loop), 0);
     must_equal(vigil_loop_fork(loop), -EINVAL);
-    must_equal(vigil_loop_post(loop, count, NULL, &forked), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &forked), 0);
     must_equal(write(fork_pipes[1], "x", 1), 1);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* the timer, the watch, the old post and the new one */
     must_equal(tally_get(&forked), 4);
@@ -269,7 +269,7 @@ static void after_a_fork_the_loop_is_the_childs_when_it_says_so(void **state)
     memset(&forked, 0, sizeof forked);
     must_equal(pipe(fork_pipes), 0);
     must_equal(vigil_loop_fork(loop), -EINVAL);
-    must_equal(vigil_loop_post(loop, count, NULL, &forked), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &forked), 0);
     must_equal(vigil_timer_start(loop, NULL, 1000000, count_timer, &forked), 0);
     must_equal(vigil_watch_add(loop, NULL, fork_pipes[0], VIGIL_FD_READ, 0, fork_watch, NULL, &forked), 0);
     must_equal(in_child(as_the_child, NULL), 0);

@@ -32,15 +32,15 @@ static void the_bound_is_exact_and_pressure_is_reported(void **state)
     vigil_loop *loop = bounded(100);
     struct tally ran = {0};
     for (int i = 0; i < 100; i++)
-        must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+        must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
     for (int i = 0; i < 5; i++)
-        must_equal(vigil_loop_post(loop, count, NULL, &ran), -EAGAIN);
+        must_equal(vigil_loop_call(loop, count, NULL, &ran), -EAGAIN);
     must(strstr(vigil_loop_why(loop), "max_posts") != NULL);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     must_equal(tally_get(&ran), 100);
     must_equal(on_count, 1);
     must_equal(off_count, 1);
-    must_equal(vigil_loop_post(loop, count, NULL, &ran), 0);
+    must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     must_equal(on_count, 1);
     vigil_loop_stats stats = loop_stats(loop);
@@ -74,7 +74,7 @@ static void *produce(void *arg)
 {
     struct flood *flood = arg;
     for (uint32_t i = 0; i < flood->each;) {
-        int rc = vigil_loop_post(flood->loop, watch_the_bound, NULL, flood);
+        int rc = vigil_loop_call(flood->loop, watch_the_bound, NULL, flood);
         must(rc == 0 || rc == -EAGAIN);
         if (rc == 0) {
             i++;

@@ -21,14 +21,14 @@ static void look(void *arg)
     must_equal(vigil_loop_now(loop), fresh);
     last = fresh;
     if (++rounds < 50)
-        must_equal(vigil_loop_post(loop, look, NULL, NULL), 0);
+        must_equal(vigil_loop_call(loop, look, NULL, NULL), 0);
 }
 
 static void the_time_is_cached_and_monotonic(void **state)
 {
     (void)state;
     loop = loop_plain();
-    must_equal(vigil_loop_post(loop, look, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, look, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(rounds, 50);
     must(vigil_loop_now(loop) >= last);
@@ -56,7 +56,7 @@ static void time_is_counted_where_it_was_spent(void **state)
     (void)state;
     loop = loop_plain();
     for (int i = 0; i < 5; i++)
-        must_equal(vigil_loop_post(loop, spin, NULL, NULL), 0);
+        must_equal(vigil_loop_call(loop, spin, NULL, NULL), 0);
     must_equal(vigil_timer_start(loop, NULL, 30000000, pause_timer, NULL), 0);
     uint64_t before = now_ns();
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);

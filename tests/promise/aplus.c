@@ -331,7 +331,8 @@ static void adopt_pending_body(void *arg)
     vigil_promise *p = resolved(vigil_value_none());
     vigil_promise *q = derive(p, give_promise, NULL, &x);
     then(q, say_value, say_value, "q");
-    must_equal(vigil_loop_immediate(loop, arg != NULL ? reject_later : settle_later, NULL, vigil_promise_ref(x)), 0);
+    must_equal(vigil_loop_immediate_call(loop, arg != NULL ? reject_later : settle_later, NULL, vigil_promise_ref(x)),
+               0);
     drop(p);
     drop(q);
 }
@@ -400,7 +401,7 @@ static void thing_then(vigil_thenable *self, vigil_promise *promise)
     case RAISES:
         vigil_raise(-EPROTO);
     case RESOLVES_LATER:
-        must_equal(vigil_loop_immediate(loop, settle_later, NULL, promise), 0);
+        must_equal(vigil_loop_immediate_call(loop, settle_later, NULL, promise), 0);
         return;
     case RESOLVES_WITH_A_PROMISE:
         resolve(promise, vigil_value_promise(resolved(vigil_value_int(23))));

@@ -119,7 +119,7 @@ static void a_call_has_a_priority(void **state)
 static void on_loop_then_close_pool(void (*body)(void *arg))
 {
     loop_open();
-    must_equal(vigil_loop_post(loop, body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     pool_close(pool);
     must_equal(promise_stats().alive, 0);
@@ -384,7 +384,7 @@ static void a_loop_that_ends_first_rejects_and_nothing_starts(void **state)
     for (int pool_first = 0; pool_first < 2; pool_first++) {
         reset(1);
         loop_open();
-        must_equal(vigil_loop_post(loop, shutdown_with_work_body, NULL, NULL), 0);
+        must_equal(vigil_loop_call(loop, shutdown_with_work_body, NULL, NULL), 0);
         must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
         must_have_said("running!-108 queued!-108 waiting!-108");
         if (pool_first == 0) {
@@ -513,7 +513,7 @@ static void tokens_times_limits_and_ends_may_race(void **state)
         outcomes = 0;
         storm_source = source_new();
         loop_open();
-        must_equal(vigil_loop_post(loop, storm_body, NULL, &round), 0);
+        must_equal(vigil_loop_call(loop, storm_body, NULL, &round), 0);
         must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
         must_equal(outcomes, 40); /* each is settled once */
         join_thread(stopper);
@@ -557,7 +557,7 @@ static void a_call_and_its_end_are_recorded(void **state)
     (void)state;
     reset(1);
     loop_open();
-    must_equal(vigil_loop_post(loop, recorded_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, recorded_body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     if (vg_my_ring.events == NULL) {
         loop_close();

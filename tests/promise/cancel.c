@@ -301,7 +301,7 @@ static void a_timeout_that_nobody_wants_is_taken_back(void **state)
     (void)state;
     loop_open();
     must_equal(vigil_loop_ref(loop), 0);
-    must_equal(vigil_loop_post(loop, unwanted_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, unwanted_body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 1);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 1);
     must_equal(promise_stats().in_flight, 1);

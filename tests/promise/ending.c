@@ -51,7 +51,7 @@ static void what_is_pending_is_rejected_at_the_end_and_handlers_run(void **state
 {
     (void)state;
     loop_open();
-    must_equal(vigil_loop_post(loop, shutdown_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, shutdown_body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_have_said("body sleep!-108 a!-108 c b!-108 more!-108"); /* -ESHUTDOWN */
     for (int i = 0; i < 4; i++) {
@@ -159,7 +159,7 @@ static void close_settles_all_and_runs_no_handler(void **state)
     (void)state;
     loop_open();
     gate = (struct gate){0};
-    must_equal(vigil_loop_post(loop, close_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, close_body, NULL, NULL), 0);
     pthread_t threads[] = {start_thread(closer, NULL), start_thread(opener, NULL)};
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     join_thread(threads[0]);
@@ -195,14 +195,14 @@ static void cycle_body(void *arg)
     kept[1] = derive(kept[0], must_not_run, NULL, NULL);
     then(kept[1], must_not_run, say_value, "b");
     drop(start);
-    must_equal(vigil_loop_immediate(loop, drop_it, NULL, kept[0]), 0);
+    must_equal(vigil_loop_immediate_call(loop, drop_it, NULL, kept[0]), 0);
 }
 
 static void promises_that_wait_for_each_other_end_with_the_loop(void **state)
 {
     (void)state;
     loop_open();
-    must_equal(vigil_loop_post(loop, cycle_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, cycle_body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_have_said("b!-108");
     drop(kept[1]);
@@ -235,7 +235,7 @@ static void promises_outlive_their_loop(void **state)
 {
     (void)state;
     loop_open();
-    must_equal(vigil_loop_post(loop, outlive_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, outlive_body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(vigil_loop_destroy(loop), 0);
     vigil_value value;
@@ -290,7 +290,7 @@ static void *storm_settler(void *arg)
             atomic_fetch_add(&storm->refused, 1);
             continue;
         }
-        if (vigil_loop_post(loop, storm_then, drop_it, vigil_promise_ref(p)) != 0)
+        if (vigil_loop_call(loop, storm_then, drop_it, vigil_promise_ref(p)) != 0)
             drop(p);
         vigil_value value = counted(i);
         if (i % 3 != 0 && vigil_promise_resolve(p, value) == 0)

@@ -352,7 +352,7 @@ static void the_end_of_the_loop_cleans_up_too(void **state)
     for (int abrupt = 0; abrupt < 2; abrupt++) {
         frames_ended = 0;
         loop_open();
-        must_equal(vigil_loop_post(loop, sleep_and_stop, NULL, NULL), 0);
+        must_equal(vigil_loop_call(loop, sleep_and_stop, NULL, NULL), 0);
         must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
         must_equal(frames_ended, 0);
         must_equal(abrupt ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
@@ -394,7 +394,7 @@ static void bad_calls_are_refused(void **state)
     vigil_frame_free(NULL);
     pthread_t thread;
     must_equal(vigil_loop_ref(loop), 0);
-    must_equal(vigil_loop_post(loop, start_a_thread, NULL, &thread), 0);
+    must_equal(vigil_loop_call(loop, start_a_thread, NULL, &thread), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     join_thread(thread);
     must_equal(vigil_loop_destroy(loop), 0);

@@ -68,17 +68,17 @@ static void say_plain(void *word)
 
 static void tick(const char *word)
 {
-    must_equal(vigil_loop_tick(loop, say_plain, NULL, (void *)(uintptr_t)word), 0);
+    must_equal(vigil_loop_tick_call(loop, say_plain, NULL, (void *)(uintptr_t)word), 0);
 }
 
 static void microtask(const char *word)
 {
-    must_equal(vigil_loop_microtask(loop, say_plain, NULL, (void *)(uintptr_t)word), 0);
+    must_equal(vigil_loop_microtask_call(loop, say_plain, NULL, (void *)(uintptr_t)word), 0);
 }
 
 static void immediate(vigil_call_fn fn, const char *word)
 {
-    must_equal(vigil_loop_immediate(loop, fn, NULL, (void *)(uintptr_t)word), 0);
+    must_equal(vigil_loop_immediate_call(loop, fn, NULL, (void *)(uintptr_t)word), 0);
 }
 
 static void say_timer(vigil_loop *of, vigil_timer timer, void *word)
@@ -291,7 +291,7 @@ static void first_tick(void *arg)
 
 static void a_promise_in_a_tick_waits_for_all_ticks(void)
 {
-    must_equal(vigil_loop_tick(loop, first_tick, NULL, NULL), 0);
+    must_equal(vigil_loop_tick_call(loop, first_tick, NULL, NULL), 0);
     tick("t2");
 }
 

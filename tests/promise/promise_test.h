@@ -85,7 +85,7 @@ static inline void loop_close(void)
 static inline void on_loop_with(void (*body)(void *arg), void *arg)
 {
     loop_open();
-    must_equal(vigil_loop_post(loop, body, NULL, arg), 0);
+    must_equal(vigil_loop_call(loop, body, NULL, arg), 0);
     loop_close();
 }
 

@@ -49,7 +49,7 @@ static void visit_run(void *arg)
 static void on_owner(void (*body)(void *arg), void *arg)
 {
     struct visit visit = {.body = body, .arg = arg};
-    must_equal(vigil_loop_post(loop, visit_run, NULL, &visit), 0);
+    must_equal(vigil_loop_call(loop, visit_run, NULL, &visit), 0);
     event_wait(&visit.over);
 }
 
@@ -253,7 +253,7 @@ static void *make_and_settle(void *arg)
     uint64_t rounds = *(uint64_t *)arg;
     for (uint64_t i = 0; i < rounds; i++) {
         vigil_promise *p = pending();
-        must_equal(vigil_loop_post(loop, add_counter, NULL, vigil_promise_ref(p)), 0);
+        must_equal(vigil_loop_call(loop, add_counter, NULL, vigil_promise_ref(p)), 0);
         if (i % 2 == 0)
             resolve(p, counted(1)); /* before or after the handler is added */
         else

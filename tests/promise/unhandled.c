@@ -78,7 +78,7 @@ static void twice_body(void *arg)
     hooks_on();
     vigil_promise *p = resolved(vigil_value_error(-EIO));
     (void)arg;
-    must_equal(vigil_loop_immediate(loop, do_nothing, NULL, NULL), 0); /* more checkpoints */
+    must_equal(vigil_loop_immediate_call(loop, do_nothing, NULL, NULL), 0); /* more checkpoints */
     drop(p);
 }
 
@@ -152,7 +152,7 @@ static void late_body(void *arg)
     (void)arg;
     hooks_on();
     kept = resolved(vigil_value_error(-EIO));
-    must_equal(vigil_loop_immediate(loop, handle_late, NULL, NULL), 0);
+    must_equal(vigil_loop_immediate_call(loop, handle_late, NULL, NULL), 0);
 }
 
 static void handled_late_is_reported_once(void **state)
@@ -224,7 +224,7 @@ static void without_hooks_they_are_counted(void **state)
     (void)state;
     loop_open();
     must_equal(vigil_loop_ref(loop), 0);
-    must_equal(vigil_loop_post(loop, counted_body, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, counted_body, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 1);
     must_equal(promise_stats().unhandled, 2);
     must_equal(vigil_promise_mark_handled(kept), 0);

@@ -160,7 +160,7 @@ static void share_body(void *arg)
     (void)arg;
     shared[0] = resolved(counted(6));
     shared[1] = derive(shared[0], NULL, NULL, NULL);
-    must_equal(vigil_loop_immediate(loop, take_shared, NULL, NULL), 0);
+    must_equal(vigil_loop_immediate_call(loop, take_shared, NULL, NULL), 0);
 }
 
 static void promises_that_pass_a_value_on_share_it(void **state)

@@ -73,7 +73,7 @@ static void make_original(void)
     must_equal(VIGIL_RECORD_NAME(work, "work"), 0);
     for (int i = 0; i < 100; i++) {
         must_equal(vigil_pool_call(pool, work, NULL, i % 7 == 0 ? &options : NULL, (vigil_priority)(i % 5)), 0);
-        must_equal(vigil_loop_post(loop, on_post, NULL, NULL), 0);
+        must_equal(vigil_loop_call(loop, on_post, NULL, NULL), 0);
     }
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);

@@ -284,7 +284,7 @@ static void a_callback_shows_its_parts_by_names_of_its_own(void **state)
     must_equal(vigil_loop_create(&loop, NULL), 0);
     must_equal(vigil_loop_shows(loop, &first_part), -ENOENT);
     for (int i = 0; i < 3; i++)
-        must_equal(vigil_loop_immediate(loop, door, NULL, loop), 0);
+        must_equal(vigil_loop_immediate_call(loop, door, NULL, loop), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
     vg_reader *reader = NULL;
     vg_snapshot *seen = NULL;

@@ -264,10 +264,10 @@ static void a_loop_shows_its_state_its_phase_and_the_callback_that_runs(void **s
                 waits || (asleep->threads[i].role == VG_ROLE_LOOP && asleep->threads[i].wait.kind == VG_WAIT_EVENTS);
         vg_snapshot_free(asleep);
     }
-    must_equal(vigil_loop_post(loop, long_callback, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, long_callback, NULL, NULL), 0);
     gate_wait_entered(&callback, 1);
     for (int i = 0; i < 20; i++)
-        must_equal(vigil_loop_post(loop, short_callback, NULL, NULL), 0);
+        must_equal(vigil_loop_call(loop, short_callback, NULL, NULL), 0);
     see_loop(VIGIL_LOOP_RUNNING, &view);
     must_equal(view.call_function, (uintptr_t)long_callback);
     must_equal(view.phase, VIGIL_PHASE_POSTS);

@@ -149,7 +149,7 @@ static void change_timer(struct world *world)
 static void own_queue(struct world *world)
 {
     static int (*const queues[])(vigil_loop *, vigil_call_fn, vigil_call_fn, void *) = {
-        vigil_loop_tick, vigil_loop_microtask, vigil_loop_immediate, vigil_loop_defer};
+        vigil_loop_tick_call, vigil_loop_microtask_call, vigil_loop_immediate_call, vigil_loop_defer_call};
     int rc = queues[roll(&world->dice, 4)](world->loop, owned_run, owned_cancel, world);
     must(rc == 0 || rc == -ESHUTDOWN);
     if (rc == 0)
@@ -224,7 +224,7 @@ static void post_cancel(void *arg)
 
 static void post(struct world *world)
 {
-    int rc = vigil_loop_post(world->loop, post_run, post_cancel, world);
+    int rc = vigil_loop_call(world->loop, post_run, post_cancel, world);
     must(rc == 0 || refusal(rc));
     if (rc == 0)
         add(&world->accepted);
@@ -267,8 +267,7 @@ static void post_node(struct world *world, bool internal)
     vigil_post_init(&node->post, node_run, node_cancel);
     node->world = world;
     node->internal = internal;
-    int rc =
-        internal ? vigil_loop_post_internal(world->loop, &node->post) : vigil_loop_post_node(world->loop, &node->post);
+    int rc = internal ? vigil_loop_post_internal(world->loop, &node->post) : vigil_loop_post(world->loop, &node->post);
     must(rc == 0 || refusal(rc));
     if (rc != 0)
         free(node);

@@ -87,7 +87,7 @@ static void soak_round(void *arg)
         soak.pages = resident();
     }
     if (stats.created < soak.wanted)
-        must_equal(vigil_loop_immediate(loop, soak_round, NULL, NULL), 0);
+        must_equal(vigil_loop_immediate_call(loop, soak_round, NULL, NULL), 0);
 }
 
 static void a_hundred_million_promises_keep_the_memory_flat(void **state)
@@ -98,7 +98,7 @@ static void a_hundred_million_promises_keep_the_memory_flat(void **state)
     vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
     options.microtasks = VIGIL_MICROTASK_EXHAUSTIVE;
     must_equal(vigil_loop_create(&loop, &options), 0);
-    must_equal(vigil_loop_post(loop, soak_round, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, soak_round, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     vigil_promise_stats stats = promise_stats();
     must(stats.created >= soak.wanted);
@@ -135,7 +135,7 @@ static void *stream_thread(void *arg)
     struct stream *stream = arg;
     for (uint64_t i = 0; i < stream->rounds; i++) {
         vigil_promise *p = pending();
-        must_equal(vigil_loop_post(loop, add_handler, NULL, vigil_promise_ref(p)), 0);
+        must_equal(vigil_loop_call(loop, add_handler, NULL, vigil_promise_ref(p)), 0);
         resolve(p, counted((int64_t)i));
         if (i % 64 == 63) /* not more than so many on their way */
             must_equal(vigil_promise_wait(p, VIGIL_FOREVER, NULL), VIGIL_FULFILLED);
@@ -334,7 +334,7 @@ static void steps(void *arg)
             one_step();
     }
     if (world.steps > 0)
-        must_equal(vigil_loop_immediate(loop, steps, NULL, arg), 0);
+        must_equal(vigil_loop_immediate_call(loop, steps, NULL, arg), 0);
     else if (roll(2) == 0)
         must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
 }
@@ -348,7 +348,7 @@ static void live(uint64_t seed)
     world.pool = pool_of(1);
     must_equal(vigil_cancel_create(&world.source), 0);
     must_equal(vigil_loop_create(&loop, NULL), 0);
-    must_equal(vigil_loop_post(loop, steps, NULL, NULL), 0);
+    must_equal(vigil_loop_call(loop, steps, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     for (int i = 0; i < SHELF; i++) {
         must(world.shelf[i] == NULL || vigil_promise_state_get(world.shelf[i]) != VIGIL_PENDING);

@@ -42,7 +42,7 @@ static struct loop_run begin_loop(void)
     must_equal(vigil_loop_create(&it.loop, &options), 0);
     it.thread = start_thread(run_loop, it.loop);
     struct event ran = {0};
-    must_equal(vigil_loop_post(it.loop, note, NULL, &ran), 0);
+    must_equal(vigil_loop_call(it.loop, note, NULL, &ran), 0);
     event_wait(&ran);
     return it;
 }
@@ -63,7 +63,7 @@ static void block(struct timing *timing, bool asleep)
     watch_with(&heard, VIGIL_STALL_LOOP_BLOCKED, 0);
     watch_settle();
     fault_now(timing);
-    must_equal(vigil_loop_post(it.loop, asleep ? sleep_in_callback : spin_in_callback, NULL, &gate), 0);
+    must_equal(vigil_loop_call(it.loop, asleep ? sleep_in_callback : spin_in_callback, NULL, &gate), 0);
     const vigil_verdict *verdict = verdict_of(&heard);
     verdict_came(timing, verdict);
     if (verdict->at_ns - verdict->since_ns <
@@ -105,7 +105,7 @@ static void drop(struct timing *timing, uint32_t recover)
         yield();
     vg_fault_inject(VG_FAULT_DROP_POST, 1, 0);
     fault_now(timing);
-    must_equal(vigil_loop_post(it.loop, note, NULL, &ran), 0);
+    must_equal(vigil_loop_call(it.loop, note, NULL, &ran), 0);
     const vigil_verdict *verdict = verdict_of(&heard);
     verdict_came(timing, verdict);
     must_equal(verdict->severity, VIGIL_SEVERITY_CRITICAL);

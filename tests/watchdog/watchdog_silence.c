@@ -130,7 +130,7 @@ static int play(vigil_task *task)
         must_equal(vigil_blocking_end(), 0);
         break;
     case 3:
-        must_equal(vigil_loop_post(bot->loop, answered, NULL, &answers), 0);
+        must_equal(vigil_loop_call(bot->loop, answered, NULL, &answers), 0);
         break;
     default:
         (void)leaf(task);
