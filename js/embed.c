@@ -290,11 +290,11 @@ int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name, vigil_js
     return vg_set(js->engine, object, name, value, &thrown) ? 0 : threw(js, thrown);
 }
 
-void vigil_js_hold(vigil_js *js, vigil_js_value value)
+void vigil_js_ref(vigil_js *js, vigil_js_value value)
 {
     vg_hold(js->engine, value);
 }
-void vigil_js_release(vigil_js *js, vigil_js_value value)
+void vigil_js_unref(vigil_js *js, vigil_js_value value)
 {
     vg_release(js->engine, value);
 }

@@ -48,7 +48,7 @@ static void drop_post(vg_done *done)
         it.dropped(it.arg);
 }
 
-int vigil_js_post(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg), void (*dropped)(void *arg), void *arg)
+int vigil_js_port_call(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg), void (*dropped)(void *arg), void *arg)
 {
     posted *it = port && fn ? malloc(sizeof *it) : NULL;
     if (!port || !fn)

@@ -30,7 +30,7 @@ bool vigil_js_work_cancelled(const vigil_js_work *work)
     return vg_work_cancelled((vg_work *)(uintptr_t)work);
 }
 
-int vigil_js_work_give(vigil_js_work *work, vigil_js_datum_kind kind, const void *data, size_t length)
+int vigil_js_work_result_set(vigil_js_work *work, vigil_js_datum_kind kind, const void *data, size_t length)
 {
     unsigned char *copy;
     if (!work || (kind != VIGIL_JS_DATUM_TEXT && kind != VIGIL_JS_DATUM_BYTES) || (length && !data))

@@ -332,7 +332,7 @@ static bool start(void)
         return false;
     for (size_t i = 0; i < 4; i++) {
         *places[i] = vigil_js_get(the.js, repl, names[i]);
-        vigil_js_hold(the.js, *places[i]);
+        vigil_js_ref(the.js, *places[i]);
     }
     return true;
 }

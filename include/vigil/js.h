@@ -161,8 +161,8 @@ VIGIL_API vigil_js_value vigil_js_get_index(vigil_js *js, vigil_js_value object,
 /* 0; -EIO a setter threw; -EINVAL no object. */
 VIGIL_API int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name, vigil_js_value value);
 /* Keep a value beyond the call that got it, until the matching release. */
-VIGIL_API void vigil_js_hold(vigil_js *js, vigil_js_value value);
-VIGIL_API void vigil_js_release(vigil_js *js, vigil_js_value value);
+VIGIL_API void vigil_js_ref(vigil_js *js, vigil_js_value value);
+VIGIL_API void vigil_js_unref(vigil_js *js, vigil_js_value value);
 
 /* ---- C for JavaScript (owner) ----------------------------------------------------------------------------------- */
 
@@ -222,7 +222,7 @@ typedef struct vigil_js_work {
     void *data; /* of vigil_js_task_expose */
     size_t count;
     const vigil_js_datum *args;
-    vigil_js_datum result; /* NONE, BOOL or NUMBER: set it; TEXT and BYTES: vigil_js_work_give */
+    vigil_js_datum result; /* NONE, BOOL or NUMBER: set it; TEXT and BYTES: vigil_js_work_result_set */
     char message[128];     /* of the error, if the task fails; empty: that of the status */
 } vigil_js_work;
 
@@ -238,7 +238,7 @@ typedef int (*vigil_js_task_fn)(vigil_js_work *work);
 VIGIL_API int vigil_js_task_expose(vigil_js *js, const char *name, vigil_js_task_fn fn, void *data, unsigned flags);
 
 /* Give a copy of the bytes as the result. Inside the task. 0; -EINVAL the kind is not TEXT or BYTES; -ENOMEM. */
-VIGIL_API int vigil_js_work_give(vigil_js_work *work, vigil_js_datum_kind kind, const void *data, size_t length);
+VIGIL_API int vigil_js_work_result_set(vigil_js_work *work, vigil_js_datum_kind kind, const void *data, size_t length);
 
 /* Nobody waits for the result any more: the program aborted it, or its time is over. Inside the task. */
 VIGIL_API bool vigil_js_work_cancelled(const vigil_js_work *work);
@@ -253,8 +253,8 @@ VIGIL_API vigil_js_port *vigil_js_port_open(vigil_js *js);
 VIGIL_API void vigil_js_port_close(vigil_js_port *port);
 /* Call fn(js, arg) on the owner, in the poll phase of a turn. dropped(arg), if not NULL, instead when the host ends first, on any
    thread. FIFO per thread. Does not keep the loop alive by itself. Any thread. 0; -EINVAL; -ENOMEM. */
-VIGIL_API int vigil_js_post(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg), void (*dropped)(void *arg),
-                            void *arg);
+VIGIL_API int vigil_js_port_call(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg), void (*dropped)(void *arg),
+                                 void *arg);
 
 /* A promise that is settled once, from any thread; until then it keeps the loop alive. */
 typedef struct vigil_js_promise vigil_js_promise;

@@ -204,7 +204,7 @@ static void posted(vigil_js *js, void *arg)
 static void *settle(void *arg)
 {
     settling *it = arg;
-    assert_int_equal(vigil_js_post(it->port, posted, NULL, it->text), 0);
+    assert_int_equal(vigil_js_port_call(it->port, posted, NULL, it->text), 0);
     assert_int_equal(vigil_js_promise_settle(it->promise, it->text[0] != '1', make_text, NULL, it->text), 0);
     vigil_js_port_close(it->port);
     return NULL;
@@ -256,7 +256,7 @@ static void what_comes_too_late_is_dropped(void **state)
     assert_int_equal(vigil_js_promise_create(js, &promise, &value), 0);
     vigil_js_destroy(js);
     assert_int_equal(vigil_js_promise_settle(promise, true, NULL, count_dropped, NULL), 0);
-    assert_int_equal(vigil_js_post(port, posted, count_dropped, NULL), 0);
+    assert_int_equal(vigil_js_port_call(port, posted, count_dropped, NULL), 0);
     vigil_js_port_close(port);
     assert_int_equal(dropped, 2);
 }
@@ -342,7 +342,7 @@ static int add_up(vigil_js_work *work)
         return -EINVAL;
     }
     snprintf(text, sizeof text, "%s/%zu/%d", (const char *)args[0].data, args[1].length, args[2].kind);
-    return vigil_js_work_give(work, VIGIL_JS_DATUM_TEXT, text, strlen(text));
+    return vigil_js_work_result_set(work, VIGIL_JS_DATUM_TEXT, text, strlen(text));
 }
 
 static sem_t task_runs, task_may_end;
