@@ -355,8 +355,8 @@ bool vg_js_bind_core(vigil_js *js)
     vg_set(engine, js->binding, "builtins", table, &thrown);
 #ifndef VG_JS_HTTP
     table = vg_object(engine);
-    vg_set(engine, table, "http", vg_string(engine, "http-parser (Debian: libhttp-parser-dev)"), &thrown);
-    vg_set(engine, table, "vigil:http", vg_string(engine, "http-parser (Debian: libhttp-parser-dev)"), &thrown);
+    vg_set(engine, table, "http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
+    vg_set(engine, table, "vigil:http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
     vg_set(engine, js->binding, "leftOut", table, &thrown);
 #endif
     table = vg_object(engine);

@@ -2,7 +2,8 @@
 /*
  * The HTTP/1.1 server's part in C: sockets on the loop, the parser, and one list of events for JavaScript.
  *
- *   http_parse.c   bytes -> heads, bodies, faults (the library http-parser, and checks that it leaves to its users)
+ *   http_parse.c   bytes -> heads, bodies, faults (llhttp, and checks that it leaves to its users)
+ *   http_lines.c   line ends, before the parser
  *   http_conn.c    one connection: reading, writing, deadlines, its end
  *   http_server.c  listening, accepting, the events' way to JavaScript
  *   http_bind.c    what lib/http_link.js calls
@@ -17,11 +18,12 @@
 #ifndef VG_JS_HTTP_H
 #define VG_JS_HTTP_H
 
-#include <http_parser.h>
+#include <llhttp.h>
 #include <stdbool.h>
 
 #include "buffer.h"
 #include "host.h"
+#include "http_lines.h"
 #include "port.h"
 
 #define VG_HTTP_READ   65536U /* most that is read at once, and that waits */
@@ -43,7 +45,8 @@ typedef struct vg_http_conn {
     vigil_watch watch;
     unsigned watched; /* VIGIL_FD_* that the loop looks for */
 
-    http_parser parser;
+    llhttp_t parser;
+    vg_http_lines lines;
     vg_http_state state;
     bool whole;       /* the request's body has ended */
     bool paused;      /* JavaScript does not take the body now */
@@ -62,8 +65,8 @@ typedef struct vg_http_conn {
     vg_buffer head, last_head, trailer; /* "url\nname\nvalue\n..." */
     vg_buffer body, waiting, out;
     /* of the head that is being read */
-    size_t name_at, value_at;
-    bool in_value, in_trailer, has_host, has_length, has_coding;
+    size_t name_at, value_at, extension_length;
+    bool in_name, in_value, in_trailer, has_host, has_length, has_coding;
     unsigned flags;
     int fault;
     const char *fault_name, *fault_text;

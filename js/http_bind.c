@@ -364,14 +364,17 @@ static vg_val open_http(vg_call *call)
     vigil_js *js = call->host;
     vg_engine *engine = call->engine;
     vg_http *http = vg_http_get(js);
-    vg_val object = vg_object(engine), methods[40], thrown;
+    vg_val object = vg_object(engine), methods[64], thrown;
     size_t count = 0;
     if (!http || !object || http->receive || !vg_js_bind(js, object, entries, sizeof entries / sizeof *entries))
         return vg_throw(call, "no memory for the HTTP server");
     http->receive = vg_arg(call, 0);
     vg_hold(engine, http->receive);
-    for (unsigned i = 0; i <= HTTP_SOURCE && count < 40; i++)
-        methods[count++] = vg_string(engine, http_method_str((enum http_method)i));
+    for (; count < sizeof methods / sizeof *methods; count++)
+        methods[count] = vg_undefined(engine);
+#define METHOD(number, name, text) methods[number] = vg_string(engine, #text);
+    HTTP_METHOD_MAP(METHOD)
+#undef METHOD
     vg_set(engine, object, "methods", vg_array(engine, count, methods), &thrown);
     vg_set(engine, object, "events", vg_doubles(engine, http->events, 4 + (size_t)4 * VG_HTTP_EVENTS), &thrown);
     return object;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From bytes to heads and bodies. The library http-parser knows the grammar. It is built to be lenient in Debian, and leaves some
- * questions to its users; those by which requests are smuggled past a proxy are answered here, always with 400: a blank
- * in a header's name, control characters in a value, two lengths, a length and a coding, a coding that does not end in
- * chunked or that an HTTP/1.0 client sends, two hosts, versions that are neither 1.0 nor 1.1.
+ * From bytes to heads and bodies. llhttp, built strict, knows the grammar. http_lines.c checks the line ends before it; the
+ * questions that llhttp leaves to its users, by which requests are smuggled past a proxy, are answered here, always with 400:
+ * control characters in a value, two lengths, a length and a coding, a coding that does not end in chunked or that an HTTP/1.0
+ * client sends, two hosts, versions that are neither 1.0 nor 1.1, protocols that are not HTTP.
  */
 #include "http_parse.h"
 
@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "buffer.h"
+#include "http_lines.h"
 #include "http_server.h"
 
 void vg_http_fault(vg_http_conn *conn, int status, const char *name, const char *text)
@@ -124,64 +125,70 @@ static int end_value(vg_http_conn *conn)
 
 /* ---- what the parser calls -------------------------------------------------------------------------------------- */
 
-static int on_begin(http_parser *parser)
+static int on_begin(llhttp_t *parser)
 {
     vg_http_conn *conn = parser->data;
     conn->head.length = conn->trailer.length = 0;
     conn->name_at = conn->value_at = 0;
     conn->in_value = conn->in_trailer = conn->has_host = conn->has_length = conn->has_coding = false;
     conn->flags = 0;
+    conn->extension_length = 0;
     return 0;
 }
 
-static int on_url(http_parser *parser, const char *data, size_t length)
+static int on_url(llhttp_t *parser, const char *data, size_t length)
 {
     vg_http_conn *conn = parser->data;
     for (size_t i = 0; i < length; i++)
-        if ((unsigned char)data[i] <= 0x20 || data[i] == 0x7f)
+        if ((unsigned char)data[i] <= 0x20 || (unsigned char)data[i] >= 0x7f)
             return bad(conn, "HPE_INVALID_URL", "Invalid characters in url");
     return add(conn, data, length);
 }
 
-static int on_field(http_parser *parser, const char *data, size_t length)
+static int on_field(llhttp_t *parser, const char *data, size_t length)
 {
     vg_http_conn *conn = parser->data;
     vg_buffer *buffer = target(conn);
-    if (conn->in_value) {
-        if (end_value(conn) < 0)
-            return -1;
+    if (!conn->in_trailer && conn->name_at == 0 && add(conn, "\n", 1) < 0) /* behind the url */
+        return -1;
+    if (!conn->in_name)
         conn->name_at = buffer->length;
-    } else if (!conn->in_trailer && conn->name_at == 0) {
-        if (add(conn, "\n", 1) < 0) /* behind the url */
-            return -1;
-        conn->name_at = buffer->length;
-    }
+    conn->in_name = true;
     return add(conn, data, length);
 }
 
-static int on_value(http_parser *parser, const char *data, size_t length)
+static int on_field_end(llhttp_t *parser)
 {
     vg_http_conn *conn = parser->data;
-    if (!conn->in_value && end_name(conn) < 0)
-        return -1;
-    return add(conn, data, length);
+    conn->in_name = false;
+    return end_name(conn);
 }
 
-static int on_head(http_parser *parser)
+static int on_value(llhttp_t *parser, const char *data, size_t length)
+{
+    return add(parser->data, data, length);
+}
+
+static int on_value_end(llhttp_t *parser)
+{
+    return end_value(parser->data);
+}
+
+static int on_head(llhttp_t *parser)
 {
     vg_http_conn *conn = parser->data;
     vg_buffer swap;
-    if (conn->in_value && end_value(conn) < 0)
-        return -1;
     if (parser->http_major != 1 || parser->http_minor > 1)
         return bad(conn, "HPE_INVALID_VERSION", "Invalid HTTP version");
+    if (conn->lines.other_protocol)
+        return bad(conn, "HPE_INVALID_CONSTANT", "Expected HTTP/");
     if (conn->has_coding && (conn->has_length || parser->http_minor == 0))
         return bad(conn, "HPE_INVALID_TRANSFER_ENCODING", "Transfer-Encoding can't be present with Content-Length");
     if (parser->method == HTTP_CONNECT)
         return bad(conn, "HPE_INVALID_METHOD", "CONNECT is not served");
     /* No protocol is changed to: such a request is one like others. */
     parser->upgrade = 0;
-    if (http_should_keep_alive(parser))
+    if (llhttp_should_keep_alive(parser))
         conn->flags |= VG_HTTP_KEEP;
     if (parser->http_minor == 0) {
         conn->flags |= VG_HTTP_OLD;
@@ -203,10 +210,30 @@ static int on_head(http_parser *parser)
     if (conn->server->request_timeout)
         conn->deadline = conn->request_began + conn->server->request_timeout;
     conn->request = vg_http_add(conn->http, VG_HTTP_EVENT_REQUEST, conn->id, conn->flags, parser->method) + 1;
+    vg_http_lines_body(&conn->lines, conn->has_coding);
     return 0;
 }
 
-static int on_body(http_parser *parser, const char *data, size_t length)
+static int on_chunk(llhttp_t *parser)
+{
+    vg_http_conn *conn = parser->data;
+    conn->extension_length = 0;
+    vg_http_lines_chunk(&conn->lines, parser->content_length);
+    return 0;
+}
+
+static int on_extension(llhttp_t *parser, const char *data, size_t length)
+{
+    vg_http_conn *conn = parser->data;
+    (void)data;
+    conn->extension_length += length;
+    if (conn->extension_length <= conn->server->max_head)
+        return 0;
+    vg_http_fault(conn, 413, "HPE_CHUNK_EXTENSIONS_OVERFLOW", "Chunk extensions overflow");
+    return -1;
+}
+
+static int on_body(llhttp_t *parser, const char *data, size_t length)
 {
     vg_http_conn *conn = parser->data;
     if (conn->dumping)
@@ -214,24 +241,26 @@ static int on_body(http_parser *parser, const char *data, size_t length)
     return vg_buffer_add(&conn->body, data, length) ? 0 : bad(conn, "HPE_USER", "No memory");
 }
 
-static int on_end(http_parser *parser)
+static int on_end(llhttp_t *parser)
 {
     vg_http_conn *conn = parser->data;
-    if (conn->in_value && end_value(conn) < 0)
-        return -1;
     conn->whole = true;
     conn->deadline = 0;
     /* What follows is the next request: not before this one is answered. */
-    http_parser_pause(parser, 1);
-    return 0;
+    return HPE_PAUSED;
 }
 
-static const http_parser_settings settings = {
+static const llhttp_settings_t settings = {
     .on_message_begin = on_begin,
     .on_url = on_url,
     .on_header_field = on_field,
+    .on_header_field_complete = on_field_end,
     .on_header_value = on_value,
+    .on_header_value_complete = on_value_end,
     .on_headers_complete = on_head,
+    .on_chunk_header = on_chunk,
+    .on_chunk_extension_name = on_extension,
+    .on_chunk_extension_value = on_extension,
     .on_body = on_body,
     .on_message_complete = on_end,
 };
@@ -240,40 +269,27 @@ static const http_parser_settings settings = {
 
 void vg_http_parse_begin(vg_http_conn *conn)
 {
-    http_parser_init(&conn->parser, HTTP_REQUEST);
+    llhttp_init(&conn->parser, HTTP_REQUEST, &settings);
     conn->parser.data = conn;
+    vg_http_lines_begin(&conn->lines);
 }
 
-/* The texts of the parser Node has, for the faults that both know. */
-static void library_fault(vg_http_conn *conn)
+/* Feeds bytes up to the end of the request, and returns how many. */
+static size_t feed(vg_http_conn *conn, const unsigned char *data, size_t length)
 {
-    enum http_errno number = HTTP_PARSER_ERRNO(&conn->parser);
-    const char *text = http_errno_description(number);
-    int status = 400;
-    switch (number) {
-    case HPE_INVALID_METHOD:
-        text = "Invalid method encountered";
-        break;
-    case HPE_INVALID_VERSION:
-        text = "Invalid HTTP version";
-        break;
-    case HPE_INVALID_CONTENT_LENGTH:
-        text = "Invalid character in Content-Length";
-        break;
-    case HPE_INVALID_CHUNK_SIZE:
-        text = "Invalid character in chunk size";
-        break;
-    case HPE_INVALID_EOF_STATE:
-        text = "Invalid EOF state";
-        break;
-    case HPE_HEADER_OVERFLOW:
-        text = "Header overflow";
-        status = 431;
-        break;
-    default:
-        break;
+    size_t used = 0;
+    while (used < length && !conn->whole && !conn->faulty) {
+        size_t piece = vg_http_lines_check(&conn->lines, data + used, length - used);
+        llhttp_errno_t error = piece ? llhttp_execute(&conn->parser, (const char *)data + used, piece) : HPE_OK;
+        if (error == HPE_PAUSED)
+            return (size_t)(llhttp_get_error_pos(&conn->parser) - (const char *)data);
+        used += piece;
+        if (error != HPE_OK) /* does nothing if a fault of ours was first */
+            vg_http_fault(conn, 400, llhttp_errno_name(error), llhttp_get_error_reason(&conn->parser));
+        else if (conn->lines.fault)
+            vg_http_fault(conn, 400, conn->lines.fault, conn->lines.fault_text);
     }
-    vg_http_fault(conn, status, http_errno_name(number), text);
+    return used;
 }
 
 void vg_http_parse(vg_http_conn *conn, const unsigned char *data, size_t length)
@@ -284,19 +300,14 @@ void vg_http_parse(vg_http_conn *conn, const unsigned char *data, size_t length)
     if (conn->faulty || length == 0)
         return;
     conn->request = 0;
-    used = http_parser_execute(&conn->parser, &settings, (const char *)data, length);
-    if (!conn->faulty && HTTP_PARSER_ERRNO(&conn->parser) == HPE_PAUSED) {
-        http_parser_pause(&conn->parser, 0);
+    used = feed(conn, data, length);
+    if (conn->whole && !conn->faulty) {
+        vg_http_parse_begin(conn); /* anew: after a request that asks to close, the parser would refuse what follows */
         if (used < length && !vg_buffer_add(&conn->waiting, data + used, length - used))
             vg_http_fault(conn, 400, "HPE_USER", "No memory");
-    } else if (HTTP_PARSER_ERRNO(&conn->parser) != HPE_OK) {
-        library_fault(conn); /* does nothing if one of ours was first */
-    } else if (conn->parser.nread > conn->server->max_head && (conn->state == VG_HTTP_READING || !conn->whole)) {
-        /* The blanks of a head, and what stands behind the size of a chunk, are counted by the parser alone. */
-        if (conn->state == VG_HTTP_READING)
-            vg_http_fault(conn, 431, "HPE_HEADER_OVERFLOW", "Header overflow");
-        else
-            vg_http_fault(conn, 413, "HPE_CHUNK_EXTENSIONS_OVERFLOW", "Chunk extensions overflow");
+    } else if (!conn->faulty && conn->state == VG_HTTP_READING && conn->lines.seen > conn->server->max_head) {
+        /* Blanks of a head are not kept, but counted. */
+        vg_http_fault(conn, 431, "HPE_HEADER_OVERFLOW", "Header overflow");
     }
     if (conn->body.length > 0 && !conn->body_told && !conn->faulty) {
         conn->body_told = true;

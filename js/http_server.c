@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -461,22 +460,14 @@ static void end(vigil_js *js)
     free(http->servers);
 }
 
-/* The parser's own bound is for the process; each server has one of its own, looked at in http_parse.c. */
-static void lift_bound(void)
-{
-    http_parser_set_max_header_size(0x7fffffff);
-}
-
 vg_http *vg_http_get(vigil_js *js)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     vg_http *http = js->http;
     if (http)
         return http;
     http = calloc(1, sizeof *http);
     if (!http)
         return NULL;
-    pthread_once(&once, lift_bound);
     http->js = js;
     http->done.deliver = deliver;
     http->done.drop = dropped;
