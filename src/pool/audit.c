@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * audit.c - are all tasks still there?
- *
- * The counters say how many tasks are queued (accepted minus started minus cancelled). The queues say it too. While
- * nothing moves the two must agree; if they do not, a task has vanished or has been taken twice.
- *
- * A look reads, in this order: what was accepted; whether anybody is between a queue and a counter; the queues; the same question
- * again; what was started and cancelled. So nobody's task is missed for a loss: one that was accepted and not pushed yet has its
- * submitter say so at the first question, one that was taken and not started yet its worker at the second. And if the next look
- * finds the same numbers, nothing was accepted in between, so none can be there twice.
- *
- * Whoever moves a task says so before (vg_handling, vg_visit_begin), and whatever it changes then, up to the word that it is done, is
- * a release. A look reads relaxed; its full fences make acquires of that, so that what it has seen of a move shows it the mover, and
- * the next look the whole move.
+ * audit.c - are all tasks still there? Compares the counters with the queues. README.md, "The audit", holds the
+ * argument.
  */
 #include "base/options.h"
 #include "books.h"
@@ -27,7 +16,7 @@
 #include <stdio.h>
 
 #ifdef VIGIL_CHECK
-#define VG_AUDIT_TRIES 1 /* two looks: what comes after them is the same again */
+#define VG_AUDIT_TRIES 1 /* two looks: more would repeat them */
 #else
 #define VG_AUDIT_TRIES 16
 #endif
@@ -38,12 +27,12 @@ typedef struct audit_look {
     uint64_t submitted;
     uint64_t ended;
     uint64_t expected;
-    uint64_t found;      /* entries in the queues, less the husks among them */
+    uint64_t found;      /* queue entries that are not husks */
     uint64_t husks_made; /* entries of jobs that are no longer queued */
-    uint64_t husks;      /* of these: met and dropped */
+    uint64_t husks;      /* of these: dropped */
 } audit_look;
 
-/* Is no worker between a queue and a counter, and no call under way? And how many calls were there ever? */
+/* true: no worker is between a queue and a counter, and no call is under way. *calls: all calls so far. */
 static bool nobody_moves(vigil_pool *pool, uint64_t *calls)
 {
     bool calm = true;
@@ -51,7 +40,7 @@ static bool nobody_moves(vigil_pool *pool, uint64_t *calls)
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
         calm = calm && atomic_load_explicit(&vg_seat_at(pool, i)->handling, memory_order_relaxed) == 0;
     for (unsigned i = 0; i < VG_STRIPES; i++) {
-        /* in this order: who has entered and not left is not overlooked */
+        /* in this order: a call that has entered and not left is not overlooked */
         const uint64_t left = atomic_load_explicit(&pool->stripes[i].left, memory_order_relaxed);
         const uint64_t entered = atomic_load_explicit(&pool->stripes[i].entered, memory_order_relaxed);
         calm = calm && left == entered;
@@ -82,9 +71,9 @@ static audit_look audit_look_around(vigil_pool *pool)
     for (unsigned c = 0; c < VG_CLASSES; c++) {
         uint64_t count = 0;
         if (vg_injector_count(&pool->injectors[c], &count)) {
-            /* Whoever looked meanwhile relied on us, also for what was pushed after we counted (IDLE.md, invariant 4).
-               full: the lists were let go (J11) before the look; pairs with A of the submitter and C of the worker that left
-               them to us. An empty class is not announced: an audit of an idle pool wakes nobody. */
+            /* A worker that looked in between relied on us (IDLE.md, invariant 4). full: the lists were let go
+               (J11) before the look; pairs with A of the submitter and C of that worker. An empty class is not
+               announced, so an audit of an idle pool wakes nobody. */
             atomic_thread_fence(memory_order_seq_cst);
             if (vg_injector_visible(&pool->injectors[c]))
                 vg_announce(pool, c);
@@ -102,13 +91,13 @@ static audit_look audit_look_around(vigil_pool *pool)
         }
     }
     seen.found -= seen.husks_made - seen.husks;
-    /* heavy: who has taken what we did not find shows that it handles it. Full is not enough where fences are light: an owner that takes
-       the last task of its own deque has no other (D3) before it moves top. */
+    /* heavy: a thread that took what we did not find shows that it handles it. A full fence is not enough: an
+       owner that pops its last task has only the light D3 before it moves top. */
     vg_fence_heavy(pool->fences);
     seen.calm = nobody_moves(pool, &seen.calls) && seen.calls == calls_before && seen.calm;
     vg_pool_books(pool, &books);
     seen.ended = books.ended;
-    /* books.begun is perhaps also of tasks that were accepted after our first step */
+    /* begun may include tasks accepted after our first step */
     seen.expected = seen.submitted > books.begun ? seen.submitted - books.begun : 0;
     return seen;
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking.c - sections in which a worker is not there for the pool.
- *
- * Such a section gives one credit. If work is queued and nobody is free, now or later, whoever sees that (vg_wake_one) spends
- * the credit on a spare worker: a dormant one, or a new thread. A spare that finds no work goes dormant and gives its
- * credit back; a section that ends takes one away, and if that makes it negative one spare goes dormant after its task.
- * So no thread is made unless there is work for it, and never more than max_spares.
+ * blocking.c - sections in which a worker is blocked. A section gives one credit, which vg_wake_one may spend on a
+ * spare. README.md, "Blocked workers".
  */
 #include "blocking.h"
 
@@ -19,7 +15,8 @@
 
 void vg_offer_credit(vigil_pool *pool)
 {
-    /* A full fence: the credit shows before the queues are read; pairs with A of a publisher that saw everybody busy */
+    /* A full fence: the credit shows before the queues are read; pairs with A of a publisher that saw all workers
+       busy */
     atomic_thread_fence(memory_order_seq_cst);
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word)))
@@ -34,7 +31,7 @@ static bool give_credit(vigil_pool *pool)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&pool->compensated, &given, given + 1, memory_order_relaxed,
                                                     memory_order_relaxed));
-    /* K1 release: that we wait for a group and could do the work ourselves is seen by whoever takes the credit; pairs with K2 */
+    /* K1 release: whoever takes the credit sees that we wait for a group and could work ourselves; pairs with K2 */
     (void)atomic_fetch_add_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_release);
     vg_offer_credit(pool);
     return true;
@@ -61,7 +58,7 @@ int vigil_blocking_begin(void)
     vg_worker_state(worker, VIGIL_WORKER_BLOCKED);
     vg_file_worker *mine = worker->seat.counts;
     if (worker->level >= VIGIL_RECORD_COUNTERS &&
-        vg_peek(&mine->wait.kind) == VG_WAIT_NONE) /* else a wait that says more */
+        vg_peek(&mine->wait.kind) == VG_WAIT_NONE) /* else: a wait that says more */
         vg_wait_begin(&mine->wait, VG_WAIT_DECLARED, 0, (uint64_t)(uintptr_t)__builtin_return_address(0),
                       vg_peek(&mine->state_since));
     worker->compensated = give_credit(worker->pool);

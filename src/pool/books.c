@@ -2,12 +2,9 @@
 /*
  * books.c - the sums of all counters.
  *
- * Every counter only goes up, and a task is counted as submitted before it is started before it is ended. So if the ends
- * are read first (acquire), then the starts, then the submits, no snapshot shows more ends than starts or more starts than
- * submits, and queued and running, which are the differences, are never negative.
- *
- * The same order answers "is everything done?": if the ends that were read first equal the submits that were read last, then
- * at the moment between the two readings every accepted task had ended.
+ * Counters only grow, and a task is counted as submitted, started and ended in this order. So ends are read first
+ * (acquire), then starts, then submits: no snapshot shows more ends than starts or more starts than submits. If the
+ * ends read first equal the submits read last, every accepted task had ended in between.
  */
 #include "books.h"
 
@@ -15,7 +12,6 @@
 
 #include <string.h>
 
-/* Call `visit` for each seat there is. */
 void vg_each_seat(vigil_pool *pool, void (*visit)(vg_seat *seat, void *arg), void *arg)
 {
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
@@ -50,7 +46,6 @@ static void add_submits(vg_seat *seat, void *arg)
                            vg_read_counter(&seat->counts->of[to->class_].spawned);
 }
 
-/* The sums of all classes, in the order that the page above asks for. */
 void vg_pool_sums(vigil_pool *pool, vg_class_sums by_class[VG_CLASSES])
 {
     memset(by_class, 0, VG_CLASSES * sizeof *by_class);

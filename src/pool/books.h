@@ -22,10 +22,10 @@ static inline uint64_t vg_read_counter(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_acquire); /* pairs with the release in vg_count_release */
 }
 
-/* Call `visit` for each seat there is. */
+/* Call `visit` for each seat. */
 void vg_each_seat(vigil_pool *pool, void (*visit)(vg_seat *seat, void *arg), void *arg);
 
-/* The sums of all classes, in the order that the page in books.c asks for. */
+/* The sums of all classes, read in the order that books.c explains. */
 void vg_pool_sums(vigil_pool *pool, vg_class_sums by_class[VG_CLASSES]);
 void vg_pool_books(vigil_pool *pool, vg_books *books); /* of all classes */
 

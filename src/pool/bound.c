@@ -50,7 +50,7 @@ int vg_bound_take(vigil_pool *pool, const vg_worker *worker, uint64_t count)
 
 void vg_room_signal(vigil_pool *pool)
 {
-    /* R2 full fence: the free place (or the phase) is visible before we ask for waiters; pairs with R1 */
+    /* R2 full fence: the free place (or the phase) is visible before waiters are looked for; pairs with R1 */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&pool->room_waiters, memory_order_relaxed) == 0)
         return;

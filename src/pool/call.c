@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call.c - a function and an argument, as a task from the pool's slab. A worker uses its own cache; other threads share the
- * caches of the stripes, under a lock that is hardly ever contended.
+ * call.c - a function and its argument as a task from the pool's slab. A worker has its own cache; other threads share
+ * those of the stripes, under a lock.
  */
 #include "call.h"
 

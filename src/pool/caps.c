@@ -15,8 +15,7 @@ bool vg_cap_enter(vg_worker *worker, unsigned class_)
         do {
             if (seen >= worker->pool->caps[class_])
                 return false;
-            /* Acquire pairs with the release in free_cap_place: who takes the place sees what its last holder wrote, so that a
-               cap of one orders a class like a lock. */
+            /* Acquire: pairs with the release in free_cap_place. A cap of one orders a class like a lock. */
         } while (
             !atomic_compare_exchange_weak_explicit(used, &seen, seen + 1, memory_order_acquire, memory_order_relaxed));
     }
@@ -28,13 +27,13 @@ static void free_cap_place(vigil_pool *pool, unsigned class_)
 {
     /* Release: pairs with the acquire in vg_cap_enter. */
     (void)atomic_fetch_sub_explicit(&pool->cap_used[class_], 1, memory_order_release);
-    /* A full fence: the place is free before the word is read; pairs with B, C and D. A worker that parked because the class
-       was full is woken for what waits in it. */
+    /* A full fence: the place is free before the word is read; pairs with B, C and D. Wakes a worker that parked
+       because the class was full. */
     atomic_thread_fence(memory_order_seq_cst);
-    /* Whether or not it is called ready: a worker that parked while the class was full has taken the call back. */
+    /* Ready bit or not: a worker that parked while the class was full has cleared it. */
     if (vg_work_visible(pool, 1U << class_))
         vg_announce(pool, class_);
-    /* Nobody else can take the mail of a worker that parked because the class was full. */
+    /* Only the parked worker itself can take its mail. */
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
         vg_seat *seat = vg_seat_at(pool, i);
         if ((atomic_load_explicit(&seat->mail_waits, memory_order_relaxed) & (1U << class_)) != 0)

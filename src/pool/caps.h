@@ -16,7 +16,8 @@ static inline bool vg_cap_is_full(vigil_pool *pool, unsigned class_)
 
 bool vg_cap_enter(vg_worker *worker, unsigned class_);
 void vg_cap_leave(vg_worker *worker, unsigned class_);
-/* A task that waits gives its places up meanwhile: what it waits for may need them. It takes them again whatever the cap says. */
+/* A task that waits gives up its places, because what it waits for may need them. It takes them back regardless of
+   the cap. */
 void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES]);
 void vg_caps_resume(vg_worker *worker, const unsigned held[VG_CLASSES]);
 

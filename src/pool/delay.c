@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * delay.c - tasks that become ready later: a heap of due times and one thread that sleeps until the first of them.
+ * delay.c - delayed tasks: a heap of due times and one thread that sleeps until the first.
  *
- * The thread is started by the first delayed task. It holds the lock except while it sleeps or hands a task over. The one
- * timeout in the pool is here, and it is the due time itself: nothing is mended by it.
+ * The first delayed task starts the thread. It holds the lock except while it sleeps or submits. Its timeout is the
+ * due time itself; no timeout mends anything.
  */
 #include "delay.h"
 
@@ -22,20 +22,20 @@ typedef struct vg_delay {
     vigil_pool *pool;
     vg_heap heap; /* slot: index into tasks */
     vigil_task **tasks;
-    uint32_t *free_slots; /* a stack of the indices that are not in the heap */
+    uint32_t *free_slots; /* stack of free indices */
     uint32_t free_count;
     uint32_t room;
     uint32_t seq;
     bool quit;
-    _Atomic uint32_t bell; /* moves when the first due time or quit has changed */
+    _Atomic uint32_t bell; /* changes with the first due time and with quit */
     pthread_t thread;
 } vg_delay;
 
-/* Make place for one more. Under the lock. */
+/* Make room for one more. Under the lock. */
 static int delay_reserve(vg_delay *delay)
 {
     if (delay->free_count != 0)
-        return 0; /* the heap has room for as many as there are slots */
+        return 0; /* the heap has room for every slot */
     uint32_t room = delay->room == 0 ? 16 : 2 * delay->room;
     if (vg_heap_reserve(&delay->heap, room) != 0)
         return -ENOMEM;
@@ -66,7 +66,7 @@ static vigil_task *delay_take_first(vg_delay *delay)
 
 static void delay_ring(vg_delay *delay)
 {
-    (void)atomic_fetch_add_explicit(&delay->bell, 1, memory_order_relaxed); /* the lock orders what it is about */
+    (void)atomic_fetch_add_explicit(&delay->bell, 1, memory_order_relaxed); /* the lock orders the rest */
     (void)vg_futex_wake(&delay->bell, 1);
 }
 
@@ -82,7 +82,7 @@ static void *delay_main(void *arg)
         const vg_heap_entry *first = vg_heap_peek(&delay->heap);
         uint64_t due = first == NULL ? VG_NO_DEADLINE : first->key;
         if (first != NULL && vg_now_ns() >= due) {
-            vg_stripe *call = vg_visit_begin(pool); /* on the move: neither here nor there, the audit must know */
+            vg_stripe *call = vg_visit_begin(pool); /* for the audit: the task is in no queue */
             vigil_task *task = delay_take_first(delay);
             vg_mutex_unlock(&pool->delay_lock);
             vg_submit_due(pool, task);
@@ -119,7 +119,7 @@ static vg_delay *delay_make(vigil_pool *pool, int *error)
 static int delay_insert(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
 {
     int error = 0;
-    /* A running task of a pool that drains may still add; when everything is discarded nobody may. */
+    /* A running task of a draining pool may still add; in a discarding pool nobody may. */
     if ((pool->delay_closed && !vg_in_task(vg_worker_of(pool))) ||
         atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
         return -ESHUTDOWN;
@@ -136,7 +136,7 @@ static int delay_insert(vigil_pool *pool, vigil_task *task, int64_t delay_ns)
     vg_heap_entry entry = {.key = vg_deadline_after(delay_ns), .seq = delay->seq++, .slot = slot};
     delay->tasks[slot] = task;
     (void)atomic_fetch_add_explicit(&pool->shared->delayed[task->vg_class], 1, memory_order_release);
-    (void)vg_heap_push(&delay->heap, entry); /* there is room: reserved above */
+    (void)vg_heap_push(&delay->heap, entry); /* reserved above */
     if (vg_heap_peek(&delay->heap)->slot == slot)
         delay_ring(delay);
     return 0;
@@ -197,7 +197,7 @@ void vg_delay_stop(vigil_pool *pool)
     if (delay == NULL)
         return;
     vg_thread_join(delay->thread);
-    vg_stripe *call = vg_visit_begin(pool); /* on the move, as above */
+    vg_stripe *call = vg_visit_begin(pool); /* as above */
     vg_delay_cancel_all(pool);              /* husks of cancelled jobs */
     vg_visit_end(call);
     vg_mutex_lock(&pool->delay_lock); /* another stop may be in vg_delay_cancel_all */

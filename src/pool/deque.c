@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static _Atomic(vigil_task *) no_slot; /* of a deque that has no array yet, to look at; never written */
+static _Atomic(vigil_task *) no_slot; /* stands in for the slots of a deque without an array; never written */
 
 void vg_deque_init(vg_deque_owner *owner)
 {
@@ -33,7 +33,7 @@ int vg_deque_grow(vg_deque_owner *owner)
 {
     vg_deque *deque = &owner->deque;
     int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
-    /* D6 acquire: the thieves that moved top have read their slots, so these may be written again; pairs with D7 */
+    /* D6 acquire: thieves that moved top have read their slots, which may be written again; pairs with D7 */
     int64_t top = atomic_load_explicit(&deque->top, memory_order_acquire);
     vg_deque_array *old = owner->array;
     if (old != NULL && bottom - top <= old->mask) {
@@ -41,7 +41,7 @@ int vg_deque_grow(vg_deque_owner *owner)
         return 0;
     }
     int64_t size = old == NULL ? VG_DEQUE_FIRST_SIZE : 2 * (old->mask + 1);
-    /* Empty slots are zero: vg_deque_take_back looks at one that was never used. */
+    /* Empty slots are zero: vg_deque_take_back reads a slot that was never used. */
     vg_deque_array *array = calloc(1, sizeof *array + (size_t)size * sizeof array->slots[0]);
     if (array == NULL)
         return -ENOMEM;
@@ -51,7 +51,7 @@ int vg_deque_grow(vg_deque_owner *owner)
         vigil_task *task = atomic_load_explicit(&old->slots[i & old->mask], memory_order_relaxed);
         atomic_store_explicit(&array->slots[i & array->mask], task, memory_order_relaxed);
     }
-    /* D8 release: mask and copied slots are seen by the thief that sees the array; pairs with D9 */
+    /* D8 release: a thief that sees the array sees mask and copied slots; pairs with D9 */
     atomic_store_explicit(&deque->array, array, memory_order_release);
     owner->array = array;
     owner->slots = array->slots;
@@ -63,7 +63,7 @@ int vg_deque_grow(vg_deque_owner *owner)
 vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task **task)
 {
     if (vg_deque_size(deque) == 0)
-        return VG_STEAL_EMPTY; /* spares the heavy fence; a task that this overlooks is the idle protocol's business */
+        return VG_STEAL_EMPTY; /* saves the heavy fence; the idle protocol covers a task that this overlooks */
     int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
     /* D5 full fence: top is read before bottom; pairs with the owner's D3 */
     vg_fence_heavy(fences);
@@ -71,11 +71,11 @@ vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task
     int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_acquire);
     if (top >= bottom)
         return VG_STEAL_EMPTY;
-    /* D9 acquire: pairs with D8. An array that is outgrown by now still holds this slot. */
+    /* D9 acquire: pairs with D8. An outgrown array still holds this slot. */
     vg_deque_array *array = atomic_load_explicit(&deque->array, memory_order_acquire);
     vigil_task *found = atomic_load_explicit(&array->slots[top & array->mask], memory_order_relaxed);
-    /* D7 release: the slot has been read before it may be written again; pairs with D6. Acquire is not needed here: what
-       the task holds came with D4. */
+    /* D7 release: the slot has been read before it may be written again; pairs with D6. No acquire: the task's
+       contents came with D4. */
     if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_release,
                                                  memory_order_relaxed))
         return VG_STEAL_LOST;

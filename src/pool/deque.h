@@ -2,15 +2,12 @@
 /*
  * deque.h - the work-stealing deque (Chase and Lev 2005, ordered after Le, Pop, Cohen and Zappa Nardelli 2013).
  *
- * The owner pushes and pops at the bottom, thieves take from the top. The two ends are two types: only the worker that
- * holds a vg_deque_owner can touch the bottom, everybody else has a vg_deque and can steal. A push from outside, the
- * mistake that lost the original server's task, does not compile.
+ * The owner pushes and pops at the bottom, thieves take from the top. The ends are two types: only a vg_deque_owner
+ * can touch the bottom, so a push from outside does not compile. Indices are signed 64-bit and never wrap. Outgrown
+ * arrays are kept until the deque is destroyed, because a thief may still read them (its compare-and-swap then fails).
  *
- * Indices are signed, 64 bits wide and never wrap. Arrays grow by doubling and carry their mask; an outgrown array is kept
- * until the deque is destroyed, because a thief may still read from it (it then fails its compare-and-swap).
- *
- * The one hard spot is the last task: the owner lowers bottom and then looks at top, the thief reads top and then bottom.
- * Each needs a full fence in between, or both take the same task. The owner's is light and the thief's heavy (fence.h).
+ * The last task is the hard case: the owner lowers bottom and then reads top, the thief reads top and then bottom.
+ * Without a full fence in between both take it. The owner's is light, the thief's heavy (fence.h).
  */
 #ifndef VG_POOL_DEQUE_H
 #define VG_POOL_DEQUE_H
@@ -34,25 +31,25 @@ typedef struct vg_deque_array {
     _Atomic(vigil_task *) slots[];
 } vg_deque_array;
 
-/* What every thread may use. */
+/* For every thread. */
 typedef struct vg_deque {
     alignas(64) _Atomic int64_t top;
     alignas(64) _Atomic int64_t bottom;
     _Atomic(vg_deque_array *) array; /* NULL until the first push */
 } vg_deque;
 
-/* What the owner alone has. The others know only the deque in it. */
+/* For the owner alone. */
 typedef struct vg_deque_owner {
     vg_deque deque;
-    _Atomic(vigil_task *) *slots; /* those of `array`; one that is empty if there is none */
+    _Atomic(vigil_task *) *slots; /* of `array`; an empty one without it */
     int64_t mask;                 /* likewise */
-    int64_t full_at;              /* a push at this index must look at top again; at most top + size */
+    int64_t full_at;              /* a push at this index must read top again; at most top + size */
     vg_deque_array *array;        /* the newest, as in the deque */
 } vg_deque_owner;
 
 typedef enum vg_steal_result {
     VG_STEAL_EMPTY,
-    VG_STEAL_LOST, /* another was faster: the deque may hold more */
+    VG_STEAL_LOST, /* another thief was faster: the deque may hold more */
     VG_STEAL_WON,
 } vg_steal_result;
 
@@ -61,10 +58,10 @@ typedef enum vg_steal_result {
 void vg_deque_init(vg_deque_owner *owner);
 void vg_deque_destroy(vg_deque *deque);
 
-/* Make room for at least one more, perhaps only by looking at top again; -ENOMEM. */
+/* Make room for at least one more, perhaps only by reading top again; -ENOMEM. */
 int vg_deque_grow(vg_deque_owner *owner);
 
-/* false: there is no room (see vg_deque_grow) and the task is not in the deque. The caller announces the task (idle.h). */
+/* false: no room (see vg_deque_grow), nothing pushed. The caller announces the task (idle.h). */
 static inline bool vg_deque_push(vg_deque_owner *owner, vigil_task *task)
 {
     vg_deque *deque = &owner->deque;
@@ -72,7 +69,7 @@ static inline bool vg_deque_push(vg_deque_owner *owner, vigil_task *task)
     if (__builtin_expect(bottom >= owner->full_at, 0))
         return false;
     atomic_store_explicit(&owner->slots[bottom & owner->mask], task, memory_order_relaxed);
-    /* D1 release: slot and task are seen by the thief that sees this bottom; pairs with D4 */
+    /* D1 release: a thief that sees this bottom sees slot and task; pairs with D4 */
     atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release);
     return true;
 }
@@ -83,9 +80,10 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
     vg_deque *deque = &owner->deque;
     int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
     _Atomic(vigil_task *) *slot = &owner->slots[bottom & owner->mask];
-    /* D2 release: a thief that reads bottom from here has the same right to the older slots as from D1 */
+    /* D2 release: a thief that reads this bottom may read the older slots, as with D1 */
     atomic_store_explicit(&deque->bottom, bottom, memory_order_release);
-    /* D3 full fence: bottom is lowered before top is read; pairs with the thief's D5. One of the two sees the other. */
+    /* D3 full fence: bottom is lowered before top is read; pairs with the thief's D5. One of the two sees the
+       other. */
     vg_fence_light(fences);
     int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
     if (__builtin_expect(top < bottom, 1))
@@ -93,24 +91,24 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
     vigil_task *task = NULL;
     if (top == bottom) {
         task = atomic_load_explicit(slot, memory_order_relaxed);
-        /* The last one: whoever moves top has it. Relaxed: the owner wrote the task itself; what orders the race is D3. */
+        /* The last one: whoever moves top has it. Relaxed: the owner wrote the task; D3 orders the race. */
         if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_relaxed,
                                                      memory_order_relaxed))
             task = NULL;
     }
-    /* relaxed: top has reached bottom + 1 by now, so a thief that reads this one finds nothing, or fails at top */
+    /* relaxed: top is at least bottom + 1 by now, so a thief that reads this finds nothing or fails at top */
     atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_relaxed);
     return task;
 }
 
-/* Pop this task if it is the newest and still there; else nothing is changed. The task is alive and was pushed once. Only with
-   light fences. */
+/* Pop this task if it is the newest and still there; else change nothing. The task is alive and was pushed once.
+   Only with light fences. */
 static inline bool vg_deque_take_back(vg_deque_owner *owner, const vigil_task *task)
 {
     vg_deque *deque = &owner->deque;
     const int64_t index = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
-    /* What was pushed at this index last. If it is there still, no other task has this address. If it has gone, the slot may
-       name anything, even us; but only what was stolen lies below bottom and has gone, and then top is beyond it. */
+    /* The slot names what was pushed at this index last. If that is still there, no other task has its address. If
+       it is gone, it was stolen and top is beyond it. */
     if (__builtin_expect(atomic_load_explicit(&owner->slots[index & owner->mask], memory_order_relaxed) != task, 0))
         return false;
     atomic_store_explicit(&deque->bottom, index, memory_order_release); /* D2 */
@@ -119,7 +117,7 @@ static inline bool vg_deque_take_back(vg_deque_owner *owner, const vigil_task *t
     int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
     if (__builtin_expect(top < index, 1))
         return true;
-    /* The last one, as in vg_deque_pop: whoever moves top has it. Relaxed: as there. */
+    /* The last one, as in vg_deque_pop. */
     bool taken = top == index && atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1,
                                                                          memory_order_relaxed, memory_order_relaxed);
     atomic_store_explicit(&deque->bottom, index + 1, memory_order_relaxed); /* as in vg_deque_pop */
@@ -130,7 +128,7 @@ static inline bool vg_deque_take_back(vg_deque_owner *owner, const vigil_task *t
 
 vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task **task);
 
-/* How many tasks it seems to hold. Exact only while nothing moves. */
+/* Seeming size; exact only while nothing moves. */
 static inline int64_t vg_deque_size(vg_deque *deque)
 {
     int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);

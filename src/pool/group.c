@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.c - fork and join.
+ * group.c - fork and join. README.md, "Groups", explains the two counts and why a wait cannot deadlock.
  *
- * How many tasks of a group are open is the sum of two numbers. vg_local belongs to the thread that made the group: what it
- * spawns itself adds one, what it runs itself takes one away, with no atomics. vg_open is for everybody else: a thief that
- * ends a task takes one away there, so it may go below its bias for a while; a foreign spawn or a submit adds one.
- * Before the owner sleeps it moves vg_local into vg_open; from then on the one who brings vg_open to its bias wakes it.
- *
- *     vg_open:  bits 48-63 who waits (seat + 1, or WAITER_OUTSIDE), bit 47 a task was submitted rather than spawned,
- *               bits 0-46 the count, biased
- *
- * The decrement is the last touch of the group: whom to wake is in the value that it returns. Only a waiter outside the pool stays
- * beyond it, until it is told in a word of its own (hand_over_group).
- *
- * A worker that waits runs, by default, only descendants of its group: first what it finds at the bottom of its own deque, which
- * is what it spawned last, then what the thief of one of its tasks has spawned from it (leapfrogging). That can't deadlock:
- * every open task that was spawned by the waiter is in its own deque, where it takes it, or is running on another
- * worker, of which the same holds. A task that was submitted to the group, or has been moved there, may be behind any other in
- * the injector, so then the waiter helps with everything. And it sleeps only if a spare stands in for it.
+ * vg_open: bits 48-63 who waits (seat + 1, or WAITER_OUTSIDE), bit 47 a task was submitted rather than spawned, bits
+ * 0-46 the count, biased. The decrement is the last touch of the group; its result says whom to wake. A waiter outside
+ * the pool stays until vg_told is set (hand_over_group).
  */
 #include "group.h"
 
@@ -65,7 +52,7 @@ int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
 static void open_from_outside(vigil_group *group, uint64_t amount)
 {
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
-    /* relaxed: the task that is counted is published afterwards */
+    /* relaxed: the counted task is published later */
     while (!atomic_compare_exchange_weak_explicit(&group->vg_open, &open, (open + 1) | amount, memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
@@ -86,14 +73,14 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     open_from_outside(group, GROUP_SUBMITTED);
     error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
     if (error != 0) {
-        vg_group_finish(group->vg_pool, NULL, group, 0); /* the count may come down here: then the waiter is told */
+        vg_group_finish(group->vg_pool, NULL, group, 0); /* may bring the count down and wake the waiter */
         task->vg_group = NULL;
         vg_task_give_back(task);
     }
     return error;
 }
 
-/* A spawn that is not by the thread that made the group. */
+/* A spawn by a thread that did not make the group. */
 static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_task *task)
 {
     vg_worker *worker = vg_current_worker;
@@ -128,8 +115,7 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
         return -EINVAL;
     if (__builtin_expect(vg_forked_page(&worker->pool->fork_guard), 0))
         return -ECHILD;
-    /* The price of an exchange is saved: two workers that spawn one task at once are not noticed, a second spawn of a queued
-       task is. */
+    /* A load instead of an exchange: it detects a queued task, but not two workers that spawn one task at once. */
     if (__builtin_expect(atomic_load_explicit(&task->vg_state, memory_order_relaxed) != VG_TASK_FREE, 0))
         return -EBUSY;
     vg_own_queue *queue = worker->queue;
@@ -146,8 +132,8 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
 void vg_group_member_moved(vigil_task *task)
 {
     if ((task->vg_flags & VG_FLAG_STAMPED) == 0)
-        task->vg_stamp = vg_ticks(); /* a spawn has none, and the injector says how long its oldest has waited there */
-    /* relaxed: the waiter reads it before it sleeps; if it sleeps already, it has given a credit for a spare */
+        task->vg_stamp = vg_ticks(); /* a spawn has none, and the injector reports the age of its oldest */
+    /* relaxed: the waiter reads it before it sleeps; a sleeping waiter has given a credit for a spare */
     if (task->vg_group != NULL)
         (void)atomic_fetch_or_explicit(&task->vg_group->vg_open, GROUP_SUBMITTED, memory_order_relaxed);
 }
@@ -160,12 +146,12 @@ static void group_keep_status(vigil_group *group, int status)
                                                   memory_order_relaxed);
 }
 
-/* The count has come down beside a waiter that is no worker. It stays until it is told, so the group is still there; and it may
-   be gone as soon as it is told, so only the word's address is used after that. */
+/* The count is down and an outside thread waits. It stays until vg_told is set, so the group exists; after that
+   only the word's address is used. */
 static void hand_over_group(vigil_group *group)
 {
-    /* H1 acquire: what all tasks did comes before H3, and the zero that the waiter put into the word too; pairs with G1 and H2,
-       through the chain of read-modify-writes. What is read does not matter. */
+    /* H1 acquire: the tasks' effects and the waiter's zero in vg_told come before H3; pairs with G1 and H2 through
+       the chain of read-modify-writes. The value does not matter. */
     (void)atomic_load_explicit(&group->vg_open, memory_order_acquire);
     /* H3 release: the waiter sees what all tasks did; pairs with H4 */
     atomic_store_explicit(&group->vg_told, 1, memory_order_release);
@@ -180,8 +166,8 @@ void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, in
         group->vg_local--;
         return;
     }
-    /* G1 release: the task's effects are seen by the waiter; pairs with G2. acquire is not needed: a worker is called by its
-       seat alone, and hand_over_group sees to the other case. */
+    /* G1 release: the waiter sees the task's effects; pairs with G2. No acquire: a worker is woken through its
+       seat alone, and hand_over_group covers the other case. */
     uint64_t open = atomic_fetch_sub_explicit(&group->vg_open, 1, memory_order_release) - 1;
     uint64_t waiter = open >> WAITER_SHIFT;
     if (waiter == 0 || (open & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO)
@@ -192,10 +178,10 @@ void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, in
         vg_unpark(vg_seat_at(pool, (unsigned)waiter - 1));
 }
 
-/* Have all tasks ended? Owner, or the one that waits. */
+/* Have all tasks ended? For the owner or the waiter. */
 static bool group_all_done(vigil_group *group)
 {
-    /* G2 acquire: pairs with G1, of every task through the chain of read-modify-writes */
+    /* G2 acquire: pairs with G1 of every task, through the chain of read-modify-writes */
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_acquire);
     return (int64_t)((open & GROUP_COUNT_MASK) - VG_GROUP_COUNT_ZERO) + group->vg_local == 0;
 }
@@ -207,17 +193,17 @@ static int group_reset(vigil_group *group)
         atomic_store_explicit(&group->vg_status, 0, memory_order_relaxed);
     group->vg_local = 0;
     atomic_store_explicit(&group->vg_open, VG_GROUP_COUNT_ZERO,
-                          memory_order_relaxed); /* all tasks have made their last touch */
+                          memory_order_relaxed); /* every task has made its last touch */
     atomic_store_explicit(&group->vg_thief, 0, memory_order_relaxed);
     return status;
 }
 
-/* Announce that `waiter` sleeps for the group; from here on only vg_open counts. */
+/* `waiter` is about to sleep; from here on only vg_open counts. */
 static void register_waiter(vigil_group *group, uint64_t waiter)
 {
     int64_t local = group->vg_local;
     group->vg_local = 0;
-    /* relaxed: the one that brings the count down reads the waiter from the same word */
+    /* relaxed: the last decrement reads the waiter from the same word */
     (void)atomic_fetch_add_explicit(&group->vg_open, (uint64_t)local + (waiter << WAITER_SHIFT), memory_order_relaxed);
 }
 
@@ -227,9 +213,9 @@ static uint64_t unregister_waiter(vigil_group *group, uint64_t waiter)
 }
 
 /*
- * A thread that is no worker of the pool. If the count is not down when it registers, the one that brings it down sees the waiter
- * and tells it (hand_over_group); until then it stays, also if its time is over meanwhile. vg_open itself is no word to sleep on: it
- * has 64 bits, and the decrement is the last touch, so nothing else could be changed for the kernel to compare.
+ * Wait on a thread that is not a worker of the pool. If the count is not down when it registers, the last decrement
+ * sees it and calls hand_over_group; it stays for that even after a timeout. It cannot sleep on vg_open, which has 64
+ * bits and must not be touched after the decrement.
  */
 static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
 {
@@ -241,7 +227,7 @@ static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
         (void)vg_wait_note_begin(vg_current_worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
     group->vg_local = 0;
     atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);
-    /* H2 release: the zero comes before the one of H3; pairs with H1. acquire: G2, if the count is down already */
+    /* H2 release: the zero comes before the one of H3; pairs with H1. acquire: G2, if the count is already down */
     uint64_t open =
         atomic_fetch_add_explicit(&group->vg_open, local + (WAITER_OUTSIDE << WAITER_SHIFT), memory_order_acq_rel);
     if (((open + local) & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
@@ -254,7 +240,7 @@ static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
                 error = -ETIMEDOUT;
                 break;
             }
-            deadline_ns = VG_NO_DEADLINE; /* the last task has ended and is about to tell us */
+            deadline_ns = VG_NO_DEADLINE; /* the last task has ended and is about to set vg_told */
         }
     }
     if (blocked)
@@ -288,7 +274,7 @@ static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
     vg_count_release(&worker->seat.counts->steals_won, 1);
     if (descends_from(task, group))
         return task;
-    /* The thief has gone on to other work meanwhile: this is not ours to run here. */
+    /* The thief has gone on to other work: this is not a descendant. */
     unsigned class_ = task->vg_class;
     vg_group_member_moved(task);
     (void)vg_injector_push(&worker->pool->injectors[class_], task, task, true);
@@ -296,8 +282,8 @@ static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
     return NULL;
 }
 
-/* What the helper itself has run is moved into vg_open each time, so that the last of the others brings that to its bias
-   and sees whom to wake. */
+/* Each time, move what the helper itself has run into vg_open, so that the last of the others reaches the bias and
+   sees the waiter. */
 static bool group_is_over(vg_worker *worker, void *arg)
 {
     vigil_group *group = arg;
@@ -321,9 +307,8 @@ static int group_help_any(vg_worker *worker, vigil_group *group, uint64_t deadli
 }
 
 /*
- * Nothing to help with: sleep until the group is done, as a blocked worker. A spare takes over what is queued meanwhile, and what
- * our thieves spawn. If there can be no spare we must not sleep, because a task that we could run may be the one that everybody
- * waits for: then we help with any.
+ * Nothing to help with: sleep as a blocked worker while a spare stands in. Without a spare we must not sleep, because
+ * a task that we could run may be the one that all wait for: then help with any.
  */
 static int group_sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
@@ -335,8 +320,8 @@ static int group_sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t d
     const vg_waiting waiting = vg_trace_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed); /* published with the credit (K1) */
     (void)vigil_blocking_begin();
-    /* In a section of the task's own the credit is an old one: whoever wanted a spare for it and could have none found nobody
-       willing then. Its A comes before our look, or it sees that we are. */
+    /* Inside a blocking section of the task the credit is older than our willingness: a thread that wanted a spare
+       then found nobody willing. Its A comes before our look, or it sees us. */
     if (worker->blocking > 1)
         vg_offer_credit(worker->pool);
     register_waiter(group, waiter);
@@ -365,7 +350,7 @@ static int group_wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t
         vg_handling(worker, 1);
         vigil_task *task = vg_deque_pop(&worker->queue->own, worker->fences);
         if (task != NULL && !descends_from(task, group)) {
-            vg_push_own(worker, worker->queue, task); /* its slot is free: it was just there */
+            vg_push_own(worker, worker->queue, task); /* its slot is free */
             task = NULL;
         }
         if (task == NULL)
@@ -385,12 +370,12 @@ static int group_wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t
     return 0;
 }
 
-/* The child did not simply return zero or more. */
+/* The child failed, or left a blocking section open. */
 static __attribute__((noinline)) void child_ended_badly(vg_worker *worker, vigil_group *group, vigil_task *task,
                                                         int status, unsigned blocking)
 {
     while (worker->blocking > blocking)
-        (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
+        (void)vigil_blocking_end(); /* left by vigil_raise, or forgotten */
     if (status >= 0) {
         vg_count_release(&worker->queue->counts->completed, 1);
         return;
@@ -399,22 +384,21 @@ static __attribute__((noinline)) void child_ended_badly(vg_worker *worker, vigil
     group_keep_status(group, status);
 }
 
-/* The newest task of our deque is not simply a child of this group. false: it is none of our business here. */
+/* The newest task of our deque is not a plain child of this group. false: it is not a descendant. */
 static __attribute__((noinline)) bool run_other_task(vg_worker *worker, vigil_group *group, vigil_task *task)
 {
     if (descends_from(task, group)) {
         vg_run(worker, task);
         return true;
     }
-    vg_push_own(worker, worker->queue, task); /* its slot is free: it was just there */
+    vg_push_own(worker, worker->queue, task); /* its slot is free */
     vg_handling(worker, 0);
     return false;
 }
 
 /*
- * Run what we have spawned last, as long as it is ours. The short way of vg_run for a child that its parent runs: same
- * worker, same class, a plain task, a group that counts without atomics and whose parent group is the one to go back to.
- * Everything that vg_run counts is counted here.
+ * Run what we spawned last, while it is ours. The short form of vg_run for a plain child that its parent runs; counts
+ * everything that vg_run counts.
  */
 static inline __attribute__((always_inline)) void run_own_children(vg_worker *worker, vigil_group *group)
 {
@@ -466,7 +450,7 @@ int vigil_group_wait(vigil_group *group)
     vg_worker *worker = vg_current_worker;
     if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {
         run_own_children(worker, group);
-        /* Nobody else had to do with it: nothing to wait for and nothing to clean up. acquire: G2 */
+        /* No other thread was involved: nothing to wait for or to reset. acquire: G2 */
         if (__builtin_expect(group->vg_local == 0 &&
                                  atomic_load_explicit(&group->vg_open, memory_order_acquire) == VG_GROUP_COUNT_ZERO &&
                                  atomic_load_explicit(&group->vg_status, memory_order_relaxed) == 0,

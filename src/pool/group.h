@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.h - a group's fields, for those that make one without vigil_group_init. The layout of vg_open is explained in group.c.
+ * group.h - a group's fields. group.c explains vg_open.
  */
 #ifndef VG_POOL_GROUP_H
 #define VG_POOL_GROUP_H
 
 #include "pool_struct.h"
 
-/* An empty group of the worker's (NULL: of nobody's), with `local` tasks that the worker is about to spawn. */
+/* An empty group owned by the worker (NULL: by nobody), with `local` tasks that it is about to spawn. */
 static inline void vg_group_prepare(vigil_group *group, vigil_pool *pool, vg_worker *worker, int64_t local)
 {
     group->vg_pool = pool;
@@ -15,11 +15,11 @@ static inline void vg_group_prepare(vigil_group *group, vigil_pool *pool, vg_wor
     group->vg_parent = worker != NULL ? worker->group : NULL;
     group->vg_local = local;
     atomic_init(&group->vg_open, VG_GROUP_COUNT_ZERO);
-    /* status, thief, flags, told: all at once, and with no atomics, because nobody else has the group yet */
+    /* status, thief, flags, told at once and without atomics: nobody else has the group yet */
     memset((char *)group + offsetof(vigil_group, vg_status), 0, sizeof *group - offsetof(vigil_group, vg_status));
 }
 
-/* The task goes from a deque to an injector: its waiter cannot find it any more. */
+/* The task goes from a deque to an injector, where its waiter cannot find it. */
 void vg_group_member_moved(vigil_task *task);
 void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The argument is in IDLE.md; the letters A to F are its letters. */
+/* IDLE.md holds the argument; the letters A to F are its letters. */
 #include "idle.h"
 
 #include "base/fault.h"
@@ -43,7 +43,7 @@ static bool deques_visible(vigil_pool *pool, unsigned class_, unsigned first, un
 static bool class_visible(vigil_pool *pool, unsigned class_)
 {
     if (vg_cap_is_full(pool, class_))
-        return false; /* whoever leaves the class announces it again */
+        return false; /* leaving the class announces it again */
     if (vg_injector_visible(&pool->injectors[class_]))
         return true;
     if (pool->no_stealing)
@@ -69,8 +69,8 @@ void vg_announce(vigil_pool *pool, unsigned class_)
     atomic_thread_fence(memory_order_seq_cst);
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     if ((word & vg_ready_bit(class_)) == 0) {
-        /* relaxed: the bit is a hint, and what is behind it has an order of its own; before it is taken back the queues are looked at
-           again (C, C') */
+        /* relaxed: the bit is a hint; the queues have their own order and are read again before it is cleared (C,
+           C') */
         word = atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_relaxed);
     }
     if (vg_idle_wants_wake(word))
@@ -79,7 +79,7 @@ void vg_announce(vigil_pool *pool, unsigned class_)
 
 void vg_search_begin(vigil_pool *pool)
 {
-    /* relaxed: that somebody searches promises nothing until the search ends (B, C) */
+    /* relaxed: a searcher promises nothing until its search ends (B, C) */
     (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE, memory_order_relaxed);
 }
 
@@ -87,7 +87,7 @@ void vg_search_end(vigil_pool *pool)
 {
     uint64_t before = atomic_fetch_sub_explicit(&pool->idle.word, VG_SEARCH_ONE, memory_order_relaxed);
     if (vg_idle_searching(before) != 1)
-        return; /* another still searches, and is bound by this rule when it ends */
+        return; /* another searcher is bound by this rule when it ends */
     /* B full fence: the word shows nobody searching before the queues are read; pairs with A */
     atomic_thread_fence(memory_order_seq_cst);
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
@@ -95,7 +95,7 @@ void vg_search_end(vigil_pool *pool)
         vg_wake_one(pool);
 }
 
-/* Take one set bit among the seats first..first+count-1, lowest first so that the same few workers stay warm; -1: none. */
+/* Claim one set bit among the seats first..first+count-1, lowest first to keep few workers warm; -1: none. */
 static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
 {
     for (unsigned base = first & ~63U; base < first + count; base += 64) {
@@ -108,8 +108,8 @@ static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
         uint64_t seen = atomic_load_explicit(bits, memory_order_relaxed) & mask;
         while (seen != 0) {
             uint64_t bit = seen & -seen;
-            /* S3 acquire: a worker that was parked is in the table, also one that came while we were on our way here; pairs with the
-               release in vg_park. Otherwise which worker is woken orders nothing; vg_unpark does. */
+            /* S3 acquire: the seat of a parked worker is in the table; pairs with the release in vg_park.
+               vg_unpark orders the rest. */
             if ((atomic_fetch_and_explicit(bits, ~bit, memory_order_acquire) & bit) != 0)
                 return (int)(base + (unsigned)__builtin_ctzll(bit));
             seen &= ~bit;
@@ -131,18 +131,18 @@ static void count_wake_sent(vigil_pool *pool)
     vg_worker *self = vg_worker_of(pool);
     if (self != NULL) {
         vg_count_release(&self->seat.counts->wakes_sent, 1);
-        vg_trace_pause(self); /* a system call takes its time */
+        vg_trace_pause(self); /* it makes a system call */
     } else
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->wakes_sent, 1, memory_order_relaxed);
 }
 
-/* No spare can be had: one of those for whom it would have stood in must do the work itself (sleep_blocked in group.c). */
+/* No spare is to be had: one sleeping waiter must work itself (group_sleep_blocked in group.c). */
 static void call_a_sleeping_waiter(vigil_pool *pool)
 {
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
         vg_seat *seat = vg_seat_at(pool, i);
         uint32_t willing = VG_WAITER_WILLING;
-        /* relaxed: the call that follows orders it */
+        /* relaxed: vg_unpark orders it */
         if (atomic_compare_exchange_strong_explicit(&seat->waiter, &willing, VG_WAITER_CALLED, memory_order_relaxed,
                                                     memory_order_relaxed)) {
             vg_unpark(seat);
@@ -151,14 +151,14 @@ static void call_a_sleeping_waiter(vigil_pool *pool)
     }
 }
 
-/* Put a spare to work in the place of a blocked worker; it inherits the caller's token. */
+/* Put a spare to work for a blocked worker; it inherits the caller's token. */
 static bool activate_spare(vigil_pool *pool)
 {
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     do {
         if (vg_idle_credits(word) <= 0)
             return false;
-        /* K2 acquire: a waiter whose credit this is shows as willing; pairs with K1 in blocking.c */
+        /* K2 acquire: the waiter that gave this credit shows as willing; pairs with K1 in blocking.c */
     } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, word - VG_CREDIT_ONE, memory_order_acquire,
                                                     memory_order_relaxed));
     int seat = claim_seat(pool, VG_MAX_WORKERS, atomic_load_explicit(&pool->spare_high, memory_order_relaxed));
@@ -181,9 +181,9 @@ void vg_wake_one(vigil_pool *pool)
         uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
         do {
             if (!vg_idle_wants_wake(word))
-                return; /* somebody searches (and must look again before it stops), or there is nobody to wake */
-            /* One wake in flight at a time: the token is taken here and travels with the wake. relaxed: it is handed over
-               by vg_unpark, and its end is ordered by B or C. */
+                return; /* somebody searches (and looks again before it stops), or nobody can be woken */
+            /* One wake in flight: the token is taken here and travels with the wake. relaxed: vg_unpark hands it
+               over; B or C orders its end. */
         } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, word + VG_SEARCH_ONE,
                                                         memory_order_relaxed, memory_order_relaxed));
         int seat = claim_seat(pool, 0, atomic_load_explicit(&pool->high, memory_order_relaxed));
@@ -194,8 +194,8 @@ void vg_wake_one(vigil_pool *pool)
         }
         if (activate_spare(pool))
             return;
-        /* Nobody could be claimed: a worker between counting itself as parked and showing its bit will look at the queues
-           after that (C). Give the token back; if it was the last, others may have relied on it. */
+        /* Nobody to claim: a worker that has not shown its bit yet will look at the queues after that (C). Give
+           the token back; if it was the last, others may have relied on it. */
         uint64_t before = atomic_fetch_sub_explicit(&pool->idle.word, VG_SEARCH_ONE, memory_order_relaxed);
         if (vg_idle_searching(before) != 1)
             return;
@@ -207,19 +207,18 @@ void vg_wake_one(vigil_pool *pool)
     }
 }
 
-/* Sleep on the own word until somebody calls. false: the deadline has passed. */
 bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns)
 {
     _Atomic uint32_t *wake = &worker->seat.wake;
     bool in_time = true;
     uint32_t seen = VG_WAKE_NONE;
-    /* relaxed on success: nothing is published by going to sleep, B, C and D have done that */
+    /* relaxed on success: going to sleep publishes nothing; B, C and D did */
     if (atomic_compare_exchange_strong_explicit(wake, &seen, VG_WAKE_SLEEPING, memory_order_relaxed,
                                                 memory_order_relaxed)) {
         while (in_time && atomic_load_explicit(wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
             in_time = vg_futex_wait(wake, VG_WAKE_SLEEPING, deadline_ns) == 0;
     }
-    /* P2 acquire: what the caller did before it called is seen; pairs with P1 */
+    /* P2 acquire: we see what the waker did before; pairs with P1 */
     return atomic_exchange_explicit(wake, VG_WAKE_NONE, memory_order_acquire) == VG_WAKE_CALLED || in_time;
 }
 
@@ -230,8 +229,8 @@ void vg_unpark(vg_seat *seat)
         return;
     if (seat->pool->level >= VIGIL_RECORD_COUNTERS &&
         atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
-        vg_trace_wake(seat); /* before the call: after it the seat is not ours to look at */
-    /* P1 release: what the caller did before is seen by the worker; pairs with P2 */
+        vg_trace_wake(seat); /* before the exchange: after it the seat is not ours to read */
+    /* P1 release: the worker sees what we did before; pairs with P2 */
     if (atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release) == VG_WAKE_SLEEPING)
         (void)vg_futex_wake(&seat->wake, 1);
 }
@@ -240,19 +239,19 @@ void vg_rewake(vg_seat *seat)
 {
     vigil_pool *pool = seat->pool;
     const uint64_t bit = UINT64_C(1) << (seat->index % 64);
-    /* As vg_wake_one, but this very worker, and whoever seems to search. If its bit is down somebody has claimed it already and
-       its token is counted: then only the call is made again. */
+    /* Like vg_wake_one for this worker, no matter who searches. If its bit is down, it was claimed and its token
+       is counted: only wake it again. */
     if ((atomic_fetch_and_explicit(&pool->idle.parked[seat->index / 64], ~bit, memory_order_relaxed) & bit) != 0)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - (seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE),
                                         memory_order_relaxed);
     count_wake_sent(pool);
-    /* The wake is made whatever the word said: a call may have been lost after it was written. relaxed: we hand nothing over, and
-       an exchange carries on what that call released (P1). */
+    /* Wake in any case: an earlier wake may have been lost after the store. relaxed: we publish nothing, and an
+       exchange continues the release sequence of P1. */
     (void)atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_relaxed);
     (void)vg_futex_wake(&seat->wake, 1);
 }
 
-/* Is there mail, of a class that is not full? After C. */
+/* Is there mail of a class that is not full? After C. */
 static bool has_mail_to_run(vg_worker *worker)
 {
     if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
@@ -276,12 +275,12 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     vg_slab_flush(&worker->calls);
     vg_worker_state(worker, VIGIL_WORKER_PARKED);
     const uint64_t parked_at = vg_peek(&seat->counts->state_since);
-    /* The count goes up before the bit shows, so that a claim never counts below zero. What was looked at and empty is no
-       longer called ready; C finds what was pushed meanwhile. relaxed: ordered by C. */
+    /* The count goes up before the bit shows, so a claim never counts below zero. Classes that were empty are no
+       longer ready; C finds later pushes. relaxed: ordered by C. */
     uint64_t clear = (uint64_t)looked_at << VG_READY_SHIFT;
     uint64_t word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     do {
-        if (keep_one && vg_idle_searching(word) == 1) { /* decided in the same step as the parking of the others */
+        if (keep_one && vg_idle_searching(word) == 1) { /* decided in one step with the parking of the others */
             vg_worker_state(worker, VIGIL_WORKER_SPINNING);
             return true;
         }
@@ -292,16 +291,16 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
         vg_count_release(&seat->counts->wakes_spurious, 1);
         worker->woken = false;
     }
-    /* S3 release: our seat is in the table; pairs with the acquire in claim_seat. The rest is ordered by C. */
+    /* S3 release: our seat is in the table; pairs with the acquire in claim_seat. C orders the rest. */
     (void)atomic_fetch_or_explicit(bits, bit, memory_order_release);
     atomic_store_explicit(&seat->mail_waits, worker->mail_ready, memory_order_relaxed);
-    /* C heavy fence: word and bits show this worker parked before it looks at the queues; pairs with A (injectors), with the
-       light fence A' after a spawn, with E in mail.c and with G in quiescence.c */
+    /* C heavy fence: word and bits show this worker parked before it reads the queues; pairs with A (injectors),
+       A' (spawns), E in mail.c and G in quiescence.c */
     vg_fence_heavy(worker->fences);
     for (unsigned rest = looked_at; rest != 0; rest &= rest - 1) {
         unsigned class_ = (unsigned)__builtin_ctz(rest);
         if (vg_work_visible(pool, 1U << class_))
-            vg_announce(pool, class_); /* shows it as ready again, and wakes one: perhaps us */
+            vg_announce(pool, class_); /* raises the bit and wakes one, perhaps us */
     }
     word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
     if (vg_idle_wants_wake(word) && vg_work_visible(pool, vg_idle_ready(word) & ~looked_at))
@@ -309,8 +308,8 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     vg_quiescence_signal(pool);
 
     bool in_time = true;
-    /* Whether the wait is over was asked right before we came here, and need not be asked again: whatever ends a wait calls the worker
-       after that, whether or not it is parked, and a call stays. */
+    /* wait->over was asked right before: whatever ends a wait wakes the worker afterwards, parked or not, and
+       wakes are sticky. */
     if (!has_mail_to_run(worker)) {
         VG_PROBE(park, pool->block.serial, seat->index);
         const bool noted = worker->depth == 0 && worker->level >= VIGIL_RECORD_COUNTERS;
@@ -323,8 +322,8 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     atomic_store_explicit(&seat->mail_waits, 0, memory_order_relaxed);
     vg_stack_open_signal();
 
-    /* Whoever claimed our bit has counted us as no longer parked and has given us its token. If nobody has, we come back by
-       ourselves and count as searching again: our last look is stale by now. */
+    /* Whoever claimed our bit uncounted us and gave us its token. If nobody did, we count as searching again: our
+       last look is stale. */
     if ((atomic_fetch_and_explicit(bits, ~bit, memory_order_relaxed) & bit) != 0)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - step, memory_order_relaxed);
     worker->woken = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle.h - sleeping and waking. The protocol and its argument are in IDLE.md; the word is in idle_word.h.
+ * idle.h - sleeping and waking. IDLE.md holds protocol and argument, idle_word.h the word.
  */
 #ifndef VG_POOL_IDLE_H
 #define VG_POOL_IDLE_H
@@ -9,37 +9,38 @@
 
 void vg_idle_init(vg_idle *idle);
 
-/* Announce work of one class that was pushed to an injector or that became takeable. Any thread. */
+/* Announce work of one class that was pushed to an injector or became takeable. Any thread. */
 void vg_announce(vigil_pool *pool, unsigned class_);
 
-/* Wake one worker if that is needed (see IDLE.md). Any thread. */
+/* Wake one worker if needed (IDLE.md). Any thread. */
 void vg_wake_one(vigil_pool *pool);
 
-/* Is work of these classes (bits) queued where somebody could take it? Call after the fence that the caller's step needs. */
+/* Is work of these classes (bits) queued where somebody could take it? Call after the fence that the caller's step
+   needs. */
 bool vg_work_visible(vigil_pool *pool, unsigned classes);
 
-/* The calling worker counts as searching, and no longer does. */
+/* The calling worker begins and ends to count as searching. */
 void vg_search_begin(vigil_pool *pool);
 void vg_search_end(vigil_pool *pool);
 
 /* What a worker waits for, besides work. */
 typedef struct vg_wait {
-    bool (*over)(vg_worker *worker, void *arg); /* is it there? */
+    bool (*over)(vg_worker *worker, void *arg);
     void *arg;
     uint64_t deadline_ns;
 } vg_wait;
 
-/* Sleep on the worker's own word until somebody calls vg_unpark, outside the idle protocol. false: the deadline has passed. */
+/* Sleep on the worker's own word until vg_unpark, outside the idle protocol. false: timeout. */
 bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns);
 
 /*
- * The searching worker found nothing in the classes `looked_at`: give up its token and sleep until somebody wakes it or
- * wait->over. Returns searching again. false: the deadline has passed (it is searching again all the same).
+ * The searching worker found nothing in the classes `looked_at`: give up the token and sleep until a wake. Returns
+ * searching again. false: timeout.
  */
 bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait);
 
-/* Wake this worker, parked or not. */
+/* Wake this worker, parked or not. Wakes are sticky: never lost, at worst redundant. */
 void vg_unpark(vg_seat *seat);
-void vg_rewake(vg_seat *seat); /* wake a parked worker whatever the protocol believes; the watchdog's */
+void vg_rewake(vg_seat *seat); /* for the watchdog: wake it whatever the protocol believes */
 
 #endif

@@ -71,13 +71,13 @@ static inline uint64_t vg_ready_bit(unsigned class_)
     return UINT64_C(1) << (VG_READY_SHIFT + class_);
 }
 
-/* Is there somebody to wake, and nobody who looks already? */
+/* Can somebody be woken, and does nobody search? */
 static inline bool vg_idle_wants_wake(uint64_t word)
 {
     return (word & VG_SEARCH_MASK) == 0 && ((word & VG_PARKED_MASK) != 0 || (word & VG_CREDIT_MASK) > VG_CREDIT_ZERO);
 }
 
-/* If the masked word has this value the class is called ready and everybody is at work: a publisher has nothing to do. */
+/* The masked word of a ready class with all workers busy: a publisher has nothing to do. */
 static inline uint64_t vg_idle_busy(unsigned class_)
 {
     return VG_CREDIT_ZERO | vg_ready_bit(class_);

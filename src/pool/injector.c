@@ -26,13 +26,13 @@ void vg_injector_init(vg_injector *injector)
 
 int vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *oldest, bool even_if_closed)
 {
-    uint64_t since = oldest->vg_stamp; /* read now: after the push the task is no longer ours */
+    uint64_t since = oldest->vg_stamp; /* read now: after the push the task is not ours */
     uintptr_t head = atomic_load_explicit(&injector->incoming, memory_order_relaxed);
     do {
         if ((head & INJECTOR_CLOSED) != 0 && !even_if_closed)
             return -ESHUTDOWN;
         oldest->vg_next = (vigil_task *)(head & ~INJECTOR_CLOSED);
-        /* J1 release: the tasks and their links are seen by the worker that takes the chain; pairs with J2 */
+        /* J1 release: the worker that takes the chain sees tasks and links; pairs with J2 */
     } while (!atomic_compare_exchange_weak_explicit(&injector->incoming, &head,
                                                     (uintptr_t)newest | (head & INJECTOR_CLOSED), memory_order_release,
                                                     memory_order_relaxed));
@@ -43,32 +43,32 @@ int vg_injector_push(vg_injector *injector, vigil_task *newest, vigil_task *olde
 
 void vg_injector_close(vg_injector *injector)
 {
-    /* Relaxed: that a push is refused orders nothing; what was pushed before is still taken through J2. */
+    /* Relaxed: a refused push orders nothing; earlier pushes are taken through J2. */
     (void)atomic_fetch_or_explicit(&injector->incoming, INJECTOR_CLOSED, memory_order_relaxed);
 }
 
-/* Take the task at the top of the ring, or NULL. */
 static vigil_task *take_from_ring(vg_injector *injector)
 {
-    /* J5 acquire: never an older top than a refill that we may see; pairs with J4 through the holder's J6 */
+    /* J5 acquire: top is never older than a refill that we may see; pairs with J4 through the holder's J6 */
     int64_t top = atomic_load_explicit(&injector->top, memory_order_acquire);
     for (;;) {
-        /* J3 acquire: slots and tasks are seen as the holder wrote them; pairs with J7 */
+        /* J3 acquire: slots and tasks as the holder wrote them; pairs with J7 */
         int64_t bottom = atomic_load_explicit(&injector->bottom, memory_order_acquire);
         if (top >= bottom)
             return NULL;
         vigil_task *task = atomic_load_explicit(&injector->ring[top & (VG_RING_SIZE - 1)].task, memory_order_relaxed);
-        /* J4 release: the slot has been read before the holder may refill it; pairs with J6. On failure acquire, as J5. */
+        /* J4 release: the slot has been read before the holder may refill it; pairs with J6. On failure acquire,
+           as J5. */
         if (atomic_compare_exchange_weak_explicit(&injector->top, &top, top + 1, memory_order_release,
                                                   memory_order_acquire))
             return task;
     }
 }
 
-/* Everything in incoming, oldest first. Only the holder of draining. */
+/* Everything in incoming, oldest first. Holder of draining only. */
 static vigil_task *take_incoming(vg_injector *injector)
 {
-    /* J2 acquire: pairs with J1, and with the J1 of every task below (read-modify-writes continue a release sequence) */
+    /* J2 acquire: pairs with J1 of every task in the list (read-modify-writes continue a release sequence) */
     uintptr_t head = atomic_fetch_and_explicit(&injector->incoming, INJECTOR_CLOSED, memory_order_acquire);
     vigil_task *list = (vigil_task *)(head & ~INJECTOR_CLOSED);
     vigil_task *oldest_first = NULL;
@@ -85,20 +85,20 @@ static vigil_task *take_incoming(vg_injector *injector)
     return oldest_first;
 }
 
-/* Move tasks from the list to the ring, as many as fit; returns the rest. Only the holder, and the ring is empty. */
+/* Move tasks from the list to the empty ring, as many as fit; returns the rest. Holder only. */
 static vigil_task *fill_ring(vg_injector *injector, vigil_task *list)
 {
     int64_t bottom = atomic_load_explicit(&injector->bottom, memory_order_relaxed);
     int64_t end = bottom + VG_RING_SIZE;
     while (list != NULL && bottom < end) {
-        vigil_task *next = list->vg_next; /* read now: after J7 the task is no longer ours */
+        vigil_task *next = list->vg_next; /* read now: after J7 the task is not ours */
         vg_ring_slot *slot = &injector->ring[bottom & (VG_RING_SIZE - 1)];
         atomic_store_explicit(&slot->task, list, memory_order_relaxed);
         atomic_store_explicit(&slot->stamp, list->vg_stamp, memory_order_relaxed);
         list = next;
         bottom++;
     }
-    /* J7 release: slots and tasks are seen by the worker that sees this bottom; pairs with J3 */
+    /* J7 release: a worker that sees this bottom sees slots and tasks; pairs with J3 */
     atomic_store_explicit(&injector->bottom, bottom, memory_order_release);
     return list;
 }
@@ -111,10 +111,10 @@ vigil_task *vg_injector_take(vg_injector *injector, bool *more)
     if (atomic_load_explicit(&injector->pending, memory_order_relaxed) == NULL &&
         (atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~INJECTOR_CLOSED) == 0)
         return NULL;
-    /* J10 acquire: pending, counts and ring are as the last holder left them; pairs with J11 */
+    /* J10 acquire: pending, counts and ring as the last holder left them; pairs with J11 */
     if (atomic_exchange_explicit(&injector->draining, 1, memory_order_acquire) != 0)
-        return NULL; /* another moves them and will announce them */
-    /* The ring may have been refilled since we looked; it is older than anything else. */
+        return NULL; /* the holder will announce them */
+    /* The ring may have been refilled; it is older than anything else. */
     task = take_from_ring(injector);
     if (task == NULL) {
         /* J6: the ring is empty and only we fill it; the acquire in take_from_ring pairs with the last J4 */
@@ -132,8 +132,8 @@ vigil_task *vg_injector_take(vg_injector *injector, bool *more)
             atomic_store_explicit(&injector->pending, list, memory_order_relaxed);
         }
     }
-    /* J11 release: pairs with J10. The caller's announcement follows and orders this store before its look at the idle
-       word, so that a worker that parked because it saw draining is woken. */
+    /* J11 release: pairs with J10. The caller's announcement orders this store before its look at the idle word,
+       which wakes a worker that parked because it saw draining. */
     atomic_store_explicit(&injector->draining, 0, memory_order_release);
     *more = true;
     return task;
@@ -141,17 +141,17 @@ vigil_task *vg_injector_take(vg_injector *injector, bool *more)
 
 bool vg_injector_visible(vg_injector *injector)
 {
-    /* All relaxed: the caller has passed the fence that orders these looks against the publishers' pushes. */
+    /* All relaxed: the caller's fence orders these loads against the publishers' pushes. */
     int64_t top = atomic_load_explicit(&injector->top, memory_order_relaxed);
     if (top < atomic_load_explicit(&injector->bottom, memory_order_relaxed))
         return true;
     if (atomic_load_explicit(&injector->draining, memory_order_relaxed) != 0)
-        return false; /* its holder will announce what is there */
+        return false; /* the holder will announce what is there */
     return atomic_load_explicit(&injector->pending, memory_order_relaxed) != NULL ||
            (atomic_load_explicit(&injector->incoming, memory_order_relaxed) & ~INJECTOR_CLOSED) != 0;
 }
 
-/* Moves incoming behind pending. Only the holder. */
+/* Move incoming behind pending. Holder only. */
 static void gather_incoming(vg_injector *injector)
 {
     vigil_task *newer = take_incoming(injector);

@@ -2,12 +2,9 @@
 /*
  * job.c - tasks with a handle.
  *
- * A job lives in a record of the handle table and has references: the user's, the queue's, and those of calls that use it
- * at the moment. Its state decides who may run it, by compare-and-swap from QUEUED: the worker that takes it from the queue,
- * a waiter that would rather run it than sleep, or a canceller. If it was not the first of these, the entry in the queue is a
- * husk, which is dropped when it comes up. But a class may come up seldom, because higher ones keep the pool busy, or never,
- * because the only worker is inside a task that waits for one job after the other. So when there are many of them, compared with
- * what else waits, they are swept out (sweep_if_many), which keeps the memory flat at O(1) for each job.
+ * A job has references: the user's, the queue's, and those of calls in progress. Its state decides by compare-and-swap
+ * from QUEUED who may run it: the worker that takes it, a waiter, or a canceller. If another was first, the queue
+ * entry is a husk, dropped when it comes up or swept out when there are many (README.md, "Husks").
  */
 #include "job.h"
 
@@ -31,12 +28,12 @@
 #ifdef VIGIL_CHECK
 #define JOB_HUSKS_MANY 1
 #else
-#define JOB_HUSKS_MANY 1024 /* more than fit into the ring, where a sweep cannot get at them */
+#define JOB_HUSKS_MANY 1024 /* more than the ring holds, where a sweep cannot reach them */
 #endif
 
 #define JOB_STATE_MASK   0xfU
 #define JOB_WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
-#define JOB_WAIT_WORKER  0x20U /* workers wait; their seats say for which job */
+#define JOB_WAIT_WORKER  0x20U /* workers wait; their seats name the job */
 
 typedef struct vg_job {
     vg_handle_slot slot; /* first */
@@ -44,13 +41,13 @@ typedef struct vg_job {
     int (*fn)(void *arg);
     void (*cancel)(void *arg);
     void *arg;
-    int status; /* written by the one that ends the job, before the state says so */
+    int status; /* written before the state says that it ended */
     _Atomic uint32_t state;
     _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
-    _Atomic uint32_t released; /* the user has given the handle back */
-    _Atomic uintptr_t runner;  /* whose stack it, or its cancel callback, is on: see self */
-    struct vg_job *outer;      /* that worker's: the job that it was running before */
-    uint64_t id;               /* what the handle holds */
+    _Atomic uint32_t released; /* the user has given up the handle */
+    _Atomic uintptr_t runner;  /* whose stack runs it or its cancel callback: job_caller */
+    struct vg_job *outer;      /* the job that its worker ran before */
+    uint64_t id;               /* the handle's */
 } vg_job;
 
 uint64_t vg_job_id(const vigil_task *task)
@@ -86,7 +83,7 @@ void *vg_job_function(const vigil_task *task)
     return (void *)(uintptr_t)job_of((vigil_task *)(uintptr_t)task)->fn;
 }
 
-/* The calling thread: its worker, of whatever pool, or an address of its own. */
+/* The calling thread: its worker, of any pool, or an address of its own. */
 static uintptr_t job_caller(void)
 {
     return vg_current_worker != NULL ? (uintptr_t)vg_current_worker : (uintptr_t)&vg_cancelling_top;
@@ -98,7 +95,7 @@ static bool job_claim(vg_job *job)
     do {
         if ((state & JOB_STATE_MASK) != VIGIL_JOB_QUEUED)
             return false;
-        /* relaxed: who claims got the job's fields with the queue entry or the handle */
+        /* relaxed: the job's fields came with the queue entry or the handle */
     } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, (state & ~JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
                                                     memory_order_relaxed, memory_order_relaxed));
     vg_worker *worker = vg_current_worker;
@@ -142,10 +139,10 @@ void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelle
 {
     vg_job *job = job_of(task);
     if (vg_current_worker != NULL)
-        vg_current_worker->job = job->outer; /* whoever claims a job also ends it, and jobs on a stack are nested */
+        vg_current_worker->job = job->outer; /* whoever claims a job ends it, and jobs on a stack are nested */
     job->status = status;
-    /* H1 release: the job's effects and its status are seen by the waiter; pairs with H2. acquire: the seats of the workers
-       that have set JOB_WAIT_WORKER say for whom they wait; pairs with H3. */
+    /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with JOB_WAIT_WORKER
+       name their job; pairs with H3. */
     uint32_t before =
         atomic_exchange_explicit(&job->state, cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE, memory_order_acq_rel);
     if ((before & JOB_WAIT_OUTSIDE) != 0)
@@ -166,7 +163,7 @@ void vg_job_husk(vigil_pool *pool, vigil_task *task)
     (void)atomic_fetch_sub_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
     if (worker != NULL)
         vg_count_release(&worker->seat.counts->of[class_].husks, 1);
-    else /* relaxed: the audit learns of the call that we are in from the injector's lists (J11), where the husk was */
+    else /* relaxed: the injector's lists (J11), where the husk was, show our call to the audit */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks[class_], 1, memory_order_relaxed);
     vg_job_leave_queue(pool, task);
 }
@@ -177,7 +174,7 @@ static void count_husk_made(vigil_pool *pool, unsigned class_)
     (void)atomic_fetch_add_explicit(&pool->husks_waiting[class_], 1, memory_order_relaxed); /* a hint for sweeps */
     if (worker != NULL)
         vg_count_release(&worker->seat.counts->of[class_].husks_made, 1);
-    else /* release, as vg_count_release: an audit that sees it knows of the call that we are in */
+    else /* release, as vg_count_release: an audit that sees it sees our call */
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->husks_made[class_], 1,
                                         memory_order_release);
 }
@@ -185,7 +182,7 @@ static void count_husk_made(vigil_pool *pool, unsigned class_)
 bool vg_job_is_husk(const vigil_task *task)
 {
     const vg_job *job = (const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task));
-    /* relaxed: a job never comes back to QUEUED while it has an entry, and only its own fields are looked at */
+    /* relaxed: a job never returns to QUEUED while it has an entry, and only its own fields are read */
     return (atomic_load_explicit(&job->state, memory_order_relaxed) & JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
 }
 
@@ -194,11 +191,11 @@ static bool task_is_husk(const vigil_task *task)
     return task->vg_kind == VG_KIND_JOB && vg_job_is_husk(task);
 }
 
-/* A husk was made. O(1) amortised: a sweep that walks past n tasks takes out at least half as many husks. */
+/* A husk was made. O(1) amortised: a sweep past n tasks removes at least n/2 husks. */
 static void sweep_if_many(vigil_pool *pool, unsigned class_)
 {
     vg_injector *injector = &pool->injectors[class_];
-    /* All counts relaxed: they only say whether a sweep is worth its while. */
+    /* All counts relaxed: they only decide whether to sweep. */
     int64_t waiting = atomic_load_explicit(&pool->husks_waiting[class_], memory_order_relaxed);
     int64_t kept = atomic_load_explicit(&pool->husks_kept[class_], memory_order_relaxed);
     if (waiting < kept) {
@@ -210,9 +207,9 @@ static void sweep_if_many(vigil_pool *pool, unsigned class_)
         return;
     vigil_task *husks = NULL;
     if (!vg_injector_sweep(injector, task_is_husk, &husks))
-        return; /* whoever moves tasks now drops what comes up; the next husk asks again */
-    /* full: the lists were let go (J11) before the look; pairs with A of the submitter and C of the worker that left them to us
-       (as in audit.c) */
+        return; /* the mover drops husks itself; the next husk asks again */
+    /* full: the lists were let go (J11) before the look; pairs with A of the submitter and C of the worker that
+       left them to us (as in audit.c) */
     atomic_thread_fence(memory_order_seq_cst);
     if (vg_injector_visible(injector))
         vg_announce(pool, class_);
@@ -241,7 +238,7 @@ int vigil_job_call(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), vo
     if (handle == NULL || fn == NULL || (unsigned)with->priority >= VG_CLASSES || with->delay_ns < 0)
         return -EINVAL;
     uint64_t name = 0;
-    vg_job *job = vg_handles_alloc(&pool->jobs, 2, &name); /* the user's reference and the queue's */
+    vg_job *job = vg_handles_alloc(&pool->jobs, 2, &name); /* the user's and the queue's */
     if (job == NULL)
         return -ENOMEM;
     vigil_task_init(&job->task, job_run, job_cancel);
@@ -267,7 +264,7 @@ int vigil_job_call(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), vo
     return 0;
 }
 
-/* The record with one more reference, or an error. */
+/* The job with one more reference, or an error. */
 static int job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
 {
     int error = vg_pool_guard(pool);
@@ -276,7 +273,7 @@ static int job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
     *job = vg_handles_acquire(&pool->jobs, handle.id);
     if (*job == NULL)
         return -ESTALE;
-    if (atomic_load_explicit(&(*job)->released, memory_order_relaxed) != 0) { /* only the queue still knows it */
+    if (atomic_load_explicit(&(*job)->released, memory_order_relaxed) != 0) { /* only the queue still refers to it */
         (void)vg_handles_release(&pool->jobs, *job);
         return -ESTALE;
     }
@@ -301,7 +298,7 @@ static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_wor
         if (!in_time)
             return -ETIMEDOUT;
         if ((state & JOB_WAIT_OUTSIDE) == 0) {
-            /* relaxed: the one that ends the job reads the flag from the same word */
+            /* relaxed: whoever ends the job reads the flag from the same word */
             if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | JOB_WAIT_OUTSIDE,
                                                        memory_order_relaxed, memory_order_relaxed))
                 continue;
@@ -342,18 +339,17 @@ static bool job_is_over(vg_worker *worker, void *arg)
 static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
 {
     vigil_pool *pool = worker->pool;
-    /* Nobody has begun it: the best help is to run it here and now, unless its time has not come. */
-    /* H6 acquire: if it was delayed, the stamp that the timer thread wrote; pairs with H5 */
+    /* A job that nobody has begun and that is due is run here and now. */
+    /* H6 acquire: the stamp that the timer thread wrote; pairs with H5 */
     if (atomic_load_explicit(&job->due, memory_order_acquire) != 0) {
-        vg_handling(worker,
-                    1); /* for the audit: from here until the start is counted, entry and counters do not agree */
+        vg_handling(worker, 1); /* for the audit: until the start is counted, entry and counters disagree */
         if (job_claim(job)) {
             count_husk_made(pool, job->task.vg_class);
             if (atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
                 vg_discard_claimed(pool, &job->task);
             else
                 vg_run_claimed(worker, &job->task);
-            vg_handling(worker, 1); /* likewise while husks are between queue and count */
+            vg_handling(worker, 1); /* likewise for husks between queue and count */
             sweep_if_many(pool, job->task.vg_class);
             vg_handling(worker, 0);
             return 0;
@@ -362,7 +358,7 @@ static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_
     }
     const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
     atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
-    /* H3 release: whom the seat waits for is seen by the one that ends the job; pairs with H1's acquire */
+    /* H3 release: whoever ends the job sees what the seat waits for; pairs with H1's acquire */
     (void)atomic_fetch_or_explicit(&job->state, JOB_WAIT_WORKER, memory_order_release);
     job_wait it = {.job = job};
     it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
@@ -371,11 +367,11 @@ static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_
     int error = vg_worker_help(worker, &wait);
     vg_trace_waited(pool, &waiting);
     if (error == 0 && !job_ended(job))
-        error = -EDEADLK; /* rejected: it was part of a circle */
+        error = -EDEADLK; /* rejected: part of a circle */
     vg_wait_note_end(worker);
     atomic_store_explicit(&worker->seat.waiting_on, outer, memory_order_relaxed);
     if (outer != 0)
-        vg_unpark(&worker->seat); /* the outer job's end may have called while we listened for the inner one */
+        vg_unpark(&worker->seat); /* the outer job's end may have woken us while we waited for the inner one */
     return error;
 }
 
@@ -437,7 +433,7 @@ int vigil_job_unref(vigil_pool *pool, vigil_job handle)
     int error = job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
-    /* Twice by the same handle would take the queue's reference: the flag lets one through. relaxed: it orders nothing. */
+    /* A second release would take the queue's reference: the flag admits one. relaxed: it orders nothing. */
     if (atomic_exchange_explicit(&job->released, 1, memory_order_relaxed) != 0)
         error = -ESTALE;
     else

@@ -8,15 +8,14 @@
 #include "pool_struct.h"
 
 size_t vg_job_size(void);
-bool vg_job_claim(vigil_task *task); /* false: it was cancelled, or runs or ran elsewhere */
+bool vg_job_claim(vigil_task *task); /* false: cancelled, running or done */
 void vg_job_due(vigil_task *task);   /* its delay is over */
 void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelled);
 void vg_job_leave_queue(vigil_pool *pool, vigil_task *task); /* the queue's reference */
 void vg_job_husk(vigil_pool *pool, vigil_task *task);
-bool vg_job_is_husk(
-    const vigil_task *task); /* of a job that was taken from a queue, or that the holder of draining has */
+bool vg_job_is_husk(const vigil_task *task); /* for a job taken from a queue, or for the holder of draining */
 void *vg_job_function(const vigil_task *task);
 uint64_t vg_job_id(const vigil_task *task);
-unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* those it runs */
+unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* the jobs it runs */
 
 #endif

@@ -2,14 +2,11 @@
 /*
  * join.c - two functions side by side: the shortest fork and join.
  *
- * The same as a group with one spawn, in one call: b is pushed to the worker's own deque, a is called, and then b is popped and
- * called unless it was stolen meanwhile. Everything lies on the caller's stack, so b must have ended before that is left, also
- * if a leaves by vigil_raise: a cleanup (base/raise.h) sees to that.
+ * A group with one spawn, in one call: push b, call a, pop and call b unless it was stolen. Everything is on the
+ * caller's stack, so b ends before vigil_join returns, also if a leaves by vigil_raise (cleanup, base/raise.h).
  *
- * What it costs is written into this file. Nothing that is needed after a or b is kept in a register, which somebody would have to
- * save: it is found through the group. All that is rare is in functions of its own, for the same reason. And while b runs
- * here, the worker's group stays what it was: nobody waits for a group whose one task runs on its owner, and what b
- * spawns descends from the same ancestors all the same.
+ * For speed, nothing that is needed after a or b stays in a register, and rare paths are functions of their own. While
+ * b runs here the worker's group is unchanged: nobody waits for this group, and b's spawns have the same ancestors.
  */
 #include "counter.h"
 #include "deque.h"
@@ -27,7 +24,7 @@ typedef struct join_frame {
     vigil_group group;
     int (*b)(void *arg);
     void *arg;
-    vg_raise_frame frame; /* while a runs: join_clean_up; while b runs: where its raise lands */
+    vg_raise_frame frame; /* while a runs: join_clean_up; while b runs: its raise lands here */
 } join_frame;
 
 static int run_b(vigil_task *task)
@@ -36,14 +33,14 @@ static int run_b(vigil_task *task)
     return both->b(both->arg);
 }
 
-/* b has ended here, but not simply well. */
+/* b has ended here and failed, or left a blocking section open. */
 static __attribute__((noinline)) int b_ended_badly(const join_frame *both, int status, bool raised)
 {
     vg_worker *worker = vg_current_worker;
     if (raised)
         vg_mark_raised();
     while (worker->blocking != 0)
-        (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
+        (void)vigil_blocking_end(); /* left by vigil_raise, or forgotten */
     if (status >= 0) {
         vg_count_release(&worker->queue->counts->completed, 1);
         return 0;
@@ -52,8 +49,7 @@ static __attribute__((noinline)) int b_ended_badly(const join_frame *both, int s
     return status;
 }
 
-/* b was not simply there to be popped: it was stolen, or something lies above it, or the pool discards, or a was left by
-   vigil_raise. What the group still lacks is for its owner alone. */
+/* b could not be popped: it was stolen, is covered, the pool discards, or a left by vigil_raise. */
 static int join_long(vg_worker *worker, join_frame *both)
 {
     vg_handling(worker, 0);
@@ -80,7 +76,7 @@ static void join_clean_up(vg_raise_frame *frame)
     (void)join_long(vg_current_worker, join_of_frame(frame));
 }
 
-/* What is the same in all joins: the heads of task and group that are copied as a whole. */
+/* The same in all joins: copied as a whole. */
 static const struct {
     vigil_task_fn run;
     vigil_task_cancel_fn cancel;
@@ -108,7 +104,7 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
     if (a == NULL || b == NULL)
         return -EINVAL;
     join_half both[2] = {{.fn = a, .arg = arg_a}, {.fn = b, .arg = arg_b}};
-    vigil_group groups[2]; /* one for each, to tell whose failure it was */
+    vigil_group groups[2]; /* one each, to tell whose failure it was */
     int status[2];
     for (int i = 0; i < 2; i++) {
         vg_group_prepare(&groups[i], pool, NULL, 0);
@@ -121,7 +117,7 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
     return status[0] != 0 ? status[0] : status[1];
 }
 
-/* b could not simply be pushed, or somebody has to be told. */
+/* b could not simply be pushed, or must be announced. */
 static __attribute__((noinline)) int join_slow(vg_worker *worker, join_frame *both, int (*a)(void *arg), void *arg_a,
                                                bool pushed)
 {
@@ -173,7 +169,7 @@ int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void
         __builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) == 0, 0) ||
         __builtin_expect(worker->blocking != 0, 0) || __builtin_expect(!vg_deque_take_back(&queue->own, &both.task), 0))
         return b_elsewhere(&both, status_a);
-    /* What vg_run does and counts, for a task of this worker's, class and group. */
+    /* As vg_run, for a task of this worker, class and group. */
     vg_count_release(&queue->counts->started, 1);
     vg_handling(worker, 0);
     bool raised;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mail.c - tasks for one worker alone. Any thread pushes, the worker takes everything at once.
+ * mail.c - tasks for one worker alone. Any thread pushes; the worker takes everything at once.
  */
 #include "mail.h"
 
@@ -16,12 +16,12 @@ int vg_mail_push(vigil_pool *pool, vg_seat *seat, vigil_task *task)
         if ((head & 1) != 0)
             return atomic_load_explicit(&pool->phase, memory_order_relaxed) != VG_OPEN ? -ESHUTDOWN : -ENOENT;
         task->vg_next = (vigil_task *)head;
-        /* M1 release: the task and its link are seen by the worker; pairs with M2 in take.c */
+        /* M1 release: the worker sees the task and its link; pairs with M2 */
     } while (!atomic_compare_exchange_weak_explicit(&seat->mailbox, &head, (uintptr_t)task, memory_order_release,
                                                     memory_order_relaxed));
     /* release: for the audit, as in count_submitted */
     (void)atomic_fetch_add_explicit(&seat->mail_pushed, 1, memory_order_release);
-    /* E full fence: the mail is there before we ask whether its reader is parked; pairs with C in vg_park */
+    /* E full fence: the mail is there before the worker's parked bit is read; pairs with C in vg_park */
     atomic_thread_fence(memory_order_seq_cst);
     if ((atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=
         0)
@@ -31,7 +31,7 @@ int vg_mail_push(vigil_pool *pool, vg_seat *seat, vigil_task *task)
 
 void vg_mail_collect(vg_worker *worker)
 {
-    /* M2 acquire: the tasks and their links are seen; pairs with M1. The closed bit stays. */
+    /* M2 acquire: tasks and links; pairs with M1. The closed bit stays. */
     uintptr_t head = atomic_fetch_and_explicit(&worker->seat.mailbox, 1U, memory_order_acquire);
     vigil_task *list = (vigil_task *)(head & ~(uintptr_t)1);
     vigil_task *oldest_first = NULL;
@@ -67,7 +67,8 @@ vigil_task *vg_mail_next(vg_worker *worker, unsigned class_)
         worker->mail_last[class_] = NULL;
         worker->mail_ready &= ~(1U << class_);
     }
-    /* A read-modify-write, because stop takes mail out as well. release: an audit that sees the number knows that we handle it */
+    /* An atomic add, because stop takes mail as well. release: an audit that sees the number sees that we handle
+       the task */
     (void)atomic_fetch_add_explicit(&worker->seat.mail_taken, 1, memory_order_release);
     return task;
 }

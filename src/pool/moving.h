@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moving.h - what a thread says while it moves tasks, for the audit and for destroy.
+ * moving.h - a thread says that it moves tasks, for the audit and for destroy.
  */
 #ifndef VG_POOL_MOVING_H
 #define VG_POOL_MOVING_H
 
 #include "pool_struct.h"
 
-/* A call that takes tasks out of queues or puts them in is under way, for the audit and for destroy. */
+/* A call that moves tasks begins and ends. */
 static inline vg_stripe *vg_visit_begin(vigil_pool *pool)
 {
     vg_stripe *stripe = vg_stripe_of_caller(pool);
@@ -21,8 +21,8 @@ static inline void vg_visit_end(vg_stripe *stripe)
     (void)atomic_fetch_add_explicit(&stripe->left, 1, memory_order_release);
 }
 
-/* The worker is between a queue and a counter: it looks for a task that it has not counted as started yet, or has counted one
-   that it has not pushed yet. release: an audit that sees the end of it sees the counter and the queue (audit.c). */
+/* The worker is between a queue and a counter. release: an audit that sees the end sees counter and queue
+   (audit.c). */
 static inline void vg_handling(vg_worker *worker, uint32_t yes)
 {
     atomic_store_explicit(&worker->seat.handling, yes, memory_order_release);

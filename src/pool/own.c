@@ -19,7 +19,7 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
     const unsigned class_ = queue->class_;
     if ((worker->announced & (1U << class_)) == 0) {
         const unsigned index = worker->seat.index;
-        /* S2 release: the seat and its deques are seen by whoever sees the bit; pairs with the acquires in idle.c, take.c */
+        /* S2 release: whoever sees the bit sees the seat and its deques; pairs with the acquires in idle.c, take.c */
         (void)atomic_fetch_or_explicit(&pool->spawners[class_][index / 64], UINT64_C(1) << (index % 64),
                                        memory_order_release);
         worker->announced |= 1U << class_;
@@ -29,7 +29,7 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
         vg_announce_own(worker, queue);
         return;
     }
-    /* No memory for a larger deque: the injector needs none. It must be taken even while the pool drains. */
+    /* No memory for a larger deque: the injector needs none. It accepts the task even while the pool drains. */
     vg_group_member_moved(task);
     (void)vg_injector_push(&pool->injectors[class_], task, task, true);
     vg_announce(pool, class_);
@@ -52,7 +52,7 @@ void vg_give_away_own_work(vg_worker *worker)
         vigil_task *oldest = NULL;
         vigil_task *task;
         while ((task = vg_mail_next(worker, class_)) != NULL) {
-            /* oldest first; the chain for the injector begins with the newest */
+            /* the injector's chain begins with the newest */
             task->vg_next = newest;
             newest = task;
             if (oldest == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.h - a worker's own deques: pushing to them and announcing it.
+ * own.h - a worker's own deques: push and announce.
  */
 #ifndef VG_POOL_OWN_H
 #define VG_POOL_OWN_H
@@ -17,12 +17,12 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue,
                       vigil_task *task); /* the deque is full or was never used */
 void vg_announce_own_slow(vigil_pool *pool, unsigned class_);
 
-/* Is what the worker has pushed to its own deque known to all who should know? If not: vg_announce_own_slow. */
+/* false: the push has to be announced by vg_announce_own_slow. */
 static inline bool vg_announced(const vg_worker *worker, const vg_own_queue *queue)
 {
-    /* A' light fence: the push is visible before the word is read; pairs with C. Where somebody searches or sleeps, or the class
-       is not called ready yet, or light fences are not to be had (then no word equals `busy`), vg_announce makes it a full one
-       (A). */
+    /* A' light fence: the push is visible before the word is read; pairs with C. If somebody searches or sleeps,
+       the class is not ready, or fences are not light (then no word equals `busy`), vg_announce adds the full
+       fence A. */
     vg_fence_light(VG_FENCE_MEMBARRIER);
     uint64_t word = atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed);
     return (word & queue->busy_mask) == queue->busy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.c - making, resizing and giving back a pool.
+ * pool.c - creating, resizing and destroying a pool.
  */
 #include "base/options.h"
 #include "call.h"
@@ -108,7 +108,7 @@ static vigil_pool *pool_make(const vigil_pool_options *options, unsigned workers
         *error = -ENOMEM;
         return NULL;
     }
-    memset(pool, 0, sizeof *pool); /* every lock is free, every counter zero */
+    memset(pool, 0, sizeof *pool); /* locks are free, counters zero */
     take_options(pool, options, workers);
     *error = init_parts(pool, options);
     if (*error != 0) {
@@ -154,13 +154,13 @@ static void set_target(vigil_pool *pool, unsigned workers)
     vg_cell_set(&pool->shared->workers, workers);
 }
 
-/* Start workers until there are `workers`; under admin. Returns how many there are. */
+/* Start workers until there are `workers`; under admin. Returns their number. */
 static unsigned start_workers(vigil_pool *pool, unsigned have, unsigned workers, unsigned *tokens_back, int *error)
 {
     *error = 0;
     for (; have < workers && *error == 0; have++) {
         vg_seat *seat = vg_seat_at(pool, have);
-        if (seat != NULL && seat->life == VG_SEAT_TAKEN) { /* it was told to go and has not gone yet: it stays */
+        if (seat != NULL && seat->life == VG_SEAT_TAKEN) { /* asked to retire, but still here: it stays */
             atomic_store_explicit(&seat->retire, 0, memory_order_relaxed);
             continue;
         }
@@ -222,7 +222,7 @@ int vigil_pool_resize(vigil_pool *pool, unsigned workers)
         return -EINVAL;
     const vg_worker *self = vg_worker_of(pool);
     if (self != NULL && self->hook == VG_HOOK_STOP)
-        return -EDEADLK; /* to grow is to join the thread that had the seat before, and that may be this one */
+        return -EDEADLK; /* growing joins the seat's former thread, which may be this one */
     unsigned tokens_back = 0;
     vg_mutex_lock(&pool->admin);
     unsigned have = atomic_load_explicit(&pool->target, memory_order_relaxed);
@@ -236,7 +236,7 @@ int vigil_pool_resize(vigil_pool *pool, unsigned workers)
         for (unsigned i = workers; i < have; i++) {
             vg_seat *seat = vg_seat_at(pool, i);
             atomic_store_explicit(&seat->retire, 1, memory_order_relaxed);
-            vg_unpark(seat); /* sticky: it is seen even if the worker is just about to park */
+            vg_unpark(seat); /* sticky: seen even by a worker that is about to park */
         }
     }
     vg_mutex_unlock(&pool->admin);
@@ -260,13 +260,13 @@ int vigil_pool_current_worker(void)
     return vg_current_worker != NULL ? (int)vg_current_worker->seat.index : -1;
 }
 
-/* A submit whose task has run may still be on its way out; see submit.c. */
+/* A submit whose task has run may not have returned yet (submit.c). */
 static void wait_for_leavers(vigil_pool *pool)
 {
     for (unsigned i = 0; i < VG_STRIPES; i++) {
         vg_stripe *stripe = &pool->stripes[i];
         uint64_t entered = atomic_load_explicit(&stripe->entered, memory_order_relaxed);
-        /* acquire: its last touch lies before our freeing; pairs with the release in submit.c's leave */
+        /* acquire: its last touch comes before our free; pairs with the release in vg_visit_end */
         while (atomic_load_explicit(&stripe->left, memory_order_acquire) < entered)
             vg_thread_yield();
     }
@@ -278,7 +278,7 @@ int vigil_pool_destroy(vigil_pool *pool)
         return 0;
     if (vg_forked(&pool->fork_guard)) {
         vg_subject_remove(&pool->subject);
-        vg_delay_free(pool); /* the threads have stayed with the parent; the memory is a copy, and ours */
+        vg_delay_free(pool); /* the threads stayed in the parent; the memory is our copy */
         pool_free(pool);
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool_struct.h - a pool, and the lines that every call begins with.
+ * pool_struct.h - a pool, and the checks that every call begins with.
  */
 #ifndef VG_POOL_POOL_STRUCT_H
 #define VG_POOL_POOL_STRUCT_H
@@ -19,10 +19,10 @@
 
 #include <errno.h>
 
-/* What threads that are no workers share: spread over a few stripes. `entered` and `left` count calls that touch the pool, so
-   that destroy can see the end of a submit whose task has already run. */
+/* Shared by threads that are not workers, spread over a few stripes. `entered` and `left` count calls, so that
+   destroy sees the end of a submit whose task has already run. */
 typedef struct vg_stripe {
-    alignas(64) vg_file_stripe *counts; /* added to with read-modify-writes, because two such threads may share one */
+    alignas(64) vg_file_stripe *counts; /* atomic adds: two threads may share one */
     _Atomic uint64_t entered;
     _Atomic uint64_t left;
     vg_mutex slab_lock;
@@ -41,7 +41,7 @@ _Static_assert(VG_STRIPES <= (int)VG_FILE_STRIPES && (int)VG_CLASSES == (int)VG_
 _Static_assert(VIGIL_WORKER_HISTORY == (int)VG_FILE_HISTORY - 1, "and for one more that is being written");
 #endif
 
-/* Some of the workers' slots in the recorder. */
+/* Some workers' slots in the recorder. */
 typedef struct vg_slot_block {
     vg_record_block block;
     unsigned first;
@@ -59,7 +59,7 @@ typedef enum vg_phase {
 } vg_phase;
 
 struct vigil_pool {
-    /* read by everybody, written at creation and by stop */
+    /* written at creation and by stop, read by all */
     vg_forkguard fork_guard;
     vg_fence_mode fences;
     bool no_stealing;
@@ -79,31 +79,29 @@ struct vigil_pool {
     void (*on_failure)(void *user, const vigil_failure *failure);
     void *user;
     vg_tick_base born;
-    vg_file_pool *shared; /* counters and states that have no worker, in the recorder */
+    vg_file_pool *shared; /* counters and states without a worker, in the recorder */
     uint8_t level;        /* of the recorder */
     uint32_t record_epoch;
-    _Atomic uint32_t phase;      /* vg_phase, only ever goes up */
-    _Atomic uint32_t shortcut;   /* 1: an owner may take back what it has just pushed with a light fence, and run it */
-    _Atomic uint32_t quit;       /* every task has ended: workers go */
+    _Atomic uint32_t phase;      /* vg_phase, only grows */
+    _Atomic uint32_t shortcut;   /* 1: an owner may take back its last push with a light fence */
+    _Atomic uint32_t quit;       /* every task has ended: workers leave */
     _Atomic unsigned high;       /* seats 0..high-1 have been used by workers */
     _Atomic unsigned spare_high; /* the same for spares, from VG_MAX_WORKERS */
     _Atomic unsigned target;     /* workers wanted */
 
     vg_idle idle;
-    _Atomic uint64_t
-        spawners[VG_CLASSES][VG_SEAT_WORDS]; /* seats that have ever spawned this class; bits are never cleared */
+    _Atomic uint64_t spawners[VG_CLASSES][VG_SEAT_WORDS]; /* seats that ever spawned this class; never cleared */
     _Atomic uint32_t cap_used[VG_CLASSES];
-    _Atomic int64_t
-        husks_waiting[VG_CLASSES];          /* husks of jobs that are still in a queue; may be negative for a moment */
-    _Atomic int64_t husks_kept[VG_CLASSES]; /* of these, what the last sweep could not get at */
+    _Atomic int64_t husks_waiting[VG_CLASSES]; /* husks still in a queue; may be negative briefly */
+    _Atomic int64_t husks_kept[VG_CLASSES];    /* of these: out of the last sweep's reach */
     alignas(64) vg_injector injectors[VG_CLASSES];
 
-    alignas(64) _Atomic uint64_t queued_places; /* of max_queue; unused without one */
+    alignas(64) _Atomic uint64_t queued_places; /* of max_queue */
     _Atomic uint32_t room_waiters;
     _Atomic uint32_t room_seq;
 
     alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop */
-    _Atomic uint32_t idle_tickets;             /* how many have ever waited */
+    _Atomic uint32_t idle_tickets;             /* tickets drawn */
     _Atomic uint32_t idle_seen;                /* the pool was idle after this ticket was drawn */
 
     vg_stripe stripes[VG_STRIPES];
@@ -112,13 +110,12 @@ struct vigil_pool {
     vg_slab call_slab;
     vg_handles jobs;
 
-    vg_mutex admin; /* workers' seats and threads, resize and the end of stop */
-    bool joined;    /* under admin */
-    _Atomic uint32_t
-        alive; /* threads of workers and spares that have not come to their end; the end of stop sleeps on it */
+    vg_mutex admin;         /* seats and threads of workers, resize, the end of stop */
+    bool joined;            /* under admin */
+    _Atomic uint32_t alive; /* threads that have not ended; the end of stop sleeps on it */
     vg_mutex
-        spare_lock; /* spares' seats and threads; its holder takes no other lock, so anybody may wake under any lock */
-    _Atomic uint32_t compensated; /* blocking sections that have given a credit, at most max_spares */
+        spare_lock; /* seats and threads of spares; its holder takes no other lock, so wakes are allowed under any lock */
+    _Atomic uint32_t compensated; /* sections that have given a credit, at most max_spares */
     struct vg_delay *delay;       /* under delay_lock */
     vg_mutex delay_lock;
     bool delay_closed;
@@ -127,12 +124,12 @@ struct vigil_pool {
     vg_record_block block; /* of shared */
     vg_record_block hists;
     unsigned hist_sets;
-    _Atomic unsigned slot_blocks; /* grows under admin, as the next two do; read without it when a spare is started */
-    unsigned slots_covered;       /* workers that have one */
+    _Atomic unsigned slot_blocks; /* grows under admin, as the next two; read without it to start a spare */
+    unsigned slots_covered;       /* workers that have a slot */
     vg_slot_block slots[VG_SLOT_BLOCKS];
 };
 
-/* Lines that every public call begins with. */
+/* The checks that every public call begins with. */
 static inline int vg_pool_guard(const vigil_pool *pool)
 {
     if (pool == NULL)
@@ -140,14 +137,14 @@ static inline int vg_pool_guard(const vigil_pool *pool)
     return vg_forked(&pool->fork_guard) ? -ECHILD : 0;
 }
 
-/* The calling thread's worker if it is one of this pool, else NULL. */
+/* The calling thread's worker if it belongs to this pool, else NULL. */
 static inline vg_worker *vg_worker_of(const vigil_pool *pool)
 {
     vg_worker *worker = vg_current_worker;
     return worker != NULL && worker->pool == pool ? worker : NULL;
 }
 
-/* Is the caller inside a task of the pool? What that hands over while the pool drains is part of what was accepted. */
+/* Is the caller inside a task of the pool? Then what it submits while the pool drains is accepted. */
 static inline bool vg_in_task(const vg_worker *worker)
 {
     return worker != NULL && worker->hook == VG_HOOK_NONE;

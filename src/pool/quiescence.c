@@ -24,15 +24,15 @@ void vg_quiescence_signal(vigil_pool *pool)
 {
     if (atomic_load_explicit(&pool->idle_waiters, memory_order_relaxed) == 0)
         return;
-    /* I2 acquire: what the holders of these tickets had submitted is in the sums below; pairs with I1 */
+    /* I2 acquire: the sums below include what the ticket holders had submitted; pairs with I1 */
     const uint32_t tickets = atomic_load_explicit(&pool->idle_tickets, memory_order_acquire);
     if (!pool_is_idle(pool))
         return;
-    /* The pool was idle after these tickets were drawn: that is news for their holders, and for nobody who came later. */
+    /* The pool was idle after these tickets were drawn: that ends their waits, and no later one. */
     uint32_t seen = atomic_load_explicit(&pool->idle_seen, memory_order_relaxed);
     do {
         if ((int32_t)(tickets - seen) <= 0)
-            return; /* another has told them */
+            return; /* another thread has signalled it */
         /* I3 release: the waiter that sees its number sees the ends that we have seen; pairs with I4 */
     } while (!atomic_compare_exchange_weak_explicit(&pool->idle_seen, &seen, tickets, memory_order_release,
                                                     memory_order_relaxed));
@@ -45,15 +45,15 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
     const bool blocked = vg_block_elsewhere();
     const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_IDLE, pool->block.serial, NULL);
     (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
-    /* I1 release: what we have submitted is known to whoever sees our ticket; pairs with I2 */
+    /* I1 release: whoever sees our ticket sees what we submitted; pairs with I2 */
     const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
     bool in_time = true;
     for (;;) {
         uint32_t seen = atomic_load_explicit(&pool->idle_seen, memory_order_acquire); /* I4, pairs with I3 */
-        /* G full fence: counted as waiting before the ends are read; pairs with F and with C. It also is an acquire to I3; I4 says so
-           to the thread sanitizer, which does not understand fences, on behalf of those who read what their tasks wrote */
+        /* G full fence: counted as waiting before the ends are read; pairs with F and with C. It also acquires I3;
+           I4 says so to the thread sanitizer, which does not model fences. */
         atomic_thread_fence(memory_order_seq_cst);
-        if ((int32_t)(seen - ticket) >= 0 || pool_is_idle(pool)) /* it was seen idle since we came, or is */
+        if ((int32_t)(seen - ticket) >= 0 || pool_is_idle(pool)) /* seen idle since we came, or idle now */
             break;
         if (!in_time) {
             error = -ETIMEDOUT;

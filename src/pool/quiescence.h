@@ -8,6 +8,6 @@
 #include "pool_struct.h"
 
 int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns); /* 0; -ETIMEDOUT */
-void vg_quiescence_signal(vigil_pool *pool); /* after the caller's fence: tell wait_idle if the pool is idle */
+void vg_quiescence_signal(vigil_pool *pool); /* after the caller's fence: signal wait_idle if the pool is idle */
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - what happens to a task that has left its queue: it runs, or it is discarded.
+ * run.c - a task that has left its queue runs or is discarded.
  *
- * The order of the counters is a promise: a task is counted as started before it is counted as ended, and as ended before its
- * group (or its job) hears of it. The last touch of a task that belongs to nobody is the call of its function; of a task in a
- * group, the group's decrement.
+ * A task is counted as started before it is counted as ended, and as ended before its group or job learns of it. The
+ * last touch of a task without group or job is the call of its function; of one in a group, the group's decrement.
  */
 #include "run.h"
 
@@ -44,7 +43,7 @@ int vg_run_guarded(vigil_task *task)
     int status = vg_raise_call(&frame, run_for_raise, task, &raised);
 #else
     int status = vg_raise_call(&frame, (int (*)(void *))(void (*)(void))task->run, task,
-                               &raised); /* no C call: any pointer does */
+                               &raised); /* not a C call: any pointer will do */
 #endif
     if (__builtin_expect(raised, 0))
         vg_mark_raised();
@@ -66,7 +65,7 @@ static __attribute__((noinline)) void cancel_guarded(const vigil_pool *pool, vig
     vg_cancelling_top = here.outer;
 }
 
-/* on_failure may leave by vigil_raise too: that ends the hook alone. */
+/* on_failure may leave by vigil_raise: that ends the hook alone. */
 static __attribute__((noinline)) void report_guarded(const vigil_pool *pool, const vigil_failure *failure)
 {
     vg_raise_frame frame;
@@ -117,8 +116,8 @@ bool vg_drop_husk(vigil_pool *pool, vigil_task *task)
     return true;
 }
 
-/* What the queue knew of the task. false: it was only the husk of a job that has ended by other means.
-   The flags are only read: whoever waits for a job may have claimed it and read them too, and the next submit writes them anew. */
+/* Settle what the queue knew of the task. false: it was the husk of a job. The flags are only read: a waiter may
+   have claimed the job and read them too. */
 static bool take_from_queue(vigil_pool *pool, vigil_task *task)
 {
     if ((task->vg_flags & VG_FLAG_COUNTED) != 0)
@@ -145,7 +144,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     worker->queue = &worker->queues[class_];
     worker->group = group;
     worker->depth++;
-    if (group != NULL && group->vg_owner != worker) /* stolen: tell the waiter where its descendants are */
+    if (group != NULL && group->vg_owner != worker) /* stolen: show the waiter where its descendants are */
         atomic_store_explicit(&group->vg_thief, worker->seat.index + 1, memory_order_relaxed);
     const uint8_t kind = task->vg_kind;
     void *function = kind == VG_KIND_PLAIN ? (void *)(uintptr_t)task->run : vg_task_function(task);
@@ -153,7 +152,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
         vg_trace_begin(worker, &note, task, function, group != NULL || kind == VG_KIND_JOB);
     VG_PROBE(run, function, class_, task);
-    /* relaxed: whoever submits the task again learns that it may from the function itself */
+    /* relaxed: the function itself decides when the task may be submitted again */
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
     int status = vg_run_guarded(task);
     worker->depth--;
@@ -163,7 +162,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     worker->queue = outer_queue;
     worker->group = outer_group;
     while (__builtin_expect(worker->blocking > outer_blocking, 0))
-        (void)vigil_blocking_end(); /* it was left by vigil_raise, or forgotten */
+        (void)vigil_blocking_end(); /* left by vigil_raise, or forgotten */
 
     if (__builtin_expect(status < 0, 0))
         vg_task_failed(worker, class_, status, function);
@@ -191,7 +190,7 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
     const uint8_t kind = task->vg_kind;
     if (pool->level == VIGIL_RECORD_EVENTS)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_CANCEL, class_, (uint64_t)(uintptr_t)vg_task_function(task)),
-                     /* a job may be cancelled while another thread moves its entry, which is who writes the stamp */
+                     /* a job may be cancelled while another thread moves its entry and writes the stamp */
                      kind != VG_KIND_JOB && (task->vg_flags & VG_FLAG_STAMPED) != 0 ? task->vg_stamp : 0,
                      (uint64_t)(uintptr_t)task);
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
@@ -202,7 +201,7 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
         vg_group_finish(pool, vg_worker_of(pool), group, -ECANCELED);
     else if (kind == VG_KIND_JOB)
         vg_job_finish(pool, task, -ECANCELED, true);
-    /* F full fence: the end is counted before we ask for waiters; pairs with G in quiescence.c */
+    /* F full fence: the end is counted before waiters are looked for; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(pool);
 }

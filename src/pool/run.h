@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.h - what happens to a task that has left its queue.
+ * run.h - a task that has left its queue.
  */
 #ifndef VG_POOL_RUN_H
 #define VG_POOL_RUN_H
@@ -8,24 +8,24 @@
 #include "pool_struct.h"
 
 void vg_run(vg_worker *worker, vigil_task *task);
-int vg_run_guarded(vigil_task *task);           /* its function, with a way out for vigil_raise; returns the status */
-void vg_mark_raised(void);                      /* the running task is left by vigil_raise */
-void *vg_task_function(const vigil_task *task); /* what the user knows it by */
-void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function); /* counts and reports it */
-void vg_run_claimed(vg_worker *worker, vigil_task *task); /* the job's state says already that we run it */
-void vg_discard(vigil_pool *pool, vigil_task *task); /* any thread: the task's cancel callback instead of its run */
+int vg_run_guarded(vigil_task *task);           /* call its function, with a landing for vigil_raise */
+void vg_mark_raised(void);                      /* the running task left by vigil_raise */
+void *vg_task_function(const vigil_task *task); /* the user's function */
+void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function); /* count and report */
+void vg_run_claimed(vg_worker *worker, vigil_task *task);                            /* its job is already RUNNING */
+void vg_discard(vigil_pool *pool, vigil_task *task); /* any thread: cancel callback instead of a run */
 void vg_discard_claimed(vigil_pool *pool, vigil_task *task);
-bool vg_drop_husk(vigil_pool *pool, vigil_task *task); /* drop a task from a queue if it is a husk */
+bool vg_drop_husk(vigil_pool *pool, vigil_task *task); /* if it is a husk */
 
-/* A cancel callback on the calling thread's stack, which may be any thread: its task has not ended. */
+/* A cancel callback on the calling thread's stack; its task has not ended. */
 typedef struct vg_cancelling {
     const vigil_pool *pool;
     struct vg_cancelling *outer;
 } vg_cancelling;
 
-extern _Thread_local vg_cancelling *vg_cancelling_top; /* run.c */
+extern _Thread_local vg_cancelling *vg_cancelling_top;
 
-/* Would the caller wait for itself if it waited for the pool to be idle? */
+/* Would the caller wait for itself in a wait for the pool? */
 static inline bool vg_part_of(const vigil_pool *pool)
 {
     for (const vg_cancelling *at = vg_cancelling_top; at != NULL; at = at->outer)

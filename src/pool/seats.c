@@ -2,9 +2,9 @@
 /*
  * seats.c - the workers' threads: starting, retiring, joining.
  *
- * A seat is made once, shown in the table, and kept until the pool is destroyed, so that thieves and wakers may look at it
- * at any time. Its thread may come and go. A new thread begins as a searcher; its token is counted before it is started,
- * so that publishers rely on it from then on, and given back if it cannot be started.
+ * A seat is created once and kept until the pool is destroyed, so thieves and wakers may use it at any time; its
+ * thread comes and goes. A new thread begins as a searcher. Its token is counted before it starts, because publishers
+ * rely on it, and given back if it cannot be started.
  */
 #include "seats.h"
 
@@ -31,18 +31,18 @@ static bool must_leave(vg_worker *worker, void *arg)
            atomic_load_explicit(&worker->seat.retire, memory_order_relaxed) != 0;
 }
 
-/* The worker has been told to go: give the seat up. false: the pool has grown again meanwhile, it stays. */
+/* The worker was asked to leave: give up the seat. false: the pool has grown again, it stays. */
 static bool give_up_seat(vg_worker *worker)
 {
     vigil_pool *pool = worker->pool;
     vg_seat *seat = &worker->seat;
     if (seat->spare || atomic_load_explicit(&pool->quit, memory_order_relaxed) != 0)
-        return true; /* the one that ends the pool joins us, and nothing is queued any more */
+        return true; /* the end of the pool joins us, and nothing is queued */
     vg_mutex_lock(&pool->admin);
     bool go = atomic_load_explicit(&seat->retire, memory_order_relaxed) != 0;
     if (go) {
         seat->life = VG_SEAT_LEFT;
-        /* No more mail from here on: a push sees the bit, or is collected below (M2). relaxed: the same word decides. */
+        /* No mail from here on: a push sees the bit, or is collected below (M2). relaxed: one word decides. */
         (void)atomic_fetch_or_explicit(&seat->mailbox, 1U, memory_order_relaxed);
     }
     vg_mutex_unlock(&pool->admin);
@@ -71,13 +71,13 @@ static void *worker_main(void *arg)
     vigil_pool *pool = worker->pool;
     vg_current_worker = worker;
     worker->raise_top = &vg_raise_top;
-    worker->hook = VG_HOOK_NONE; /* the seat may have had another thread before */
+    worker->hook = VG_HOOK_NONE; /* the seat may have had another thread */
     name_thread(worker);
     vg_slot_begin(worker);
     vg_stack_open_signal();
     bool searching = true;
     if (pool->on_worker_start != NULL) {
-        vg_search_end(pool); /* the hook may take its time: nobody must rely on our search meanwhile */
+        vg_search_end(pool); /* a hook may take long: publishers must not rely on our search */
         worker->hook = VG_HOOK_START;
         pool->on_worker_start(pool->user, worker->seat.index);
         worker->hook = VG_HOOK_NONE;
@@ -91,7 +91,7 @@ static void *worker_main(void *arg)
     vg_worker_state(worker, VIGIL_WORKER_STOPPING);
     vg_give_away_own_work(worker);
     vg_slab_flush(&worker->calls);
-    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in quiescence.c */
+    /* F full fence: our tasks' ends are counted before waiters are looked for; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(pool);
     worker->hook = VG_HOOK_STOP;
@@ -101,7 +101,7 @@ static void *worker_main(void *arg)
     atomic_store_explicit(&worker->seat.thread_id, 0, memory_order_relaxed);
     vg_slot_end(worker);
     vg_current_worker = NULL;
-    /* The last touch of the pool; what is left is joined. relaxed: see vg_seats_wait. */
+    /* The last touch of the pool before the join. relaxed: see vg_seats_wait. */
     if (atomic_fetch_sub_explicit(&pool->alive, 1, memory_order_relaxed) == 1)
         (void)vg_futex_wake(&pool->alive, VG_WAKE_ALL);
     return NULL;
@@ -119,7 +119,7 @@ static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
     seat->index = index;
     seat->spare = spare;
     seat->counts = slot;
-    atomic_init(&seat->mailbox, 1U); /* closed while there is no thread: a late vigil_pool_submit_to finds no reader */
+    atomic_init(&seat->mailbox, 1U); /* closed while there is no thread */
     worker->pool = pool;
     worker->fences = pool->fences;
     worker->queue = &worker->queues[VIGIL_NORMAL];
@@ -152,11 +152,11 @@ static int prepare_seat(vigil_pool *pool, unsigned index, bool spare, vg_worker 
         *worker = worker_make(pool, index, spare);
         if (*worker == NULL)
             return -ENOMEM;
-        /* S1 release: the seat is whole for everybody who finds it in the table; pairs with vg_seat_at */
+        /* S1 release: whoever finds the seat in the table sees all of it; pairs with vg_seat_at */
         atomic_store_explicit(&pool->seats[index], &(*worker)->seat, memory_order_release);
         return 0;
     }
-    *worker = (vg_worker *)(void *)seat; /* nobody uses the private half: its thread has gone */
+    *worker = (vg_worker *)(void *)seat; /* its thread is gone: nobody uses the private half */
     if (seat->life == VG_SEAT_LEFT) {
         vg_thread_join(seat->thread);
         seat->life = VG_SEAT_EMPTY;
@@ -187,11 +187,11 @@ int vg_seat_start(vigil_pool *pool, unsigned index)
     int error = prepare_seat(pool, index, false, &worker);
     if (error != 0)
         return error;
-    /* relaxed: seen by whoever looks for the worker's bits, because the thread starts after it (IDLE.md, "Tables") */
+    /* relaxed: the thread starts later, so whoever sees its bits sees this (IDLE.md, "Tables") */
     if (index >= atomic_load_explicit(&pool->high, memory_order_relaxed))
         atomic_store_explicit(&pool->high, index + 1, memory_order_relaxed);
     error = start_thread(worker);
-    if (error == 0) /* relaxed: what is put in afterwards brings its own order (M1, E) */
+    if (error == 0) /* relaxed: later mail brings its own order (M1, E) */
         (void)atomic_fetch_and_explicit(&worker->seat.mailbox, ~(uintptr_t)1, memory_order_relaxed);
     return error;
 }
@@ -220,7 +220,7 @@ int vg_spare_start(vigil_pool *pool)
 void vg_seats_quit(vigil_pool *pool)
 {
     atomic_store_explicit(&pool->quit, 1, memory_order_relaxed);
-    vg_mutex_lock(&pool->spare_lock); /* a spare that is being started now is counted; later ones are refused */
+    vg_mutex_lock(&pool->spare_lock); /* a spare that is starting now is counted; later ones are refused */
     vg_mutex_unlock(&pool->spare_lock);
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
         vg_unpark(vg_seat_at(pool, i));
@@ -230,7 +230,7 @@ int vg_seats_wait(vigil_pool *pool, uint64_t deadline_ns)
 {
     bool in_time = true;
     uint32_t alive;
-    /* relaxed: the join that follows orders what the threads have done */
+    /* relaxed: the join orders what the threads have done */
     while ((alive = atomic_load_explicit(&pool->alive, memory_order_relaxed)) != 0) {
         if (!in_time)
             return -ETIMEDOUT;

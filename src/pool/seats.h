@@ -12,7 +12,7 @@ static inline vg_seat *vg_seat_at(vigil_pool *pool, unsigned index)
     return atomic_load_explicit(&pool->seats[index], memory_order_acquire); /* pairs with S1 in seats.c */
 }
 
-/* The first seat that there is from `index` on, VG_MAX_SEATS at the end: for (i = 0; (i = vg_seat_next(pool, i)) < ...; i++) */
+/* The first seat from `index` on, VG_MAX_SEATS at the end: for (i = 0; (i = vg_seat_next(pool, i)) < ...; i++) */
 static inline unsigned vg_seat_next(vigil_pool *pool, unsigned index)
 {
     const unsigned workers = atomic_load_explicit(&pool->high, memory_order_relaxed);
@@ -27,10 +27,10 @@ static inline unsigned vg_seat_next(vigil_pool *pool, unsigned index)
     }
 }
 
-int vg_seat_start(vigil_pool *pool, unsigned index);       /* under admin; the caller has counted its token */
-int vg_spare_start(vigil_pool *pool);                      /* likewise, but it locks by itself; 0 or a negative errno */
-void vg_seats_quit(vigil_pool *pool);                      /* tell all to go; under admin */
-int vg_seats_wait(vigil_pool *pool, uint64_t deadline_ns); /* until the last has come to its end; 0 or -ETIMEDOUT */
+int vg_seat_start(vigil_pool *pool, unsigned index);       /* under admin; the caller has counted the token */
+int vg_spare_start(vigil_pool *pool);                      /* likewise, under its own lock; 0 or a negative errno */
+void vg_seats_quit(vigil_pool *pool);                      /* all must leave; under admin */
+int vg_seats_wait(vigil_pool *pool, uint64_t deadline_ns); /* until the last has ended; 0; -ETIMEDOUT */
 void vg_seats_join(vigil_pool *pool);                      /* under admin, after that */
 void vg_seats_free(vigil_pool *pool);
 

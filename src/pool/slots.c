@@ -2,10 +2,9 @@
 /*
  * slots.c - the pool's part of the recorder: its own block, its workers' slots, its histograms.
  *
- * Slots come in blocks, each twice as large as all before, so a pool that grows one worker at a time needs few. Those of the
- * spares are there from the beginning: a spare is started under a lock that allows nothing more.
- *
- * The first workers have histograms of their own; whoever comes later, and all spares, share the last set.
+ * Each block of slots doubles their number. The spares' slots exist from the beginning, because a spare starts under a
+ * lock that allows nothing more. The first workers have histograms of their own; later ones and spares share the last
+ * set.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -60,8 +59,8 @@ int vg_slot_blocks_cover(vigil_pool *pool, unsigned workers)
 
 vg_file_worker *vg_slot_of(vigil_pool *pool, unsigned index)
 {
-    /* relaxed: who asks for a worker's slot holds admin, as who adds one does; who starts a spare may not, but finds its slot in the
-       first block, which is older than the pool's first thread, and looks at no other */
+    /* relaxed: readers and writers of worker slots hold admin. A spare's slot is in the first block, which is
+       older than the first thread. */
     const unsigned blocks = atomic_load_explicit(&pool->slot_blocks, memory_order_relaxed);
     for (unsigned i = 0; i < blocks; i++) {
         const vg_slot_block *slots = &pool->slots[i];

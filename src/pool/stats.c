@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - the numbers that vigil_pool_stats_get shows. The order in which they are read is explained in books.c.
+ * stats.c - the numbers of vigil_pool_stats_get. books.c explains the order of reading.
  */
 #include "base/options.h"
 #include "books.h"
@@ -50,7 +50,7 @@ static uint64_t state_ticks(const vg_file_worker *counts, unsigned state, uint64
     uint64_t ticks = vg_read_counter(&counts->time[state]);
     uint64_t since = atomic_load_explicit(&counts->state_since, memory_order_relaxed);
     if (atomic_load_explicit(&counts->state, memory_order_relaxed) == state && now > since)
-        ticks += now - since; /* the state that it is in still counts */
+        ticks += now - since; /* the current state counts too */
     return ticks;
 }
 
@@ -186,9 +186,9 @@ int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_ch
         changes[i].state = (vigil_worker_state)atomic_load_explicit(&counts->history[at].state, memory_order_relaxed);
         changes[i].age_ns = now > since ? vg_ticks_to_ns(now - since, length) : 0;
     }
-    /* acquire: of what the worker has written over what we copied the count tells us now; pairs with the fence in vg_history_put */
+    /* acquire: the count now covers what was overwritten during the copy; pairs with the fence in vg_history_put */
     atomic_thread_fence(memory_order_acquire);
-    /* What was overwritten is not told, nor what may be being overwritten. */
+    /* Leave out entries that were or may be overwritten. */
     const uint64_t overwritten = atomic_load_explicit(&counts->changes, memory_order_relaxed) - total;
     const size_t safe = overwritten < VG_FILE_HISTORY ? VG_FILE_HISTORY - 1 - (size_t)overwritten : 0;
     return (int)(kept < safe ? kept : safe);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stop.c - the end of a pool.
+ * stop.c - the end of a pool, in three steps.
  *
- * Stop has three steps. Closing: injectors, mailboxes and the timer refuse what comes from outside; each decides by one
- * compare-and-swap or under its lock, so a submit is accepted before or refused after. Draining: wait until every accepted task
- * has ended (with VIGIL_STOP_NOW by discarding what is queued). Since only running tasks can add more by then, an idle pool
- * stays idle. Leaving: the workers are told to go and joined.
+ * Closing: injectors, mailboxes and the timer refuse tasks from outside; each decides by one compare-and-swap or under
+ * its lock. Draining: wait until every accepted task has ended, or discard what is queued. Only running tasks can add
+ * more, so an idle pool stays idle. Leaving: the workers end and are joined.
  */
 #include "bound.h"
 #include "delay.h"
@@ -54,7 +53,7 @@ static void discard_mail(vigil_pool *pool, vg_seat *seat)
     vigil_task *task = (vigil_task *)(head & ~(uintptr_t)1);
     while (task != NULL) {
         vigil_task *next = task->vg_next;
-        /* relaxed: an audit that sees it sees our call too, which began before the full fence of close_entrances (R2) */
+        /* relaxed: an audit that sees it sees our call, which began before the full fence of close_entrances (R2) */
         (void)atomic_fetch_add_explicit(&seat->mail_taken, 1, memory_order_relaxed);
         vg_discard(pool, task);
         task = next;
@@ -70,7 +69,7 @@ static void discard_deque(vigil_pool *pool, vg_deque *deque)
             vg_discard(pool, task);
 }
 
-/* Discard what is queued now. Workers that run tasks meanwhile discard by themselves what they add. */
+/* Discard what is queued. Running workers discard what they add. */
 static void discard_queued(vigil_pool *pool)
 {
     vg_delay_cancel_all(pool);
@@ -113,7 +112,7 @@ int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
     if (!pool->joined)
         vg_seats_quit(pool);
     vg_mutex_unlock(&pool->admin);
-    error = vg_seats_wait(pool, deadline); /* their stop hooks may take their time */
+    error = vg_seats_wait(pool, deadline); /* stop hooks may take long */
     if (error != 0)
         return error;
     vg_mutex_lock(&pool->admin);

@@ -2,11 +2,11 @@
 /*
  * submit.c - the ways into the pool.
  *
- * A submit counts the task, pushes it, announces it. Counting comes first, so that nobody ever sees more tasks ended than
- * accepted; what the queue then refuses is counted as withdrawn, and taken off when numbers are shown (stats.c).
+ * A submit counts the task, pushes it, announces it. Counting first means that ends never exceed accepted tasks; a
+ * refused task is counted as withdrawn (books.c).
  *
- * Calls from threads that are no workers are counted in and out (entered, left): vigil_pool_destroy waits for a submit that is
- * still on its way out although its task has already run.
+ * Calls from other threads are counted in and out: vigil_pool_destroy waits for a submit that has not returned
+ * although its task has run.
  */
 #include "submit.h"
 
@@ -28,8 +28,8 @@
 
 typedef struct submitter {
     vigil_pool *pool;
-    vg_worker *worker; /* NULL: the caller is none */
-    vg_stripe *stripe; /* then this */
+    vg_worker *worker; /* NULL: not a worker */
+    vg_stripe *stripe; /* of a caller that is not a worker */
 } submitter;
 
 static submitter submit_enter(vigil_pool *pool)
@@ -38,7 +38,7 @@ static submitter submit_enter(vigil_pool *pool)
     if (by.worker != NULL) {
         vg_handling(by.worker, 1);
     } else {
-        by.stripe = vg_visit_begin(pool); /* the push that follows publishes it together with the task (J1, M1) */
+        by.stripe = vg_visit_begin(pool); /* the push publishes it together with the task (J1, M1) */
     }
     return by;
 }
@@ -47,19 +47,19 @@ static void count_submitted(submitter by, unsigned class_, uint64_t count)
 {
     if (by.worker != NULL)
         vg_count_release(&by.worker->queues[class_].counts->submitted, count);
-    else /* release: an audit that sees the number knows that we have entered; pairs with its fences */
+    else /* release: an audit that sees the number sees that we have entered; pairs with its fences */
         (void)atomic_fetch_add_explicit(&by.stripe->counts->submitted[class_], count, memory_order_release);
 }
 
-/* What was counted as submitted is not accepted after all. */
+/* A counted task is not accepted after all. */
 static void withdraw_submitted(submitter by, unsigned class_, uint64_t count)
 {
     if (by.worker != NULL)
         vg_count_release(&by.worker->queues[class_].counts->withdrawn, count);
-    else /* release, as vg_count_release: who sees the withdrawal sees what is withdrawn; else it seems to take another's task away */
+    else /* release, as vg_count_release: a reader of the withdrawal sees the submit */
         (void)atomic_fetch_add_explicit(&by.stripe->counts->withdrawn[class_], count, memory_order_release);
-    /* F full fence: the withdrawal is counted before we ask for waiters, who may have seen the task as accepted; pairs with
-       G in quiescence.c */
+    /* F full fence: the withdrawal is counted before waiters are looked for, who may have seen the task as
+       accepted; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(by.pool);
 }
@@ -79,8 +79,6 @@ static int submit_leave(submitter by, unsigned class_, uint64_t count, int error
     return error;
 }
 
-/* ---- the FIFO queue ---- */
-
 static uint16_t submit_flags(const vigil_pool *pool)
 {
     return pool->max_queue != 0 ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
@@ -93,7 +91,7 @@ static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, 
     if (error == 0) {
         count_submitted(by, class_, count);
         vg_trace_submit(pool, oldest, vg_task_function(oldest), class_, count);
-        /* A task of a pool that drains may still submit: it is part of what was accepted. */
+        /* A task of a draining pool may still submit. */
         error = vg_injector_push(&pool->injectors[class_], newest, oldest, vg_in_task(by.worker));
         if (error == 0) {
             vg_announce(pool, class_);
@@ -113,7 +111,7 @@ int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
     return push_chain(pool, task, task, 1, class_);
 }
 
-/* The checks of every submit; the task is the pool's afterwards. */
+/* The checks of every submit; on success the task is the pool's. */
 static int begin_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority)
 {
     int error = vg_pool_guard(pool);
@@ -168,8 +166,6 @@ int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t c
     return error;
 }
 
-/* ---- one worker's mailbox ---- */
-
 int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vigil_priority priority)
 {
     int error = vg_pool_guard(pool);
@@ -179,7 +175,7 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
         return -ENOENT;
     vg_seat *seat = vg_seat_at(pool, worker);
     if (seat == NULL)
-        return -ENOENT; /* its thread could not be made */
+        return -ENOENT; /* its thread could not be started */
     error = begin_submit(pool, task, priority);
     if (error != 0)
         return error;
@@ -198,8 +194,6 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
     }
     return end_submit(task, submit_leave(by, (unsigned)priority, 1, error));
 }
-
-/* ---- later ---- */
 
 int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64_t delay_ns)
 {
@@ -225,7 +219,7 @@ void vg_submit_due(vigil_pool *pool, vigil_task *task)
     if (task->vg_kind == VG_KIND_JOB)
         vg_job_due(task);
     vg_trace_submit(pool, task, vg_task_function(task), class_, 1);
-    (void)vg_injector_push(&pool->injectors[class_], task, task, true); /* it was accepted long ago */
+    (void)vg_injector_push(&pool->injectors[class_], task, task, true); /* already accepted */
     vg_announce(pool, class_);
 }
 

@@ -2,14 +2,12 @@
 /*
  * take.c - how a worker chooses its next task.
  *
- * The ready bits of the idle word tell which classes may have work anywhere; the worker goes through them from CRITICAL
- * down, and in each class looks at its own deque, its mailbox, the injector, and the others' deques. So while a CRITICAL task
- * is queued anywhere nobody starts a LOW one, with two stated exceptions: the ageing picks (pool.h), and one task for each
- * VG_MOVE_PATIENCE times that a worker has given up the core in vain for another that was put aside while it moved tasks of
- * the higher class from the injector's list to its ring.
+ * The ready bits name the classes that may have work. The worker tries them from CRITICAL down, in each class: own
+ * deque, mailbox, injector, other deques. Every VG_TURN_PERIOD-th take begins with the injector, so that spawning does
+ * not starve submitted work. A lower class goes first only by ageing (pool.h), or when a preempted thread holds the
+ * higher class's injector for VG_MOVE_PATIENCE yields.
  *
- * A ready bit may be stale (the queue has been emptied). A worker that meets a stale bit again and again on its way to a
- * lower class takes it back, with the same care as a parking worker: clear, heavy fence, look again.
+ * A worker that meets a stale ready bit repeatedly clears it like a parking worker: clear, heavy fence, look again.
  */
 #include "take.h"
 
@@ -40,7 +38,7 @@
 
 static uint64_t next_random(vg_worker *worker)
 {
-    uint64_t x = worker->random; /* xorshift64: where to begin stealing needs no more */
+    uint64_t x = worker->random; /* xorshift64 is enough to pick a victim */
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
@@ -48,7 +46,7 @@ static uint64_t next_random(vg_worker *worker)
     return x;
 }
 
-/* Try each spawner of one word of the table, beginning at `start`. */
+/* Try each spawner in one word of the table, beginning at `start`. */
 static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned word, unsigned start, bool *lost)
 {
     vigil_pool *pool = thief->pool;
@@ -88,8 +86,7 @@ static vigil_task *steal_class(vg_worker *thief, unsigned class_)
     if (thief->pool->no_stealing)
         return NULL;
     uint64_t random = next_random(thief);
-    for (int round = 0; round < 4;
-         round++) { /* a lost race means that another made progress; the park looks once more */
+    for (int round = 0; round < 4; round++) { /* a lost race is another's progress; parking looks once more */
         bool lost = false;
         unsigned first_word = (unsigned)(random >> 32) % VG_SEAT_WORDS;
         for (unsigned i = 0; i < VG_SEAT_WORDS; i++) {
@@ -107,7 +104,7 @@ static vigil_task *steal_class(vg_worker *thief, unsigned class_)
 static vigil_task *take_from_injector(vigil_pool *pool, unsigned class_)
 {
     vigil_task *task;
-    do { /* a husk is nobody's turn: it must not cost the class the pick that the ageing rule owes it */
+    do { /* a husk must not cost the class the pick that ageing owes it */
         bool more = false;
         task = vg_injector_take(&pool->injectors[class_], &more);
         if (more)
@@ -139,7 +136,7 @@ static vigil_task *take_class(vg_worker *worker, unsigned class_)
     return task;
 }
 
-/* One class, if its cap lets us. *capped: it does not. */
+/* One class, if its cap allows. *capped: it does not. */
 static vigil_task *take_class_within_cap(vg_worker *worker, unsigned class_, bool *capped)
 {
     *capped = false;
@@ -155,7 +152,7 @@ static vigil_task *take_class_within_cap(vg_worker *worker, unsigned class_, boo
     return task;
 }
 
-/* A class has been called ready too often and was empty: take the call back. */
+/* A ready class was empty too often: clear its bit. */
 static void retract_ready(vg_worker *worker, unsigned class_)
 {
     vigil_pool *pool = worker->pool;
@@ -166,7 +163,7 @@ static void retract_ready(vg_worker *worker, unsigned class_)
         vg_announce(pool, class_);
 }
 
-/* The class seemed empty; before we go on to a lower one, make sure that its tasks were not just being moved by another. */
+/* The class seemed empty. Before a lower one, make sure that nobody is moving its tasks. */
 static vigil_task *look_again_in_class(vg_worker *worker, unsigned class_)
 {
     vigil_pool *pool = worker->pool;
@@ -195,7 +192,7 @@ static unsigned own_ready(vg_worker *worker)
     return ready;
 }
 
-/* The pick of a lower class that the ageing rule owes. */
+/* The pick of a lower class that ageing owes. */
 static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
 {
     bool waits = false;
@@ -213,7 +210,7 @@ static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
         }
         waits = waits || (!capped && vg_injector_moving(&worker->pool->injectors[class_]));
     }
-    if (!waits) /* nothing waits, or a cap keeps it; otherwise the pick is owed still */
+    if (!waits) /* nothing waits, or a cap holds it; else the pick is still owed */
         worker->since_ageing = 0;
     return NULL;
 }
@@ -224,7 +221,7 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
     *looked_at = 0;
     if (atomic_load_explicit(&worker->seat.mailbox, memory_order_relaxed) > 1)
         vg_mail_collect(worker);
-    /* relaxed: a bit whose push is not seen yet costs a look in vain; see vg_announce */
+    /* relaxed: a bit whose push is not visible yet costs a vain look; see vg_announce */
     unsigned ready = vg_idle_ready(atomic_load_explicit(&pool->idle.word, memory_order_relaxed)) | own_ready(worker);
     if (ready != 0 && vg_fault(VG_FAULT_STARVE_CLASS))
         ready &= ~(1U << vg_fault_argument(VG_FAULT_STARVE_CLASS));

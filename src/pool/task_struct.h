@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_struct.h - what the pool keeps in the private fields of a vigil_task.
+ * task_struct.h - the private fields of a vigil_task.
  */
 #ifndef VG_POOL_TASK_STRUCT_H
 #define VG_POOL_TASK_STRUCT_H
@@ -30,8 +30,8 @@ enum {
 };
 /* vigil_task.vg_flags */
 enum {
-    VG_FLAG_COUNTED = 1, /* it takes one place of max_queue */
-    VG_FLAG_STAMPED = 2  /* it was submitted, and vg_stamp says when; a spawn is not stamped */
+    VG_FLAG_COUNTED = 1, /* takes a place of max_queue */
+    VG_FLAG_STAMPED = 2  /* vg_stamp holds the submit time; spawns have none */
 };
 
 /* The last fields of a task, from vg_state on, as one word. */
@@ -46,13 +46,13 @@ typedef union vg_task_tail {
 } vg_task_tail;
 _Static_assert(sizeof(vigil_task) == offsetof(vigil_task, vg_state) + sizeof(vg_task_tail), "as in vigil/pool.h");
 
-/* Nobody else has the task yet: all at once, and with no atomics. */
+/* All at once and without atomics: nobody else has the task yet. */
 static inline void vg_task_set_tail(vigil_task *task, vg_task_tail tail)
 {
     memcpy((char *)task + offsetof(vigil_task, vg_state), &tail.word, sizeof tail.word);
 }
 
-/* Two threads that submit one task at once: the exchange lets one through. relaxed: nothing is published by it. */
+/* Of two threads that submit one task, the exchange admits one. relaxed: it publishes nothing. */
 static inline bool vg_task_take(vigil_task *task)
 {
     return atomic_exchange_explicit(&task->vg_state, VG_TASK_QUEUED, memory_order_relaxed) == VG_TASK_FREE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks in the record; trace.h says how. */
+/* trace.h explains. */
 #include "trace.h"
 
 #include "record/batch.h"
@@ -24,7 +24,7 @@ static uint64_t trace_status_bits(int status)
     return (uint64_t)(error < 0xffff ? error : 0xffff) << 48;
 }
 
-/* Note the unread tasks, which have ended now. */
+/* Record the unread tasks, which end now. */
 static void trace_close_at(vg_worker *worker, uint64_t now, int status)
 {
     const vg_file_worker *mine = worker->seat.counts;
@@ -83,7 +83,7 @@ void vg_trace_inner_end(vg_worker *worker, const vg_trace_frame *note, unsigned 
     vg_cell_set(&mine->task_job, note->outer_job);
 }
 
-/* The task below goes on afterwards, and is shown again. */
+/* The outer task is shown again afterwards. */
 static void trace_inner_begin(vg_worker *worker, vg_trace_frame *note, uint64_t id, uint64_t function)
 {
     vg_file_worker *mine = worker->seat.counts;
@@ -121,8 +121,6 @@ void vg_trace_begin_slow(vg_worker *worker, vg_trace_frame *note, const vigil_ta
     vg_cell_set(&mine->task_job, task->vg_kind == VG_KIND_JOB ? vg_job_id(task) : 0);
 }
 
-/* ---- events that are not hot ------------------------------------------------------------------------------------- */
-
 void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
 {
     VG_PROBE(steal, thief->pool->block.serial, thief->seat.index, victim);
@@ -135,7 +133,7 @@ void vg_trace_wake(vg_seat *seat)
     vigil_pool *pool = seat->pool;
     VG_PROBE(wake, pool->block.serial, seat->index);
     const uint64_t now = vg_ticks();
-    vg_cell_set(&seat->counts->called_at, now); /* of two wakers the later counts */
+    vg_cell_set(&seat->counts->called_at, now); /* the later of two wakers counts */
     if (pool->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), pool->block.serial << 32 | seat->index, 0);
 }
@@ -148,15 +146,13 @@ void vg_trace_parked(vg_worker *worker, uint64_t since)
     const uint64_t now = vg_peek(&mine->state_since);
     const uint64_t called = vg_peek(&mine->called_at);
     uint64_t latency = 0;
-    if (called > since && now > called) { /* it was called in this very sleep */
+    if (called > since && now > called) { /* it was woken from this sleep */
         latency = now - called;
         vg_trace_time(worker, &worker->hists->wake, latency, 1);
     }
     if (worker->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_PARK, 0, 0), latency, now > since ? now - since : 0);
 }
-
-/* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 vg_waiting vg_trace_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where)
 {

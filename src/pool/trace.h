@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - what the pool tells the recorder (record/record.h), apart from its counters.
- *
- * Whoever submits a task writes an event with the stamp that the task gets anyway; the worker writes one when it has run. A look at
- * the clock costs as much as a third of an empty task, so the worker is sparing with it. When it goes straight from one task
- * to the next, the second begins, in the record, when the first has ended. And when tasks are short it lets as many of one
- * class as fit into about VG_BATCH_SPAN, at most VG_BATCH_MOST, run before it looks again: they are noted together, and
- * the histograms get the wait of the first and the average length, once for each. Then comes a long one: it is told from
- * the short ones before it by what those usually take. The task that runs is named at all times.
- *
- * Exact are tasks of groups, jobs, and tasks inside tasks. Spawns that their parent runs itself are not noted at all (group.c,
- * join.c).
+ * trace.h - what the pool writes to the recorder (record/record.h), apart from counters. README.md, "Trace", says when
+ * the clock is read. Tasks of groups, jobs and nested tasks are exact; spawns that their parent runs are not recorded.
  */
 #ifndef VG_POOL_TRACE_H
 #define VG_POOL_TRACE_H
@@ -20,7 +11,7 @@
 
 #include <vigil/record.h>
 
-/* A task that runs inside another: what has to be shown again afterwards. */
+/* A nested task: what is shown again afterwards. */
 typedef struct vg_trace_frame {
     uint64_t began, id, function;
     uint64_t outer_function, outer_since, outer_id, outer_job;
@@ -36,15 +27,15 @@ void vg_trace_close(vg_worker *worker, int status);
 void vg_trace_pause_slow(vg_worker *worker);
 void vg_trace_inner_end(vg_worker *worker, const vg_trace_frame *note, unsigned class_, int status);
 
-/* Something comes between two tasks that may take long. */
+/* Something that may take long comes between two tasks. */
 static inline void vg_trace_pause(vg_worker *worker)
 {
     if (worker->last_end != 0 && worker->depth == 0)
         vg_trace_pause_slow(worker);
 }
 
-/* The task has left its queue and is about to be called; its depth is counted. Nothing to do if it is like the one before
-   (the same function and class, all short). `exact`: see above. */
+/* The task is about to be called; its depth is counted. Nothing to do if it continues a batch (same function and
+   class, all short). `exact`: see above. */
 static inline void vg_trace_begin(vg_worker *worker, vg_trace_frame *note, const vigil_task *task, void *function,
                                   bool exact)
 {
@@ -53,7 +44,7 @@ static inline void vg_trace_begin(vg_worker *worker, vg_trace_frame *note, const
         vg_trace_begin_slow(worker, note, task, function, key);
 }
 
-/* Its function has returned, and its depth is no longer counted. `simple`: nobody has to be told of its end. */
+/* Its function has returned; its depth is no longer counted. `simple`: its end is reported to nobody. */
 static inline void vg_trace_end(vg_worker *worker, const vg_trace_frame *note, unsigned class_, int status, bool simple)
 {
     if (__builtin_expect(worker->depth != 0, 0)) {
@@ -77,21 +68,19 @@ static inline void vg_trace_submit(vigil_pool *pool, const vigil_task *first, vo
                      pool->block.serial << 32 | (count & 0xffffffffU), (uint64_t)(uintptr_t)first);
 }
 
-/* ---- waits ------------------------------------------------------------------------------------------------------- */
-
-/* What a thread waits for now, and what a task below it on the stack waits for. */
+/* The current wait of a thread, and the outer one below it on the stack. */
 typedef struct vg_waiting {
-    vg_file_wait *wait; /* NULL: it is not recorded */
+    vg_file_wait *wait; /* NULL: not recorded */
     uint64_t outer_kind, outer_on, outer_where, outer_since;
 } vg_waiting;
 
-/* worker: the caller, NULL if it is none of this pool. */
+/* worker: the caller, NULL if it is not of this pool. */
 vg_waiting vg_trace_wait(vigil_pool *pool, const vg_worker *worker, vg_wait_kind kind, uint64_t on, const void *where);
 void vg_trace_waited(const vigil_pool *pool, const vg_waiting *waiting);
 
 void vg_trace_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times);
 void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim);
-void vg_trace_wake(vg_seat *seat);                       /* it sleeps, and is about to be woken */
+void vg_trace_wake(vg_seat *seat);                       /* it sleeps and is about to be woken */
 void vg_trace_parked(vg_worker *worker, uint64_t since); /* it is back since state_since */
 
 #endif

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c - who waits for whom, for those who look from outside.
- *
- * Tasks on one worker are stacked: one that waits helps with others meanwhile, and they lie on top of it. Nothing on a stack
- * can end before the innermost wait has ended, if it lies below that. So each wait is noted with what it waits for, with the jobs
- * that the worker is running at that moment, and with the groups of the tasks that it is running. The watchdog draws an arrow from
- * worker to worker: "my innermost wait is for something that your innermost wait holds up". A circle of arrows never ends by
- * itself, whatever else the workers do on top.
- *
- * Notes are made only where a worker has run out of better things to do, so the fast ways of group and join pay nothing. That
- * leaves no gap: what a fast way runs on top of itself is the group's own child on the same stack, and its chain of
- * parents is part of the note.
+ * waits.c - who waits for whom, for the watchdog. README.md, "Waits", says why circles found this way are real. Waits
+ * are noted only where a worker has nothing better to do, so fast paths pay nothing.
  */
 #include "waits.h"
 
@@ -29,8 +20,8 @@ uint64_t vg_wait_note_begin(vg_worker *worker, vg_wait_what what, const void *ob
         uintptr_t jobs[VG_NOTE_JOBS];
         const unsigned count = vg_job_chain(worker, jobs, VG_NOTE_JOBS);
         const vigil_group *group = worker->group;
-        /* Relaxed throughout: the watchdog believes a note only if it reads the same number before and after, and again at its
-           next look; in between lie ages. A torn one is at worst no arrow, or one that is gone at the second look. */
+        /* All relaxed: the watchdog believes a note only if its number is the same before, after, and at its next
+           look. A torn note is at worst a missing or a short-lived arrow. */
         atomic_store_explicit(&note->number, 0, memory_order_relaxed);
         atomic_store_explicit(&note->what, (uint32_t)what, memory_order_relaxed);
         atomic_store_explicit(&note->limited, deadline_ns != VG_NO_DEADLINE, memory_order_relaxed);

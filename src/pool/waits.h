@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.h - the worker says for whom it waits.
+ * waits.h - what a worker waits for.
  */
 #ifndef VG_POOL_WAITS_H
 #define VG_POOL_WAITS_H
@@ -14,7 +14,7 @@ void vg_wait_note_end(vg_worker *worker);
 
 static inline bool vg_wait_rejected(const vg_worker *worker, uint64_t number)
 {
-    /* relaxed: whoever rejects calls the worker afterwards, which orders it */
+    /* relaxed: the watchdog wakes the worker afterwards, which orders it */
     return atomic_load_explicit(&worker->seat.rejected, memory_order_relaxed) == number;
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watched.c - the pool as the watchdog sees it: a photograph of what is queued, who does what, and who waits for whom.
- *
- * Nobody is stopped for it, so the parts of a photograph are not of one moment. The watchdog knows that and believes only what it
- * sees again (src/watchdog/judge_pool.c, judge_task.c).
+ * watched.c - the pool as the watchdog sees it. Nothing stops for the snapshot, so its parts are not of one moment;
+ * the watchdog believes only what it sees again (src/watchdog/judge_pool.c, judge_task.c).
  */
 #include "watched.h"
 
@@ -20,7 +18,7 @@
 #include <string.h>
 
 enum {
-    VG_SMALL_STACK = 64 * 1024 /* too small to be walked by a signal handler */
+    VG_SMALL_STACK = 64 * 1024 /* too small for a signal handler that walks it */
 };
 
 static vg_doing worker_doing(vg_seat *seat, uint64_t state)
@@ -56,7 +54,7 @@ static void read_waits(vg_seat *seat, vg_worker_fact *fact)
 {
     const uint32_t count = atomic_load_explicit(&seat->note_count, memory_order_relaxed);
     if (count == 0 || count > VG_WAIT_NOTES)
-        return; /* none, or the innermost is not known: then no arrow begins or ends here */
+        return; /* none, or the innermost is unknown: no arrow */
     const vg_wait_note *top = &seat->notes[count - 1];
     const uint64_t number = atomic_load_explicit(&top->number, memory_order_relaxed);
     fact->wait = (vg_wait_fact){
@@ -81,7 +79,7 @@ static void read_waits(vg_seat *seat, vg_worker_fact *fact)
         }
     if (number == 0 || atomic_load_explicit(&top->number, memory_order_relaxed) != number ||
         atomic_load_explicit(&seat->note_count, memory_order_relaxed) != count) {
-        fact->wait.what = VG_WAITS_NOT; /* it changed under our eyes */
+        fact->wait.what = VG_WAITS_NOT; /* it changed during the copy */
         fact->hold_count = 0;
     }
 }
@@ -110,7 +108,7 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
                  atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
     fact->queued += fact->mail;
     fact->doing = worker_doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
-    /* A task's name stays for a moment after its end (record/format.h). */
+    /* A task's name stays briefly after its end (record/format.h). */
     if (fact->doing == VG_DOING_TASK || fact->doing == VG_DOING_BLOCKED || fact->doing == VG_DOING_HANDLING ||
         atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0)
         fact->function = (const void *)(uintptr_t)atomic_load_explicit(&counts->task_function, memory_order_relaxed);
@@ -147,7 +145,7 @@ static int read_workers(vigil_pool *pool, vg_pool_facts *facts)
     return 0;
 }
 
-/* Is a submit between its count and its last look at the sleepers? Those that wait for room are not. */
+/* Is a submit between its count and its last look at sleepers? Waits for room do not count. */
 static bool calls_under_way(vigil_pool *pool)
 {
     uint64_t inside = 0;
@@ -265,19 +263,18 @@ static int pool_reject(void *object, unsigned worker, uint64_t wait)
     vg_seat *seat = worker < VG_MAX_SEATS ? vg_seat_at(object, worker) : NULL;
     if (seat == NULL)
         return -ENOENT;
-    atomic_store_explicit(&seat->rejected, wait, memory_order_relaxed); /* the calls below order it */
+    atomic_store_explicit(&seat->rejected, wait, memory_order_relaxed); /* the wakes below order it */
     const uint32_t count = atomic_load_explicit(&seat->note_count, memory_order_relaxed);
     for (uint32_t n = 0; n < count && n < VG_WAIT_NOTES; n++) {
         if (atomic_load_explicit(&seat->notes[n].number, memory_order_relaxed) != wait)
             continue;
-        /* It may have gone meanwhile, together with the word: the kernel takes only the address, and a stray wake is one more
-           return for no reason. */
+        /* Wait and word may be gone: the kernel takes only the address, and a stray wake is spurious. */
         _Atomic uint32_t *word =
             (_Atomic uint32_t *)atomic_load_explicit(&seat->notes[n].word, memory_order_relaxed); // NOLINT
         if (word != NULL)
             (void)vg_futex_wake(word, VG_WAKE_ALL);
     }
-    vg_unpark(seat); /* sticky: at most superfluous */
+    vg_unpark(seat); /* sticky: at worst redundant */
     return 0;
 }
 

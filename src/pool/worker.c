@@ -2,12 +2,9 @@
 /*
  * worker.c - the life of a worker: take, search, park.
  *
- * A worker that has just run a task takes the next one without any ceremony (vg_take): taking work away can never leave a
- * task beside a sleeper. Only when that finds nothing does it become a searcher, which publishers rely on, and from there
- * it runs a task or parks, both of which look at the queues once more (idle.c).
- *
- * Order inside a class: own deque, mailbox, injector, other deques; every VG_TURN_PERIOD-th take begins with the injector, so
- * that a worker that keeps spawning does not starve submitted work of its own class.
+ * After a task the worker takes the next one directly: taking work never leaves a task beside a sleeper. If it finds
+ * none it becomes a searcher, which publishers rely on; from there it runs a task or parks, and both look at the
+ * queues once more (idle.c).
  */
 #include "worker.h"
 
@@ -57,7 +54,7 @@ static bool wait_expired(const vg_wait *wait)
     return wait->deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= wait->deadline_ns;
 }
 
-/* Look again for a while without sleeping; true: there is something to take, or the wait is over. */
+/* Look again for a while without sleeping. true: there is something to take, or the wait is over. */
 static bool spin_awhile(vg_worker *worker, const vg_wait *wait)
 {
     vigil_pool *pool = worker->pool;
@@ -65,7 +62,7 @@ static bool spin_awhile(vg_worker *worker, const vg_wait *wait)
         return false;
     const bool keep_one = pool->idle_policy == VIGIL_IDLE_KEEP_ONE_AWAKE;
     if (!keep_one && worker->spin_ns <= VG_SPIN_LEAST_NS && ++worker->spins_skipped % VG_SPIN_PROBE != 0)
-        return false; /* it has brought nothing for long: only try now and then whether that has changed */
+        return false; /* spinning has long been useless: retry now and then */
     vg_worker_state(worker, VIGIL_WORKER_SPINNING);
     uint64_t until = vg_now_ns() + worker->spin_ns;
     for (;;) {
@@ -84,22 +81,22 @@ static bool spin_awhile(vg_worker *worker, const vg_wait *wait)
         if (vg_now_ns() < until)
             continue;
         if (keep_one) {
-            vg_thread_yield(); /* the core is there for others too */
-            return false;      /* vg_park decides who is the one */
+            vg_thread_yield(); /* let others use the core */
+            return false;      /* vg_park decides who stays awake */
         }
         worker->spin_ns = worker->spin_ns / 2 > VG_SPIN_LEAST_NS ? worker->spin_ns / 2 : VG_SPIN_LEAST_NS;
         return false;
     }
 }
 
-/* Look everywhere, then spin. The caller searches. NULL: nothing there, or the wait is over. */
+/* Look everywhere, then spin. The caller searches. NULL: nothing, or the wait is over. */
 static vigil_task *search_everywhere(vg_worker *worker, const vg_wait *wait, unsigned *looked_at)
 {
     vg_worker_state(worker, VIGIL_WORKER_LOOKING);
     vigil_task *task = vg_take(worker, looked_at);
     if (task != NULL)
         return task;
-    /* F full fence: the ends of our tasks are counted before we ask for waiters; pairs with G in quiescence.c */
+    /* F full fence: our tasks' ends are counted before waiters are looked for; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(worker->pool);
     while (!wait->over(worker, wait->arg) && spin_awhile(worker, wait)) {
@@ -116,7 +113,7 @@ static void run_found(vg_worker *worker, vigil_task *task)
         vg_count_release(&worker->seat.counts->wakes_useful, 1);
         worker->woken = false;
     }
-    const unsigned class_ = task->vg_class; /* read now: the task may be gone afterwards */
+    const unsigned class_ = task->vg_class; /* read now: the task may be gone later */
     if (vg_fault(VG_FAULT_FREEZE_WORKER))
         vg_fault_freeze();
     vg_run(worker, task);
@@ -124,7 +121,7 @@ static void run_found(vg_worker *worker, vigil_task *task)
         vg_cap_leave(worker, class_);
 }
 
-/* A spare that finds more workers at work than the pool should have goes dormant, its queues to the others. */
+/* A spare goes dormant when more workers are at work than the pool should have. */
 static bool is_surplus_spare(const vg_worker *worker)
 {
     return worker->seat.spare && worker->depth == 0 &&

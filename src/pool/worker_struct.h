@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker_struct.h - a worker.
- *
- * A worker is two structs. Its seat is what the others may see and touch: the deques' stealing end, the word that it sleeps on,
- * its mailbox and its counters. The rest of vg_worker is private to its thread: nobody else has a pointer to it.
+ * worker_struct.h - a worker is two structs. Its seat is shared: the deques' stealing ends, the word it sleeps on,
+ * mailbox, counters. The rest of vg_worker is private to its thread.
  */
 #ifndef VG_POOL_WORKER_STRUCT_H
 #define VG_POOL_WORKER_STRUCT_H
@@ -26,13 +24,13 @@ enum {
     VG_WAKE_SLEEPING = 1,
     VG_WAKE_CALLED = 2
 };
-/* vg_seat.waiter: the worker sleeps in a group wait, and would rather work if no spare can be had; it has been told to */
+/* vg_seat.waiter: the worker sleeps in a group wait and will work if no spare is to be had; it was asked to */
 enum {
     VG_WAITER_NONE = 0,
     VG_WAITER_WILLING = 1,
     VG_WAITER_CALLED = 2
 };
-/* vg_worker.hook: which of the user's hooks the worker is in */
+/* vg_worker.hook: the user hook the worker is in */
 enum {
     VG_HOOK_NONE = 0,
     VG_HOOK_START = 1,
@@ -43,14 +41,14 @@ enum {
     VG_SEAT_EMPTY = 0,
     VG_SEAT_TAKEN = 1,
     VG_SEAT_LEFT = 2
-}; /* LEFT: the thread has gone or is about to; not joined */
+}; /* LEFT: the thread has ended or is about to; not joined */
 
 /*
- * A wait on the worker's stack, for the watchdog: what is waited for, and which jobs and groups cannot end before it does.
- * Written by the worker when it has nothing better to do (waits.c), read by the watchdog, who follows none of the pointers.
+ * A wait on the worker's stack, for the watchdog: what it waits for, and which jobs and groups it holds up. The
+ * watchdog follows none of the pointers (waits.c).
  */
 enum {
-    VG_WAIT_NOTES = 8, /* nested waits; deeper ones are counted only */
+    VG_WAIT_NOTES = 8, /* deeper waits are only counted */
     VG_NOTE_JOBS = 8,
     VG_NOTE_GROUPS = 6
 };
@@ -61,35 +59,35 @@ typedef struct vg_wait_note {
     _Atomic uint64_t since;     /* ns */
     _Atomic uintptr_t object;   /* job or group */
     _Atomic uintptr_t function; /* of the job */
-    _Atomic uintptr_t word;     /* where it sleeps, if that is not the seat's own word; an address to wake, no more */
+    _Atomic uintptr_t word;     /* where it sleeps, if not on the seat's own word; an address to wake, no more */
     _Atomic uintptr_t jobs[VG_NOTE_JOBS]; /* that this worker runs, innermost first; 0 ends the list */
     _Atomic uintptr_t groups[VG_NOTE_GROUPS];
 } vg_wait_note;
 
 typedef struct vg_seat {
     alignas(64) _Atomic uint32_t wake;
-    _Atomic uint32_t retire;      /* the worker shall go when its task is done */
-    _Atomic uintptr_t mailbox;    /* tasks for this worker alone, newest first; lowest bit: closed, or no thread */
-    _Atomic uint64_t mail_pushed; /* tasks that were ever in the mailbox */
-    _Atomic uint64_t mail_taken;  /* of these: taken out again */
+    _Atomic uint32_t retire;      /* the worker must leave after its task */
+    _Atomic uintptr_t mailbox;    /* tasks for this worker alone, newest first; lowest bit: closed */
+    _Atomic uint64_t mail_pushed; /* tasks ever pushed to the mailbox */
+    _Atomic uint64_t mail_taken;  /* of these: taken out */
     _Atomic uint32_t waiter;
-    _Atomic uint32_t mail_waits;  /* parked with mail of these classes (bits), which are full */
-    _Atomic uintptr_t waiting_on; /* the job that the worker waits for */
-    _Atomic uint32_t handling;    /* a task is between a queue and a counter; for the audit */
+    _Atomic uint32_t mail_waits;  /* parked with mail of these full classes (bits) */
+    _Atomic uintptr_t waiting_on; /* the job it waits for */
+    _Atomic uint32_t handling;    /* between a queue and a counter; for the audit */
     vigil_pool *pool;
     unsigned index;
     bool spare;
     uint32_t life;
     pthread_t thread;
-    _Atomic int thread_id;       /* the system's; 0: no thread */
-    _Atomic uint64_t rejected;   /* the number of a wait that shall end with -EDEADLK; written by the watchdog */
+    _Atomic int thread_id;       /* the system's; 0: none */
+    _Atomic uint64_t rejected;   /* the number of a wait that must end with -EDEADLK; set by the watchdog */
     _Atomic uint32_t note_count; /* waits on the stack */
     vg_wait_note notes[VG_WAIT_NOTES];
     vg_file_worker *counts;       /* its slot in the recorder */
     vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
 } vg_seat;
 
-/* The fields of a group from vg_local to vg_thief, as they are in one with one task that its owner has spawned. */
+/* The fields of a group from vg_local to vg_thief, with one spawned task. */
 typedef struct vg_group_start {
     int64_t local;
     uint64_t open;
@@ -105,38 +103,38 @@ _Static_assert(offsetof(vigil_group, vg_open) == offsetof(vigil_group, vg_local)
 /* What a worker needs to push and pop tasks of one class. */
 typedef struct vg_own_queue {
     vg_deque_owner own;
-    uint64_t busy; /* the idle word, masked, that leaves a publisher of this class nothing to do: vg_queue_busy */
+    uint64_t busy; /* the masked idle word that leaves a publisher nothing to do: vg_queue_busy */
     uint64_t busy_mask;
     vg_class_counts *counts;
     unsigned class_;
-    vg_task_tail tail;    /* of a plain task of this class that is queued */
-    vg_group_start start; /* of a join's group: copied from here for less than it is made */
+    vg_task_tail tail;    /* of a queued plain task of this class */
+    vg_group_start start; /* of a join's group */
 } vg_own_queue;
 
 typedef struct vg_worker {
-    vg_seat seat; /* first: the table of seats holds a pointer to it */
+    vg_seat seat; /* first: the table of seats points to it */
     alignas(64) vigil_pool *pool;
     vg_fence_mode fences;
-    vg_raise_frame **raise_top; /* the thread's vg_raise_top; set by the thread itself */
+    vg_raise_frame **raise_top; /* the thread's vg_raise_top */
     vg_own_queue *queue;        /* of the running task's class */
     vigil_group *group;         /* of the running task */
     unsigned depth;             /* tasks on this thread's stack */
-    unsigned announced;         /* classes whose deque the thieves know of (bits) */
+    unsigned announced;         /* classes whose deque is in the table (bits) */
     vg_own_queue queues[VG_CLASSES];
     vigil_task *mail_first[VG_CLASSES]; /* from the mailbox, oldest first */
     vigil_task *mail_last[VG_CLASSES];
     unsigned mail_ready;           /* classes with mail (bits) */
-    unsigned turn;                 /* takes, to begin with the injector now and then */
+    unsigned turn;                 /* takes, to begin with the injector periodically */
     unsigned since_ageing;         /* tasks taken past a waiting lower class */
-    unsigned ageing_next;          /* the class whose turn it is */
+    unsigned ageing_next;          /* the class whose turn is next */
     unsigned misses[VG_CLASSES];   /* looks in a row that found a ready class empty */
-    unsigned cap_held[VG_CLASSES]; /* how often this thread's stack holds a place of a capped class */
+    unsigned cap_held[VG_CLASSES]; /* places of a capped class on this stack */
     unsigned blocking;             /* depth of blocking sections */
     bool compensated;              /* the outermost section has given a credit */
-    bool raised;                   /* the task that has just ended was left by vigil_raise */
-    bool woken;                    /* has come back from parking and not found a task yet */
-    uint8_t hook;                  /* it is in one: no task of the pool, and nobody waits for what it hands over */
-    struct vg_job *job;            /* the innermost that it runs */
+    bool raised;                   /* the last task left by vigil_raise */
+    bool woken;                    /* woken, and no task found yet */
+    uint8_t hook;                  /* in a hook: not a task of the pool */
+    struct vg_job *job;            /* the innermost it runs */
     uint64_t waits;                /* numbers given to waits */
     uint64_t spin_ns;              /* how long the next spin lasts */
     unsigned spins_skipped;
@@ -144,11 +142,11 @@ typedef struct vg_worker {
     uint8_t level; /* of the recorder: vigil_record_level */
     bool hists_shared;
     vg_file_pool_hists *hists; /* NULL when the recorder is off */
-    /* What is not noted yet (trace.h): unread tasks of one class, the first with this id, since last_end. */
+    /* Not recorded yet (trace.h): `unread` tasks of one class, the first with batch_id, since last_end. */
     uint64_t last_end;  /* 0: not known */
-    uint64_t batch_key; /* of their function and class; 0: the next one begins a new row */
+    uint64_t batch_key; /* of function and class; 0: the next task begins a batch */
     uint64_t batch_id;
-    uint64_t usual; /* what short tasks take, in ticks */
+    uint64_t usual; /* ticks of a short task */
     unsigned batch_class;
     unsigned unread;
     unsigned interval;
