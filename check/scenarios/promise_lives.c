@@ -309,6 +309,70 @@ static void limited(void)
                "and the pool after it");
 }
 
+/* ---- the argument of a call ---- */
+
+static bool ends_early(void) /* the token is aborted while the call may run */
+{
+    return vgc_arg() != NULL;
+}
+
+static int argument; /* plainly used by the function on the worker, by the handler on the loop, and by done */
+static int argument_done;
+
+static vigil_value use_argument(void *arg)
+{
+    (*(int *)arg)++;
+    return vigil_value_int(1);
+}
+
+static vigil_value argument_handled(vigil_value *value, void *arg)
+{
+    (void)value;
+    vgc_assert(argument_done == 0, "done does not come before the handler");
+    if (!ends_early())
+        vgc_assert(*(int *)arg == 1, "the function's work is seen");
+    return vigil_value_none();
+}
+
+static void argument_over(void *arg)
+{
+    *(int *)arg = -1;
+    argument_done++;
+}
+
+static void one_done(void)
+{
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    vigil_async_options how = VIGIL_ASYNC_OPTIONS_INIT;
+    vigil_pool *workers = NULL;
+    vigil_cancel_source *early = NULL;
+    argument = 0;
+    argument_done = 0;
+    options.workers = 1;
+    options.idle = VIGIL_IDLE_PARK;
+    options.fences = VIGIL_FENCE_SYMMETRIC;
+    vgc_assert(vigil_pool_create(&workers, &options) == 0, "a pool is made");
+    loop_make(VIGIL_FAST_PATH_AUTO, false);
+    how.done = argument_over;
+    if (ends_early()) {
+        vgc_assert(vigil_cancel_create(&early) == 0, "a source is made");
+        how.token = vigil_cancel_token_of(early);
+    }
+    vgc_assert(vigil_async(loop, workers, use_argument, &argument, &how, &promise) == 0, "the call is accepted");
+    vgc_assert(vigil_promise_then(promise, argument_handled, argument_handled, &argument, NULL) == 0,
+               "a handler is added");
+    vigil_promise_unref(promise);
+    if (early != NULL) {
+        (void)vigil_cancel_abort(early, -EIO, "over");
+        vigil_cancel_drop(early);
+    }
+    vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
+    vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
+    vgc_assert(vigil_pool_stop(workers, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
+               "and the pool after it");
+    vgc_assert(argument_done == 1 && argument == -1, "done is called once, at the end");
+}
+
 /* ---- a cancel token ---- */
 
 static vigil_cancel_source *source;
@@ -356,6 +420,9 @@ LIVES(both_go, gone_with_the_last, "what nobody can settle any more is freed", "
 LIVES(first, first_of_two, "the first promise of a loop, against its end", "2 threads make one; against shutdown");
 LIVES(look, looked_at, "a result comes with its value, and the end of a loop has settled all",
       "1 settles, 1 looks; against shutdown");
+LIVES(done, one_done, "one done, after the last use of the argument", "1 call, 1 handler");
+LIVES(done_early, one_done, "one done, after the last use of the argument",
+      "1 call that may run on, 1 handler, 1 abort", .arg = &yes);
 LIVES(limit, limited, "a limit goes with its last user", "1 call, 1 thread lets go");
 VGC_REGISTER(cancel, "promise_cancel", cancelled_by_another,
              "a token goes with its last user, and tells what came before",

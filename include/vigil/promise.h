@@ -20,7 +20,8 @@
  *              vigil_promise_all and the like, does not notice: a value goes into a list or is moved, not both).
  *              A handler's result belongs to the derived promise; returning *value as it is means passing it on, and is safe.
  *   arg        stays the caller's. `done(arg)`, where it can be given, is called exactly once, when the arg is not needed
- *              any more, whether or not a handler has run.
+ *              any more, whether or not a handler has run. Give one `done` per argument. The one of vigil_async waits for
+ *              the function on the pool and for the handlers of its promise, so both may share the argument.
  *
  * Threads: "any" and "owner" as in vigil/loop.h. No call blocks unless it says so. A promise may outlive its loop: its state
  * and value can be looked at, taken and given back; settling it answers -ESHUTDOWN, adding handlers too. When the loop
@@ -384,7 +385,9 @@ typedef struct vigil_async_options {
     vigil_cancel_token *token; /* borrowed for the call; NULL: none */
     uint64_t timeout_ns;       /* 0: no limit */
     vigil_limit *limit;        /* of the same loop; NULL: none */
-    void (*done)(void *arg);   /* may be NULL; see "arg" above. On the worker, the owner, or who stops the pool */
+    void (*done)(void *arg);   /* may be NULL. After fn has returned or will never be called, and after the handlers
+                                  that the promise had when it was settled: whichever is last. On the owner, or on the
+                                  worker or whoever stops the pool if the promise was settled before */
 } vigil_async_options;
 
 #define VIGIL_ASYNC_OPTIONS_INIT                                       \

@@ -17,6 +17,7 @@
 
 #include "calls.h"
 #include "promise.h"
+#include "then.h"
 
 #include "base/clock.h"
 #include "base/options.h"
@@ -119,16 +120,26 @@ static void send_result(vg_op *op)
     vg_op_unref(op);
 }
 
+/* One of the two sides has no use for arg any more. */
+static void leave_arg(vg_op *op)
+{
+    if (op->done == NULL)
+        return;
+    /* release: our last use; acquire: the other side's, before done; pairs with the same in the other side's call */
+    if (atomic_fetch_sub_explicit(&op->arg_users, 1, memory_order_acq_rel) == 1)
+        vg_call_done(op->done, op->arg);
+}
+
 static int run_call(vigil_task *task)
 {
     vg_op *op = op_of_task(task);
     if (!turn_call(op, VG_CALL_QUEUED, VG_CALL_RUNNING)) {
-        vg_call_done(op->done, op->arg);
+        leave_arg(op);
         vg_op_unref(op);
         return 0;
     }
     op->result = vg_call_plain(op->fn, op->arg);
-    vg_call_done(op->done, op->arg);
+    leave_arg(op); /* before the result: afterwards the operation is the owner's */
     send_result(op);
     return 0;
 }
@@ -138,7 +149,7 @@ static void cancel_call(vigil_task *task)
 {
     vg_op *op = op_of_task(task);
     bool ours = turn_call(op, VG_CALL_QUEUED, VG_CALL_DEAD);
-    vg_call_done(op->done, op->arg);
+    leave_arg(op);
     if (!ours) {
         vg_op_unref(op);
         return;
@@ -197,7 +208,6 @@ static void call_stop(vg_op *op)
     if (atomic_load_explicit(&op->call, memory_order_relaxed) == VG_CALL_WAITS) {
         /* Never submitted. If it is in the queue of its limit, it has no place. */
         vigil_limit *limit = op->limit;
-        void (*done)(void *arg) = op->done;
         if (limit != NULL && vg_list_linked(&op->in_limit)) {
             vg_list_remove_init(&op->in_limit);
             op->limit = NULL;
@@ -205,14 +215,33 @@ static void call_stop(vg_op *op)
         } else {
             leave_limit(op);
         }
-        op->done = NULL;
-        vg_call_done(done, op->arg);
+        leave_arg(op); /* the pool's side never used it */
         return;
     }
     /* If it runs, its place is given back by call_delivered(), or, when the lane is closed by then, by the worker: also at the end
        of the loop the owner must not touch what the worker may be looking at. */
     if (turn_call(op, VG_CALL_QUEUED, VG_CALL_DEAD))
         leave_limit(op);
+}
+
+/* The handlers of its promise have run, or never will. */
+static void after_handlers(vigil_post *post)
+{
+    vg_op *op = vg_container_of(post, vg_op, after.post);
+    vigil_promise *source = op->after.source;
+    leave_arg(op);
+    if (source != NULL)
+        vg_promise_unhold(source);
+    vg_op_unref(op);
+}
+
+void vg_call_settled(vg_op *op, vigil_promise *promise)
+{
+    if (op->stop != call_stop || op->done == NULL)
+        return;
+    vigil_post_init(&op->after.post, after_handlers, after_handlers);
+    vg_op_ref(op);
+    vg_promise_follow(promise, &op->after);
 }
 
 bool vg_op_on_pool(const vg_op *op)
@@ -231,7 +260,7 @@ void vg_call_forked(vg_op *op)
     atomic_store_explicit(&op->call, VG_CALL_DEAD, memory_order_relaxed);
     leave_limit(op);
     vg_op_finish(op, vigil_value_error(-ECHILD));
-    vg_call_done(op->done, op->arg);
+    leave_arg(op);
     vg_op_unref(op); /* the pool's */
 }
 
@@ -271,6 +300,7 @@ static void prepare_call(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *a
     op->limit = NULL;
     vg_list_link_init(&op->in_limit);
     op->done = NULL; /* not before it has been accepted */
+    atomic_init(&op->arg_users, 2U);
     vigil_task_init(&op->task, run_call, cancel_call);
     vigil_post_init(&op->deliver_post, call_delivered, call_delivered);
     op->priority = options->priority;

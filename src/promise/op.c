@@ -179,6 +179,7 @@ void vg_op_finish(vg_op *op, vigil_value value)
     op->promise = NULL;
     if (promise != NULL) {
         vg_promise_resolve(promise, value);
+        vg_call_settled(op, promise);
         vigil_promise_unref(promise);
     }
     vg_op_unref(op);

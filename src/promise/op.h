@@ -53,7 +53,9 @@ struct vg_op {
             vigil_pool *pool;
             vigil_async_fn fn;
             void *arg;
-            void (*done)(void *arg);
+            void (*done)(void *arg);    /* owner; NULL: nobody wants to know, and arg_users and after are not used */
+            _Atomic uint32_t arg_users; /* the pool's side and the loop's side; the last to leave calls done */
+            vg_link after; /* the last reaction of its promise: the loop's side has no use for arg any more */
             vigil_value result;
             vigil_limit *limit;    /* owner: it has a place in it */
             vg_list_link in_limit; /* owner: waits for a place */

@@ -325,6 +325,8 @@ static void settle_promise(vigil_promise *promise, uint32_t state)
             else
                 vg_promise_queue(realm, link);
         }
+        if ((state & VG_STATE_SETTLED) == VIGIL_REJECTED && (promise->flags & VG_HANDLED) == 0)
+            vg_realm_rejected(realm, promise); /* what follows it (vg_promise_follow) is no handler */
         if (--promise->held == 0)
             give_up_share(promise);
         return;

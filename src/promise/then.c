@@ -175,10 +175,9 @@ void vg_promise_handled(vigil_promise *promise)
     }
 }
 
-void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
+void vg_promise_follow(vigil_promise *promise, vg_link *link)
 {
     link->source = promise;
-    vg_promise_handled(promise);
     if (vg_promise_state(promise) != VIGIL_PENDING) {
         vg_promise_hold(promise);
         if (link->post.vg_reserved == VG_DIRECT) {
@@ -197,6 +196,12 @@ void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
         last->post.vg_next = &link->post;
     }
     promise->last = link;
+}
+
+void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
+{
+    vg_promise_handled(promise);
+    vg_promise_follow(promise, link);
 }
 
 bool vg_promise_unsubscribe(vigil_promise *promise, vg_link *link)

@@ -9,6 +9,8 @@
 
 /* Let post.run of the link be called when it is settled. The caller has held what the link is part of. */
 void vg_promise_subscribe(vigil_promise *promise, vg_link *link);
+/* The same behind all reactions that it has now, without counting as a handler. */
+void vg_promise_follow(vigil_promise *promise, vg_link *link);
 /* Take it out again. False: it is not in the list (any more). */
 bool vg_promise_unsubscribe(vigil_promise *promise, vg_link *link);
 void vg_promise_handled(vigil_promise *promise);

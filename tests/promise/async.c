@@ -340,7 +340,7 @@ static void cancelled_in_the_queue_body(void *arg)
         drop(p);
     }
     must_equal(vigil_cancel_abort(source, -EINTR, NULL), 0);
-    must_equal(atomic_load(&done_calls), 2);
+    must_equal(atomic_load(&done_calls), 0); /* their handlers have not run */
     vigil_limit_destroy(limit);
     vigil_cancel_destroy(source);
     gate_open(&gate);
