@@ -6,9 +6,23 @@ set(VIGIL_CHECK_WRAPS
   memcpy memmove memset memcmp
   pthread_create pthread_join pthread_self pthread_detach pthread_setname_np pthread_getname_np pthread_setaffinity_np
   pthread_sigmask pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock sched_yield
-  syscall clock_gettime nanosleep clock_nanosleep usleep abort __assert_fail
+  pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_destroy pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait
+  pthread_cond_signal pthread_cond_broadcast pthread_cond_destroy sem_init sem_wait sem_trywait sem_timedwait sem_clockwait
+  sem_post sem_getvalue sem_destroy pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_tryrdlock
+  pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock pthread_rwlock_wrlock pthread_rwlock_trywrlock
+  pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock pthread_rwlock_unlock pthread_rwlock_destroy pthread_once
+  pthread_barrier_init pthread_barrier_wait pthread_barrier_destroy pthread_exit
+  thrd_create thrd_join thrd_exit thrd_current thrd_detach thrd_yield thrd_sleep mtx_lock mtx_trylock mtx_timedlock
+  mtx_unlock cnd_wait cnd_timedwait cnd_signal cnd_broadcast call_once __cxa_guard_acquire __cxa_guard_release
+  syscall clock_gettime nanosleep clock_nanosleep usleep sleep abort __assert_fail
   read write close eventfd eventfd_read eventfd_write epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
   timerfd_create timerfd_settime pipe2 socketpair poll)
+# What waits and is not modelled: engine/refused.c.
+list(APPEND VIGIL_CHECK_WRAPS
+  pthread_cancel pthread_kill pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_spin_init
+  pthread_spin_lock pthread_spin_trylock pthread_spin_unlock pthread_mutex_consistent sem_open tss_create vfork
+  select pselect ppoll pause sigsuspend sigwait sigwaitinfo sigtimedwait epoll_create accept accept4 connect
+  recv recvfrom recvmsg send sendto sendmsg flock lockf mq_receive mq_send msgrcv semop timer_create)
 set(VIGIL_CHECK_LINK_FLAGS "")
 foreach(name ${VIGIL_CHECK_WRAPS})
   list(APPEND VIGIL_CHECK_LINK_FLAGS "-Wl,--wrap=${name}")
@@ -79,10 +93,12 @@ function(vigil_add_check name)
   vigil_checked(checked ${A_SOURCES})
   add_executable(${name} ${A_SCENARIOS} ${checked})
   set(${name}_objects $<TARGET_OBJECTS:${name}> ${checked} PARENT_SCOPE)
-  target_compile_options(${name} PRIVATE -std=gnu17 ${VIGIL_CHECK_COMPILE_FLAGS})
+  set_target_properties(${name} PROPERTIES C_STANDARD 17 C_EXTENSIONS ON CXX_STANDARD 20 CXX_EXTENSIONS ON)
+  target_compile_options(${name} PRIVATE ${VIGIL_CHECK_COMPILE_FLAGS})
   target_compile_definitions(${name} PRIVATE VIGIL_CHECK=1 _GNU_SOURCE ${A_DEFINES})
   target_include_directories(${name} PRIVATE ${VIGIL_CHECK_DIR}/include ${A_INCLUDES})
-  target_link_options(${name} PRIVATE -no-pie ${VIGIL_CHECK_LINK_FLAGS})
+  # The run time of C++ from its archive, so that its calls are taken over too.
+  target_link_options(${name} PRIVATE -no-pie $<$<LINK_LANGUAGE:CXX>:-static-libstdc++> $<$<LINK_LANGUAGE:CXX>:-static-libgcc> ${VIGIL_CHECK_LINK_FLAGS})
   target_link_libraries(${name} PRIVATE vigil_check_engine Threads::Threads)
 endfunction()
 

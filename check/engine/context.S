@@ -125,6 +125,48 @@ vgc_access_plain:
     STUB __wrap_pthread_mutex_lock, vgc_pthread_mutex_lock
     STUB __wrap_pthread_mutex_trylock, vgc_pthread_mutex_trylock
     STUB __wrap_pthread_mutex_unlock, vgc_pthread_mutex_unlock
+    STUB __wrap_pthread_mutex_timedlock, vgc_pthread_mutex_timedlock
+    STUB __wrap_pthread_mutex_clocklock, vgc_pthread_mutex_clocklock
+    STUB __wrap_pthread_mutex_destroy, vgc_pthread_mutex_destroy
+    STUB __wrap_pthread_cond_wait, vgc_pthread_cond_wait
+    STUB __wrap_pthread_cond_timedwait, vgc_pthread_cond_timedwait
+    STUB __wrap_pthread_cond_clockwait, vgc_pthread_cond_clockwait
+    STUB __wrap_pthread_cond_signal, vgc_pthread_cond_signal
+    STUB __wrap_pthread_cond_broadcast, vgc_pthread_cond_broadcast
+    STUB __wrap_pthread_cond_destroy, vgc_pthread_cond_destroy
+    STUB __wrap_sem_wait, vgc_sem_wait
+    STUB __wrap_sem_trywait, vgc_sem_trywait
+    STUB __wrap_sem_timedwait, vgc_sem_timedwait
+    STUB __wrap_sem_clockwait, vgc_sem_clockwait
+    STUB __wrap_sem_post, vgc_sem_post
+    STUB __wrap_sem_getvalue, vgc_sem_getvalue
+    STUB __wrap_sem_destroy, vgc_sem_destroy
+    STUB __wrap_pthread_rwlock_rdlock, vgc_pthread_rwlock_rdlock
+    STUB __wrap_pthread_rwlock_tryrdlock, vgc_pthread_rwlock_tryrdlock
+    STUB __wrap_pthread_rwlock_timedrdlock, vgc_pthread_rwlock_timedrdlock
+    STUB __wrap_pthread_rwlock_clockrdlock, vgc_pthread_rwlock_clockrdlock
+    STUB __wrap_pthread_rwlock_wrlock, vgc_pthread_rwlock_wrlock
+    STUB __wrap_pthread_rwlock_trywrlock, vgc_pthread_rwlock_trywrlock
+    STUB __wrap_pthread_rwlock_timedwrlock, vgc_pthread_rwlock_timedwrlock
+    STUB __wrap_pthread_rwlock_clockwrlock, vgc_pthread_rwlock_clockwrlock
+    STUB __wrap_pthread_rwlock_unlock, vgc_pthread_rwlock_unlock
+    STUB __wrap_pthread_rwlock_destroy, vgc_pthread_rwlock_destroy
+    STUB __wrap_pthread_barrier_wait, vgc_pthread_barrier_wait
+    STUB __wrap_pthread_barrier_destroy, vgc_pthread_barrier_destroy
+    STUB __wrap_pthread_exit, vgc_pthread_exit
+    STUB __wrap_thrd_create, vgc_thrd_create
+    STUB __wrap_thrd_join, vgc_thrd_join
+    STUB __wrap_thrd_exit, vgc_thrd_exit
+    STUB __wrap_thrd_sleep, vgc_thrd_sleep
+    STUB __wrap_mtx_lock, vgc_mtx_lock
+    STUB __wrap_mtx_trylock, vgc_mtx_trylock
+    STUB __wrap_mtx_timedlock, vgc_mtx_timedlock
+    STUB __wrap_mtx_unlock, vgc_mtx_unlock
+    STUB __wrap_cnd_wait, vgc_cnd_wait
+    STUB __wrap_cnd_timedwait, vgc_cnd_timedwait
+    STUB __wrap_cnd_signal, vgc_cnd_signal
+    STUB __wrap_cnd_broadcast, vgc_cnd_broadcast
+    STUB __wrap_sleep, vgc_sleep
     STUB __wrap_nanosleep, vgc_nanosleep
     STUB __wrap_clock_nanosleep, vgc_clock_nanosleep
     STUB __wrap_usleep, vgc_usleep
@@ -146,6 +188,10 @@ vgc_access_plain:
     STUB __wrap_socketpair, vgc_socketpair
     STUB vgc_thread_begins, vgc_do_thread_begins
     STUB vgc_quiesce, vgc_do_quiesce
+    STUB vgc_once_begin, vgc_do_once_begin
+    STUB vgc_once_done, vgc_do_once_done
+    STUB vgc_guard_store, vgc_do_guard_store
+    STUB vgc_heap_step, vgc_do_heap_step
     STUB vgc_thread_start, vgc_do_thread_start
     STUB vgc_thread_join, vgc_do_thread_join
 

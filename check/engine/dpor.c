@@ -84,26 +84,55 @@ void event_begin(void)
     }
 }
 
+enum {
+    MAX_RACES = 256
+};
+
 struct race_list {
-    uint32_t events[64];
+    uint32_t events[MAX_RACES];
     int count;
 };
 
-static void collect(struct race_list *races, struct use *list, uint8_t kind, const clock_vec *before, clock_vec *dep)
+static void add_race(struct race_list *races, uint32_t event)
 {
-    /* A lock waits for the unlock, so these two cannot be reversed; the two locks
-   * can. */
-    bool lock = event_current()->op.kind == OP_LOCK;
+    if (races->count == MAX_RACES)
+        G.cut = true;
+    else
+        races->events[races->count++] = event;
+}
+
+/* Whoever takes an object waited for this step, which let go of it: the two cannot be reversed. What can is the taking before it. */
+static bool waited_for(const struct op *now, const struct op *earlier)
+{
+    switch (now->kind) {
+    case OP_LOCK:
+        return earlier->kind == OP_UNLOCK;
+    case OP_SEM_WAIT:
+        return earlier->kind == OP_SEM_POST && earlier->opened;
+    case OP_READ_LOCK:
+        return earlier->kind == OP_RW_UNLOCK && earlier->opened;
+    case OP_WRITE_LOCK:
+        return earlier->kind == OP_RW_UNLOCK;
+    case OP_ONCE:
+        return earlier->kind == OP_ONCE_DONE;
+    default:
+        return false;
+    }
+}
+
+static void collect(struct race_list *races, struct use *list, int thread, const struct op *now, uint8_t kind,
+                    const clock_vec *before, clock_vec *dep)
+{
     for (struct use *u = list; u != NULL; u = u->before) {
         if (uses_dependent(kind, u->kind)) {
             const struct event *e = &G.events[u->event];
-            if (e->thread != G.current && e->seq > before->at[e->thread]) {
+            if (e->thread != thread && e->seq > before->at[e->thread]) {
                 clock_join(dep, &e->dep);
-                if (!(lock && e->op.kind == OP_UNLOCK) && races->count < 64)
-                    races->events[races->count++] = u->event;
+                if (!waited_for(now, &e->op))
+                    add_race(races, u->event);
             }
         }
-        if (u->kind == USE_WRITE && !(lock && G.events[u->event].op.kind == OP_UNLOCK))
+        if (u->kind == USE_WRITE && !waited_for(now, &G.events[u->event].op))
             return;
     }
 }
@@ -117,7 +146,23 @@ static void record_use(struct use **list, uint8_t kind)
     *list = u;
 }
 
-/* Makes sure that the order "current event before `earlier`" is explored. */
+/* One more event of those that could come before the earlier one: its thread can begin with it if it depends on none of them. */
+static void consider(const struct event *f, int16_t *first, uint32_t *began, uint32_t *initials)
+{
+    if (*began >> f->thread & 1)
+        return;
+    bool initial = true;
+    for (uint32_t rest = *began; rest != 0 && initial; rest &= rest - 1) {
+        int t = __builtin_ctz(rest);
+        initial = f->dep.at[t] < first[t];
+    }
+    *began |= 1u << f->thread;
+    first[f->thread] = f->seq;
+    if (initial)
+        *initials |= 1u << f->thread;
+}
+
+/* Makes sure that the order "`now` before `earlier`" is explored. `now` is the last event, or a step that its thread cannot make. */
 static void reverse(uint32_t earlier, const struct event *now)
 {
     const struct event *e = &G.events[earlier];
@@ -126,23 +171,10 @@ static void reverse(uint32_t earlier, const struct event *now)
     uint32_t began = 0, initials = 0;
     for (uint32_t k = earlier + 1; k < G.event_count; k++) {
         const struct event *f = &G.events[k];
-        if (f != now && f->dep.at[e->thread] >= e->seq)
-            continue; /* depends on the earlier event: comes after it in any case */
-        if (began >> f->thread & 1)
-            continue;
-        bool initial = true;
-        for (uint32_t rest = began; rest != 0; rest &= rest - 1) {
-            int t = __builtin_ctz(rest);
-            if (f->dep.at[t] >= first[t]) {
-                initial = false;
-                break;
-            }
-        }
-        began |= 1u << f->thread;
-        first[f->thread] = f->seq;
-        if (initial)
-            initials |= 1u << f->thread;
+        if (f != now && f->dep.at[e->thread] < e->seq) /* else it comes after the earlier event in any case */
+            consider(f, first, &began, &initials);
     }
+    consider(now, first, &began, &initials);
     if (initials & (uint32_t)(n->backtrack | n->sleep))
         return;
     initials &= n->enabled;
@@ -153,16 +185,30 @@ static void reverse(uint32_t earlier, const struct event *now)
     n->backtrack |= (uint16_t)(1u << chosen);
 }
 
+/* A thread wants to take an object and cannot. It could have come before whoever has taken it; when it goes on at last, what it waited
+ * for may stand between the two, and hide that. */
+void dpor_blocked(int thread, struct location *l)
+{
+    if (G.opt.mode != VGC_DPOR || G.replaying || G.depth < G.fixed)
+        return;
+    const struct thread *t = &G.threads[thread];
+    struct event now = {.thread = (int16_t)thread, .seq = INT16_MAX, .op = t->op, .dep = t->dep};
+    struct race_list races = {.count = 0};
+    collect(&races, l->memory_uses, thread, &t->op, t->op.memory, &t->dep, &now.dep);
+    for (int i = 0; i < races.count; i++)
+        reverse(races.events[i], &now);
+}
+
 static void find_races(struct event *now, const clock_vec *before, clock_vec *dep, struct location *l)
 {
     struct race_list races = {.count = 0};
     const struct op *op = &now->op;
     if (op->memory != USE_NONE && l != NULL)
-        collect(&races, l->memory_uses, op->memory, before, dep);
+        collect(&races, l->memory_uses, G.current, op, op->memory, before, dep);
     if (op->queue != USE_NONE && l != NULL)
-        collect(&races, l->queue_uses, op->queue, before, dep);
+        collect(&races, l->queue_uses, G.current, op, op->queue, before, dep);
     if (op->table != USE_NONE)
-        collect(&races, G.table_uses, op->table, before, dep);
+        collect(&races, G.table_uses, G.current, op, op->table, before, dep);
     if (op->all) {
         for (int i = 0; i < G.thread_count; i++) {
             uint32_t last = op->kind == OP_QUIESCE ? G.threads[i].last_event : G.threads[i].last_felt;
@@ -171,15 +217,14 @@ static void find_races(struct event *now, const clock_vec *before, clock_vec *de
             const struct event *e = &G.events[last - 1];
             if (e->seq > before->at[i]) {
                 clock_join(dep, &e->dep);
-                if (races.count < 64)
-                    races.events[races.count++] = last - 1;
+                add_race(&races, last - 1);
             }
         }
     } else if (G.last_all_event != 0 && feels_membarrier(op)) {
         const struct event *e = &G.events[G.last_all_event - 1];
         if (e->thread != G.current && e->seq > before->at[e->thread]) {
             clock_join(dep, &e->dep);
-            races.events[races.count < 64 ? races.count++ : 63] = G.last_all_event - 1;
+            add_race(&races, G.last_all_event - 1);
         }
     }
     if (races.count == 0 || G.opt.mode != VGC_DPOR || G.replaying || G.depth < G.fixed || op->kind == OP_QUIESCE)
@@ -225,8 +270,10 @@ void event_end_at(struct location *l)
         return;
     }
     struct event *now = event_current();
-    if (l != NULL)
+    if (l != NULL) {
         private_use(l);
+        l->used_at[G.current] = now->seq;
+    }
     if (G.opt.mode == VGC_STATEFUL) { /* every enabled thread is tried anyway */
         me->last_event = G.event_count;
         return;

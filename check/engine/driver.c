@@ -49,12 +49,12 @@ static void usage(const char *program)
            "of each scenario's own)\n"
            "  --sc                   sequentially consistent memory\n"
            "  --preemptions N        bound for --mode preempt\n"
-           "  --time-limit SECONDS   per scenario; more is reported as incomplete\n"
+           "  --time-limit SECONDS   of CPU, per scenario; more is reported as incomplete\n"
            "  --max-steps N          per execution\n"
            "  --runs N, --seed N     for pct and random\n"
            "  --pct-depth N\n"
            "  --fail-alloc N, --fail-thread N, --spurious N, --weak-cas N, "
-           "--early-timeouts N   budgets of faults\n"
+           "--early-timeouts N, --reuse N   budgets of faults\n"
            "  --replay STRING        run one execution of the one chosen scenario "
            "and print it\n"
            "  --json FILE            write the results\n"
@@ -118,6 +118,8 @@ static struct vgc_options options_for(const struct settings *s, const struct vgc
         o.weak_cas = g->weak_cas;
     if (g->early_timeouts)
         o.early_timeouts = g->early_timeouts;
+    if (g->reuse)
+        o.reuse = g->reuse;
     return o;
 }
 
@@ -315,6 +317,8 @@ int vgc_main(int argc, char **argv)
             s.given.weak_cas = atoi(value);
         else if (strcmp(a, "--early-timeouts") == 0)
             s.given.early_timeouts = atoi(value);
+        else if (strcmp(a, "--reuse") == 0)
+            s.given.reuse = atoi(value);
         else {
             fprintf(stderr, "%s: unknown option %s; --help lists them\n", argv[0], a);
             return 2;

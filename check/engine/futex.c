@@ -3,7 +3,8 @@
  * futex(2) and membarrier(2).
  *
  * A wait compares with the newest value and goes to sleep in one step, as the kernel does under its bucket lock. A
- * wake of fewer than all chooses whom. Neither orders memory: code that needs an order has to say so in C11 terms. A
+ * wake of fewer than all chooses whom. Neither orders memory, unless opt.futex_fences asks for what Linux does (a full
+ * fence in each call): code that needs an order has to say so in C11 terms. A
  * wait that may return for no reason (or whose time runs out early) stays in the queue, but can be scheduled; a wake
  * that comes first counts.
  */
@@ -23,7 +24,7 @@ long __real_syscall(long number, ...);
 void memory_see_newest(struct location *l);
 struct message *memory_oldest_permitted(struct location *l);
 
-static bool risk(int *budget)
+bool risk(int *budget)
 {
     if (*budget <= 0 || choose(2) == 0)
         return false;
@@ -46,6 +47,8 @@ long futex_wait(uintptr_t address, uint32_t expected, uint64_t deadline, bool ti
         m = BROKEN(VGC_RULE_FUTEX_NEWEST) ? memory_oldest_permitted(l) : l->newest;
         if (!BROKEN(VGC_RULE_FUTEX_NEWEST))
             memory_see_newest(l);
+        if (G.opt.futex_fences)
+            sc_load(l, m, false); /* behind a fence, what the comparison saw says where the fence stands in S */
         access_atomic(address, 4, false, pc);
         if ((uint32_t)m->value == expected)
             break;
@@ -161,10 +164,16 @@ static uint64_t nanoseconds(const struct timespec *t)
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-static long do_futex(uintptr_t address, int operation, uint32_t value, const struct timespec *timeout, const void *pc)
+static long do_futex(uintptr_t address, int operation, uint32_t value, const struct timespec *timeout, uint32_t bits,
+                     const void *pc)
 {
+    const int command = operation & FUTEX_CMD_MASK;
+    if ((command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE_BITSET) && bits != FUTEX_BITSET_MATCH_ANY)
+        fail(VGC_MISUSE, "futex with a bit set other than FUTEX_BITSET_MATCH_ANY is not modelled");
     bool timed = timeout != NULL;
-    switch (operation & FUTEX_CMD_MASK) {
+    if (G.opt.futex_fences)
+        memory_fence(__ATOMIC_SEQ_CST, pc);
+    switch (command) {
     case FUTEX_WAIT:
         return futex_wait(address, value, timed ? G.now + nanoseconds(timeout) : 0, timed, pc);
     case FUTEX_WAIT_BITSET:
@@ -206,15 +215,15 @@ static long do_membarrier(int command, const void *pc)
 }
 
 int vgc_epoll_pwait2(int fd, struct epoll_event *out, int most, const struct timespec *timeout, const void *mask);
-long vgc_syscall(long number, long a, long b, long c, long d, long e);
-long vgc_syscall(long number, long a, long b, long c, long d, long e)
+long vgc_syscall(long number, long a, long b, long c, long d, long e, long f);
+long vgc_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     const void *pc = USER_PC;
     if (G.current < 0)
-        return __real_syscall(number, a, b, c, d, e);
+        return __real_syscall(number, a, b, c, d, e, f);
     switch (number) {
     case SYS_futex:
-        return do_futex((uintptr_t)a, (int)b, (uint32_t)c, (const struct timespec *)d, pc);
+        return do_futex((uintptr_t)a, (int)b, (uint32_t)c, (const struct timespec *)d, (uint32_t)f, pc);
     case SYS_membarrier:
         return do_membarrier((int)a, pc);
     case SYS_epoll_pwait2:

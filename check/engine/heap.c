@@ -14,8 +14,9 @@ struct block {
     size_t size;
     const void *made_at, *freed_at;
     int16_t made_by, freed_by;
+    uint32_t freed_as;
     bool freed, mapped;
-    const void *label; /* what was asked for */
+    clock_vec freed_hb; /* what the thread that freed it had done: the next owner of the address has seen it */
 };
 
 struct line {
@@ -30,7 +31,8 @@ enum {
 ENGINE_STATE static struct {
     struct block *blocks;
     struct line *lines;
-    uint32_t count, generation;
+    uint32_t count, generation, freed, allocator_generation;
+    struct location *allocator; /* stands for the allocator's own state */
     size_t live;
     size_t used[MAX_THREADS];
 } H;
@@ -123,10 +125,68 @@ bool alloc_fails(void)
     return true;
 }
 
+/* With a budget for reuse, malloc and free are steps that depend on each other: which block is free matters. */
+void vgc_heap_step(const void *pc); /* context.S */
+void vgc_do_heap_step(const void *pc);
+void vgc_do_heap_step(const void *pc)
+{
+    static const uintptr_t allocator = 0x80; /* not a real address: nothing lies there */
+    struct op op = {.kind = OP_HEAP, .memory = USE_WRITE, .address = allocator, .pc = pc};
+    if (H.allocator == NULL || H.allocator_generation != G.generation)
+        H.allocator = location_new(allocator, 0);
+    H.allocator_generation = G.generation;
+    sched_point(&op);
+    event_end_at(H.allocator);
+}
+
+static bool reuses(void)
+{
+    return G.opt.reuse > 0 && G.thread_count > 1;
+}
+
+/* The block of that size that was freed last, if its address may be given out again. */
+static struct block *freed_block(size_t size, size_t align)
+{
+    struct block *last = NULL;
+    for (uint32_t i = 1; i < H.count; i++) {
+        struct block *b = &H.blocks[i];
+        if (b->freed && !b->mapped && b->size == size && (b->start & (align - 1)) == 0 && block_at(b->start) == b &&
+            (last == NULL || b->freed_as > last->freed_as))
+            last = b;
+    }
+    return last;
+}
+
+static void *alloc_again(struct block *old, int fill, const void *pc)
+{
+    const uint32_t number = H.count++;
+    H.blocks[number] =
+        (struct block){.start = old->start, .size = old->size, .made_at = pc, .made_by = (int16_t)G.current};
+    clock_join(&ME->hb, &old->freed_hb);
+    location_forget(old->start, old->size);
+    for (uintptr_t a = old->start; a < old->start + old->size || a == old->start; a += LINE)
+        H.lines[(a - (uintptr_t)G.heap) / LINE].block = number;
+    memset((void *)old->start, fill, old->size);
+    H.live++;
+    spin_progress();
+    if (G.tracing)
+        __builtin_snprintf(trace_add(OP_HEAP, pc)->text, 80, "block%u has the address of block%u", number,
+                           (unsigned)(old - H.blocks));
+    return (void *)H.blocks[number].start;
+}
+
 void *heap_alloc(size_t size, size_t align, int fill, const void *pc, bool mapped)
 {
     if (align < LINE)
         align = LINE;
+    if (reuses() && !mapped) {
+        vgc_heap_step(pc);
+        struct block *old = G.budget_reuse > 0 ? freed_block(size, align) : NULL;
+        if (old != NULL && H.count < MAX_BLOCKS && choose(2) == 1) {
+            G.budget_reuse--;
+            return alloc_again(old, fill, pc);
+        }
+    }
     uintptr_t base = (uintptr_t)G.heap + (uintptr_t)G.current * HEAP_PER_THREAD;
     uintptr_t start = (base + H.used[G.current] + LINE + align - 1) & ~(uintptr_t)(align - 1);
     if (size > HEAP_PER_THREAD || start + size + LINE > base + HEAP_PER_THREAD || H.count >= MAX_BLOCKS)
@@ -162,8 +222,12 @@ void heap_free(void *pointer, const void *pc)
         describe_pc(b->freed_at, before, sizeof before);
         fail(VGC_DOUBLE_FREE, "free at %s of a block that t%d freed at %s", here, b->freed_by, before);
     }
+    if (reuses())
+        vgc_heap_step(pc);
     access_free(b->start, b->size, pc);
     b->freed = true;
+    b->freed_as = ++H.freed;
+    b->freed_hb = ME->hb;
     b->freed_at = pc;
     b->freed_by = (int16_t)G.current;
     H.live--;

@@ -20,7 +20,7 @@
 enum {
     MAX_THREADS = 15,
     CLOCK_SLOTS = 16,
-    MAX_CANDIDATES = 64,
+    MAX_CANDIDATES = 250, /* a choice is counted in a byte */
     MAX_SPIN = 24,
     STACK_SIZE = 256 * 1024,
     MAX_STEPS = 30000
@@ -93,6 +93,7 @@ struct location {
     bool stale;     /* written by plain code since: take the value from memory */
     bool has_early; /* some message was placed before newer ones */
     bool locked;    /* as a mutex */
+    uint8_t depth;  /* how often its owner has locked it: recursive mutexes */
     int8_t user;    /* private.c: the only thread that has used it, + 1; 0: nobody; -1: several */
     bool written;   /* by one of them */
     int16_t owner;
@@ -101,8 +102,10 @@ struct location {
     uint32_t spinners; /* threads that poll this and are held back */
     struct message *newest, *oldest;
     struct sighting *seen[MAX_THREADS];
+    int16_t used_at[MAX_THREADS]; /* the last step of each thread here */
     struct use *memory_uses, *queue_uses;
-    clock_vec *mutex_clock;        /* hb of the last unlock */
+    clock_vec *mutex_clock;        /* what an unlock, or a post, has published */
+    clock_vec *read_clock;         /* what readers of an rwlock have published, for writers */
     struct sc_access *sc_accesses; /* newest first */
 };
 
@@ -126,7 +129,18 @@ enum op_kind {
     OP_SLEEP,
     OP_FILE,
     OP_NOTE,
-    OP_FREE
+    OP_FREE,
+    OP_COND_WAIT,
+    OP_COND_WAKE,
+    OP_SEM_WAIT,
+    OP_SEM_POST,
+    OP_READ_LOCK,
+    OP_WRITE_LOCK,
+    OP_RW_UNLOCK,
+    OP_ONCE,
+    OP_ONCE_DONE,
+    OP_BARRIER,
+    OP_HEAP
 };
 
 /* What a thread is about to do: enough to tell whether it depends on what
@@ -138,6 +152,7 @@ struct op {
     uint8_t queue;  /* use_kind of the futex queue there */
     uint8_t table;  /* use_kind of the thread table */
     bool all;       /* depends on every step of every other thread */
+    bool opened;    /* it let go of an object that nobody could have taken just before it (dpor.c) */
     bool quiet;     /* a load that tells its thread nothing new: a membarrier before or after it is the same */
     int8_t order;
     uintptr_t address;
@@ -268,6 +283,7 @@ struct engine {
     int live;
     bool alone;      /* one thread lives, and all that others did is in its past */
     bool step_alone; /* the step that runs began so */
+    bool cut;        /* a cap of the engine hid a possibility: the execution counts as truncated */
     uint32_t alone_steps;
     struct event scratch;
     uint32_t enabled;
@@ -275,7 +291,7 @@ struct engine {
     uint64_t now;
     enum ending ending;
     enum vgc_finding finding;
-    int budget_alloc, budget_thread, budget_spurious, budget_weak, budget_timeout;
+    int budget_alloc, budget_thread, budget_spurious, budget_weak, budget_timeout, budget_reuse;
     int quiescing;
     bool membarrier_registered;
 
@@ -340,6 +356,7 @@ void event_begin(void);
 void event_end_at(struct location *l); /* works out races with earlier events;
                                           l: where the step was, or NULL */
 void event_end(void);
+void dpor_blocked(int thread, struct location *l);
 struct event *event_current(void);
 bool dpor_next(void); /* moves the search stack to the next execution; false at the end */
 
@@ -353,6 +370,8 @@ void private_use(struct location *l);
 /* memory.c */
 struct location *location_new(uintptr_t address, int size);
 struct location *location_at(uintptr_t address, int size, const void *pc);
+void location_forget(uintptr_t address, size_t size);
+bool memory_is_scarce(void);
 uint64_t memory_load(uintptr_t address, int size, int order, const void *pc);
 void memory_store(uintptr_t address, int size, int order, uint64_t value, const void *pc);
 uint64_t memory_rmw(uintptr_t address, int size, int order, int operation, uint64_t operand, const void *pc);
@@ -415,6 +434,7 @@ void race_setup(void);
 void race_reset(void);
 
 /* heap.c */
+void heap_step(uint8_t kind, const void *pc);
 void heap_setup(void);
 void heap_reset(void);
 void heap_check(uintptr_t address, size_t size, bool write, const void *pc);
@@ -427,7 +447,13 @@ enum {
     HEAP_PER_THREAD = 32 * 1024 * 1024
 };
 
-/* futex.c, mutex etc. */
+/* sync.c */
+int sync_lock(void *mutex, bool try_only, bool timed, uint64_t deadline, const void *pc);
+int sync_unlock(void *mutex, const void *pc);
+void sync_sleepers_changed(struct location *l);
+
+/* futex.c */
+bool risk(int *budget);
 long futex_wait(uintptr_t address, uint32_t expected, uint64_t deadline, bool timed, const void *pc);
 long futex_wake(uintptr_t address, int count, const void *pc);
 

@@ -37,6 +37,12 @@ void memory_reset(void)
     sc_reset();
 }
 
+/* A thread that is alone may make more steps than these pools have room for; its stores then replace each other. */
+bool memory_is_scarce(void)
+{
+    return G.message_next - G.messages > POOL_MESSAGES / 2;
+}
+
 static uint64_t read_memory(uintptr_t address, int size)
 {
     switch (size) {
@@ -90,6 +96,16 @@ static bool all_known(const struct location *l)
     return true;
 }
 
+/* What others have done there is in our past: the other size belongs to a use that is over. Otherwise the two accesses race, and the
+ * search, for which they are at different places, would not reverse them. */
+static bool all_used_before(const struct location *l)
+{
+    for (int u = 0; u < G.thread_count; u++)
+        if (u != G.current && l->used_at[u] > ME->hb.at[u])
+            return false;
+    return true;
+}
+
 /* The location at an address; made when first used. Memory may be used for
  * something else later (an allocator inside the program): then the old use must
  * have been over for everybody. */
@@ -121,7 +137,7 @@ struct location *location_at(uintptr_t address, int size, const void *pc)
                      "a thread sleeps on %d bytes of this memory, which is accessed as %d (mixed sizes are not "
                      "modelled)",
                      l->size, size);
-            if (!l->stale && !all_known(l))
+            if (!l->stale && !(all_known(l) && all_used_before(l)))
                 fail(VGC_MISUSE,
                      "atomic accesses of %d and %d bytes to the same memory (mixed "
                      "sizes are not modelled)",
@@ -136,6 +152,16 @@ struct location *location_at(uintptr_t address, int size, const void *pc)
     cell->locations = (uint32_t)(l - G.locations);
     start_history(l);
     return l;
+}
+
+/* Memory that was freed is something new: nothing of what lay there is left. */
+void location_forget(uintptr_t address, size_t size)
+{
+    for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
+        struct cell *cell = cell_at(at);
+        if (cell != NULL)
+            cell->locations = 0;
+    }
 }
 
 /* Plain code writes here: whatever was atomic starts anew with what it finds in

@@ -110,6 +110,13 @@ enum purpose {
     TO_CAS
 };
 
+/* There are more messages to look at. Past the cap the rest is left out, and the execution is not a whole one. */
+static bool is_cut(int count)
+{
+    G.cut |= count == MAX_CANDIDATES;
+    return count == MAX_CANDIDATES;
+}
+
 /* Like the loop in candidates(), for locations where some message was placed in
  * front of older work. Such a message k has newer ones in its own past; whoever
  * reads it, or is placed behind it, then has them in its past too. */
@@ -118,7 +125,7 @@ static int candidates_behind_early(struct location *l, struct message *limit, en
 {
     struct thread *me = ME;
     int n = 0;
-    for (struct message *m = l->newest; n < MAX_CANDIDATES; m = m->older) {
+    for (struct message *m = l->newest; !is_cut(n); m = m->older) {
         bool as_load = purpose == TO_LOAD || (purpose == TO_CAS && m->value != expected);
         clock_vec past = me->dep;
         for (const struct message *k = m; k != NULL && k->writer >= 0; k = as_load ? NULL : k->older)
@@ -155,7 +162,7 @@ static int candidates(struct location *l, bool sc, enum purpose purpose, uint64_
     bool all = offers_all();
     if (l->has_early && !all)
         return candidates_behind_early(l, limit, purpose, expected, out);
-    for (struct message *m = l->newest; n < MAX_CANDIDATES; m = m->older) {
+    for (struct message *m = l->newest; !is_cut(n); m = m->older) {
         bool free_behind = !m->claimed || BROKEN(VGC_RULE_ATOMICITY);
         if (purpose == TO_LOAD || free_behind || (purpose == TO_CAS && m->value != expected))
             out[n++] = m;
@@ -190,6 +197,14 @@ static struct message *add_message(struct location *l, struct message *after, ui
                                    const struct message *from, const void *pc)
 {
     struct thread *me = ME;
+    if (__builtin_expect(G.step_alone && G.thread_count == 1 && memory_is_scarce(), 0)) {
+        /* Nobody else has ever been there: the history before the newest value is nobody's concern. */
+        after->value = value;
+        write_memory(l->address, l->size, value);
+        see(l, G.current, me->seq, after);
+        spin_progress();
+        return after;
+    }
     struct message *m = G.message_next++;
     m->value = value;
     m->pc = pc;

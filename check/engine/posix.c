@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads, mutexes, clocks and memory of POSIX and C, in terms of the model.
- * Linked by --wrap. */
+/* Threads and clocks of POSIX and C, in terms of the model. Linked by --wrap. Locks are in sync.c. */
 #define _GNU_SOURCE
 #include "internal.h"
 #include <errno.h>
@@ -10,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <threads.h>
 #include <time.h>
 
 #define CALLER  __builtin_return_address(0)
@@ -101,6 +101,14 @@ int vgc_pthread_join(pthread_t handle, void **value)
     return 0;
 }
 
+/* Cleanup handlers and destructors of thread-specific data are not modelled: a key of its own would be refused (refused.c). */
+_Noreturn void vgc_pthread_exit(void *value);
+_Noreturn void vgc_pthread_exit(void *value)
+{
+    ME->value = value;
+    sched_thread_ended();
+}
+
 pthread_t vgc_do_thread_start(void *(*function)(void *), void *argument);
 pthread_t vgc_do_thread_start(void *(*function)(void *), void *argument)
 {
@@ -180,6 +188,52 @@ int __wrap_sched_yield(void)
     return 0;
 }
 
+/* ---- C11 ---- */
+
+int vgc_thrd_create(thrd_t *handle, thrd_start_t function, void *argument);
+int vgc_thrd_create(thrd_t *handle, thrd_start_t function, void *argument)
+{
+    /* The int that the function returns lies in the low half of the register of a pointer (thrd_join). */
+    void *(*as_pointer)(void *);
+    memcpy(&as_pointer, &function, sizeof as_pointer);
+    access_plain((uintptr_t)handle, sizeof *handle, true, USER_PC);
+    return create((pthread_t *)handle, as_pointer, argument, false, true, USER_PC) == 0 ? thrd_success : thrd_nomem;
+}
+
+int vgc_thrd_join(thrd_t handle, int *result);
+int vgc_thrd_join(thrd_t handle, int *result)
+{
+    void *value = NULL;
+    vgc_pthread_join((pthread_t)handle, &value);
+    if (result != NULL)
+        *result = (int)(intptr_t)value;
+    return thrd_success;
+}
+
+_Noreturn void vgc_thrd_exit(int result);
+_Noreturn void vgc_thrd_exit(int result)
+{
+    vgc_pthread_exit((void *)(intptr_t)result);
+}
+
+thrd_t __wrap_thrd_current(void);
+thrd_t __wrap_thrd_current(void)
+{
+    return (thrd_t)__wrap_pthread_self();
+}
+
+int __wrap_thrd_detach(thrd_t handle);
+int __wrap_thrd_detach(thrd_t handle)
+{
+    return __wrap_pthread_detach((pthread_t)handle);
+}
+
+void __wrap_thrd_yield(void);
+void __wrap_thrd_yield(void)
+{
+    __wrap_sched_yield();
+}
+
 void vgc_do_quiesce(void);
 void vgc_do_quiesce(void)
 {
@@ -202,89 +256,6 @@ void vgc_do_quiesce(void)
     spin_progress();
     if (G.tracing)
         trace_add(OP_QUIESCE, pc);
-}
-
-/* ---- mutex ---- */
-
-static struct location *mutex_at(const void *mutex, const void *pc)
-{
-    heap_check((uintptr_t)mutex, sizeof(pthread_mutex_t), true, pc);
-    return location_at((uintptr_t)mutex, 0, pc);
-}
-
-static int take(pthread_mutex_t *mutex, bool try, const void *pc)
-{
-    struct thread *me = ME;
-    struct location *l = mutex_at(mutex, pc);
-    struct op op = {.kind = try ? OP_TRYLOCK : OP_LOCK, .memory = USE_WRITE, .address = l->address, .pc = pc};
-    if (!try) {
-        l->waiters |= 1u << G.current;
-        me->waiting_at = l;
-    }
-    if (!try && l->locked) {
-        me->op = op;
-        sched_block(T_LOCKING);
-    } else {
-        sched_point(&op);
-    }
-    if (try && l->locked) {
-        event_current()->op.memory = USE_READ;
-        event_end_at(l);
-        return EBUSY;
-    }
-    l->waiters &= ~(1u << G.current);
-    me->waiting_at = NULL;
-    l->locked = true;
-    l->owner = (int16_t)G.current;
-    for (uint32_t rest = l->waiters; rest != 0; rest &= rest - 1) {
-        int t = __builtin_ctz(rest);
-        G.threads[t].status = T_LOCKING;
-        G.enabled &= ~(1u << t);
-    }
-    if (l->mutex_clock != NULL && !BROKEN(VGC_RULE_MUTEX))
-        clock_join(&me->hb, l->mutex_clock);
-    event_end_at(l);
-    spin_progress();
-    if (G.tracing)
-        trace_add(op.kind, pc)->address = l->address;
-    return 0;
-}
-
-int vgc_pthread_mutex_lock(pthread_mutex_t *mutex);
-int vgc_pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-    return RUNNING ? take(mutex, false, USER_PC) : 0;
-}
-
-int vgc_pthread_mutex_trylock(pthread_mutex_t *mutex);
-int vgc_pthread_mutex_trylock(pthread_mutex_t *mutex)
-{
-    return RUNNING ? take(mutex, true, USER_PC) : 0;
-}
-
-int vgc_pthread_mutex_unlock(pthread_mutex_t *mutex);
-int vgc_pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-    if (!RUNNING)
-        return 0;
-    const void *pc = USER_PC;
-    struct location *l = mutex_at(mutex, pc);
-    struct op op = {.kind = OP_UNLOCK, .memory = USE_WRITE, .address = l->address, .pc = pc};
-    sched_point(&op);
-    if (!l->locked || l->owner != G.current)
-        fail(VGC_MISUSE, "unlock of a mutex that this thread does not hold");
-    if (l->mutex_clock == NULL)
-        l->mutex_clock = &G.message_next++->hb; /* the pool of messages has room for a clock */
-    *l->mutex_clock = ME->hb;
-    l->locked = false;
-    l->owner = -1;
-    event_end_at(l);
-    for (uint32_t rest = l->waiters; rest != 0; rest &= rest - 1)
-        sched_wake(__builtin_ctz(rest), 0);
-    spin_progress();
-    if (G.tracing)
-        trace_add(OP_UNLOCK, pc)->address = l->address;
-    return 0;
 }
 
 /* ---- clock ---- */
@@ -364,6 +335,19 @@ int vgc_clock_nanosleep(clockid_t id, int flags, const struct timespec *time, st
     (void)left;
     uint64_t span = (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
     return sleep_until(flags & TIMER_ABSTIME ? span : G.now + span, USER_PC);
+}
+
+int vgc_thrd_sleep(const struct timespec *time, struct timespec *left);
+int vgc_thrd_sleep(const struct timespec *time, struct timespec *left)
+{
+    return vgc_nanosleep(time, left);
+}
+
+unsigned vgc_sleep(unsigned seconds);
+unsigned vgc_sleep(unsigned seconds)
+{
+    sleep_until(G.now + (uint64_t)seconds * 1000000000u, USER_PC);
+    return 0;
 }
 
 int vgc_usleep(unsigned microseconds);

@@ -101,13 +101,46 @@ static void line_text(const struct trace_line *t, char *out, size_t room)
         snprintf(out, room, "%s: futex wait %s %s", where, what, t->text);
         break;
     case OP_LOCK:
-        snprintf(out, room, "%s: lock %s", where, what);
+        snprintf(out, room, "%s: lock %s%s%s", where, what, extra, t->text);
         break;
     case OP_TRYLOCK:
-        snprintf(out, room, "%s: trylock %s", where, what);
+        snprintf(out, room, "%s: try %s%s%s", where, what, extra, t->text);
         break;
     case OP_UNLOCK:
         snprintf(out, room, "%s: unlock %s", where, what);
+        break;
+    case OP_COND_WAIT:
+        snprintf(out, room, "%s: wait on condition %s%s%s", where, what, extra, t->text);
+        break;
+    case OP_COND_WAKE:
+        snprintf(out, room, "%s: signal condition %s%s%s", where, what, extra, t->text);
+        break;
+    case OP_SEM_WAIT:
+        snprintf(out, room, "%s: semaphore wait %s%s%s", where, what, extra, t->text);
+        break;
+    case OP_SEM_POST:
+        snprintf(out, room, "%s: semaphore post %s", where, what);
+        break;
+    case OP_READ_LOCK:
+        snprintf(out, room, "%s: read lock %s%s%s", where, what, extra, t->text);
+        break;
+    case OP_WRITE_LOCK:
+        snprintf(out, room, "%s: write lock %s%s%s", where, what, extra, t->text);
+        break;
+    case OP_RW_UNLOCK:
+        snprintf(out, room, "%s: unlock read-write lock %s", where, what);
+        break;
+    case OP_ONCE:
+        snprintf(out, room, "%s: once %s begins, or is done", where, what);
+        break;
+    case OP_ONCE_DONE:
+        snprintf(out, room, "%s: once %s is done", where, what);
+        break;
+    case OP_BARRIER:
+        snprintf(out, room, "%s: arrives at barrier %s", where, what);
+        break;
+    case OP_HEAP:
+        snprintf(out, room, "%s: %s", where, t->text);
         break;
     case OP_QUIESCE:
         snprintf(out, room, "%s: quiesce: nobody else can move", where);

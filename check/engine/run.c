@@ -197,6 +197,8 @@ static void execute(void)
     G.budget_spurious = G.opt.spurious;
     G.budget_weak = G.opt.weak_cas;
     G.budget_timeout = G.opt.early_timeouts;
+    G.budget_reuse = G.opt.reuse;
+    G.cut = false;
     G.ending = END_NONE;
     G.finding = VGC_PASS;
     G.trace_count = 0;
@@ -241,10 +243,11 @@ static void execute(void)
         G.result->most_threads = threads;
 }
 
+/* Of this process's own CPU time: a limit means the same on a busy machine. */
 static double seconds_now(void)
 {
     struct timespec t;
-    __real_clock_gettime(CLOCK_MONOTONIC, &t);
+    __real_clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -327,6 +330,7 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
         runs++;
         if (G.ending == END_COMPLETE) {
             result->executions++;
+            result->truncated += G.cut;
             outcome_commit();
         } else if (G.ending == END_REDUNDANT) {
             result->redundant++;

@@ -77,11 +77,15 @@ static const char *blocked_in(const struct thread *t)
 {
     switch (t->status) {
     case T_FUTEX:
-        return "sleeps on a futex";
+        return t->waiting_at != NULL && t->waiting_at->size == 0 ? "waits on a condition variable or barrier"
+                                                                 : "sleeps on a futex";
     case T_JOINING:
         return "waits for a thread to end";
     case T_LOCKING:
-        return "waits for a mutex";
+        return t->op.kind == OP_SEM_WAIT ? "waits for a semaphore"
+               : t->op.kind == OP_ONCE   ? "waits for another thread's pthread_once"
+               : t->op.kind == OP_LOCK   ? "waits for a mutex"
+                                         : "waits for a read-write lock";
     case T_SPINNING:
         return "polls in a loop";
     case T_POLLING:
@@ -187,7 +191,7 @@ static int local_step(uint32_t enabled)
 
 static int pick(void)
 {
-    if (__builtin_expect(++G.steps > G.opt.max_steps, 0))
+    if (__builtin_expect(++G.steps > G.opt.max_steps || G.depth >= MAX_STEPS * 4 - 1, 0))
         leave_to_main(END_TRUNCATED);
     if (__builtin_expect(G.enabled == 0, 0))
         when_idle();
@@ -366,6 +370,8 @@ int choose(int n)
     if (n <= 1)
         return 0;
     struct node *c = &G.nodes[G.depth];
+    if (__builtin_expect(G.depth >= MAX_STEPS * 4 - 1, 0))
+        leave_to_main(END_TRUNCATED);
     if (G.depth < G.fixed) {
         if (!c->is_choice || c->taken >= n || (!G.replaying && c->count != n))
             fail(VGC_MISUSE,

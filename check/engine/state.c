@@ -162,9 +162,11 @@ static uint64_t location_hash(uint32_t index)
     struct location *l = &G.locations[index];
     uint64_t h = mix(l->address, l->size);
     h = mix(h, (uint64_t)l->spinners << 32 | l->waiters);
-    h = mix(h, (uint64_t)l->locked << 16 | (uint16_t)l->owner);
+    h = mix(h, (uint64_t)l->depth << 24 | (uint64_t)l->locked << 16 | (uint16_t)l->owner);
     if (l->mutex_clock != NULL)
         h = mix(h, clock_hash(l->mutex_clock));
+    if (l->read_clock != NULL)
+        h = mix(h, clock_hash(l->read_clock));
     if (l->newest == NULL)
         return h;
     const struct message *m = l->newest;
@@ -185,7 +187,7 @@ static uint64_t location_hash(uint32_t index)
 
 static bool counts(const struct location *l)
 {
-    return l->newest == NULL || !private_place(l->address);
+    return l->newest == NULL || l->size == 0 || !private_place(l->address); /* size 0: a lock or the like */
 }
 
 /* What the thread has seen so far does not matter any more: it is over, or will have seen everything when it goes on. */
@@ -279,6 +281,7 @@ static uint64_t state_hash(void)
     h = mix(h, clock_hash(files_clock()));
     h = mix(h, (uint64_t)G.budget_alloc << 32 | (uint64_t)G.budget_thread << 24 | (uint64_t)G.budget_spurious << 16 |
                    (uint64_t)G.budget_weak << 8 | (uint64_t)G.budget_timeout);
+    h = mix(h, (uint64_t)G.budget_reuse);
     h = mix(h, (uint64_t)(G.quiescing + 1) << 1 | G.membarrier_registered);
     return h != 0 ? h : 1;
 }

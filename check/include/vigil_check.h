@@ -72,7 +72,7 @@ enum vgc_finding {
     VGC_ENDLESS_LOOP,   /* threads poll in loops that nobody will ever end                                          */
     VGC_CRASH,          /* a signal: null pointer, division by zero, stack overflow                                 */
     VGC_MISUSE,         /* the code did something that the checker does not model; the text says what               */
-    VGC_TRUNCATED,      /* some executions hit the step bound: nothing bad was seen, but not everything was seen     */
+    VGC_TRUNCATED,      /* some executions hit a bound of the engine: nothing bad was seen, but not everything     */
     VGC_INCOMPLETE,     /* the time or execution limit came first: nothing bad was seen so far                      */
     VGC_FINDINGS
 };
@@ -95,19 +95,22 @@ struct vgc_options {
     int preemptions; /* VGC_PREEMPT: the bound (default 2)                                                     */
     int max_steps;   /* scheduling steps per execution; more is VGC_TRUNCATED (default 5000, at most 30000)    */
     uint64_t max_executions; /* stop after so many (0: no limit) and say VGC_INCOMPLETE                              */
-    double time_limit;     /* seconds (0: no limit), then VGC_INCOMPLETE; in the random modes it just ends the runs  */
-    uint64_t runs;         /* VGC_PCT, VGC_RANDOM: how many runs (default 20000)                                     */
-    uint64_t seed;         /* VGC_PCT, VGC_RANDOM (default 1)                                                        */
-    int pct_depth;         /* VGC_PCT: bugs up to this depth are found with known probability (default 3)            */
-    int fail_alloc;        /* up to so many allocations per execution may fail; each one that does is a choice       */
-    int fail_thread;       /* the same for pthread_create                                                           */
-    int spurious;          /* the same for futex waits that return though nobody woke them                          */
-    int weak_cas;          /* the same for weak compare-exchange that fails for no reason (gcc only: clang does not
+    double time_limit;   /* seconds of CPU (0: no limit), then VGC_INCOMPLETE; in the random modes it ends the runs  */
+    uint64_t runs;       /* VGC_PCT, VGC_RANDOM: how many runs (default 20000)                                     */
+    uint64_t seed;       /* VGC_PCT, VGC_RANDOM (default 1)                                                        */
+    int pct_depth;       /* VGC_PCT: bugs up to this depth are found with known probability (default 3)            */
+    int fail_alloc;      /* up to so many allocations per execution may fail; each one that does is a choice       */
+    int fail_thread;     /* the same for pthread_create                                                           */
+    int spurious;        /* the same for futex waits that return though nobody woke them                          */
+    int weak_cas;        /* the same for weak compare-exchange that fails for no reason (gcc only: clang does not
                               tell weak from strong)                                                                */
-    int early_timeouts;    /* the same for timed waits that end before the rest of the program has come to rest     */
-    bool no_membarrier;    /* membarrier(2) answers ENOSYS                                                          */
-    bool allow_leaks;      /* blocks alive at the end are no finding                                                */
-    bool allow_sleepers;   /* threads asleep when the body has ended are no finding                                 */
+    int early_timeouts;  /* the same for timed waits that end before the rest of the program has come to rest     */
+    int reuse;           /* up to so many allocations per execution may return the address of a block that was freed
+                              (each is a choice); malloc and free are then steps of their own                      */
+    bool futex_fences;   /* futex calls are full fences, as in Linux today; nothing promises it */
+    bool no_membarrier;  /* membarrier(2) answers ENOSYS                                                          */
+    bool allow_leaks;    /* blocks alive at the end are no finding                                                */
+    bool allow_sleepers; /* threads asleep when the body has ended are no finding                                 */
     uint32_t broken_rules; /* enum vgc_rule bits: break the engine on purpose (its own tests only)                  */
 };
 
@@ -149,7 +152,8 @@ int vgc_choose(int n);
 /* The property. If `condition` is false the execution ends with VGC_ASSERTION and this text. */
 #define vgc_assert(condition, text) \
     ((condition) ? (void)0 : vgc_assertion_failed(#condition, (text), __FILE__, __LINE__))
-_Noreturn void vgc_assertion_failed(const char *expression, const char *text, const char *file, int line);
+__attribute__((noreturn)) void vgc_assertion_failed(const char *expression, const char *text, const char *file,
+                                                    int line);
 
 /* Blocks until no other thread can move without the clock advancing, then goes on and has seen everything that they did
  * (it happens after all of it). Only one thread at a time may be in it. */

@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,21 @@ enum kind {
     KINDS,
     PUT = KINDS, /* relaxed, on more places: some of them are used by one thread alone (private.c) */
     GET,
-    BUMP
+    BUMP,
+    LOCKS, /* from here on: semaphores, read-write locks, condition variables, once (sync.c) */
+    DOWN = LOCKS,
+    UP,
+    TRY_DOWN,
+    READ,
+    WRITE,
+    TRY_READ,
+    AWAIT,
+    AWAIT_ONCE,
+    SIGNAL,
+    BROADCAST,
+    ONLY_SIGNAL,
+    ONCE,
+    ALL_KINDS
 };
 
 struct op {
@@ -42,6 +57,7 @@ struct op {
 };
 
 struct program {
+    int locks; /* 0, or the semaphore's first value + 1 */
     int threads, count[3];
     struct op op[3][4];
 };
@@ -49,7 +65,11 @@ struct program {
 static _Atomic unsigned word[2];
 static _Atomic unsigned place[4];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int guarded;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static sem_t semaphore;
+static int guarded, shared, flag, made;
 static int result[3][4];
 static const struct program *running;
 
@@ -58,8 +78,74 @@ static long futex(_Atomic unsigned *w, int operation, unsigned value)
     return syscall(SYS_futex, w, operation, value, NULL, NULL, 0);
 }
 
+static void make_once(void)
+{
+    made += 1;
+}
+
+static int run_lock(enum kind kind)
+{
+    int got = 0;
+    switch (kind) {
+    case DOWN:
+        return sem_wait(&semaphore);
+    case UP:
+        return sem_post(&semaphore);
+    case TRY_DOWN:
+        return sem_trywait(&semaphore);
+    case READ:
+        pthread_rwlock_rdlock(&rwlock);
+        got = shared;
+        pthread_rwlock_unlock(&rwlock);
+        return got;
+    case WRITE:
+        pthread_rwlock_wrlock(&rwlock);
+        got = shared++;
+        pthread_rwlock_unlock(&rwlock);
+        return got;
+    case TRY_READ:
+        if (pthread_rwlock_tryrdlock(&rwlock) != 0)
+            return -1;
+        got = shared;
+        pthread_rwlock_unlock(&rwlock);
+        return got;
+    case AWAIT:
+        pthread_mutex_lock(&mutex);
+        while (flag == 0) {
+            pthread_cond_wait(&cond, &mutex);
+            got++;
+        }
+        flag--;
+        pthread_mutex_unlock(&mutex);
+        return got;
+    case AWAIT_ONCE:
+        pthread_mutex_lock(&mutex);
+        pthread_cond_wait(&cond, &mutex);
+        got = flag;
+        pthread_mutex_unlock(&mutex);
+        return got;
+    case SIGNAL:
+    case BROADCAST:
+        pthread_mutex_lock(&mutex);
+        got = flag++;
+        if (kind == SIGNAL)
+            pthread_cond_signal(&cond);
+        else
+            pthread_cond_broadcast(&cond);
+        pthread_mutex_unlock(&mutex);
+        return got;
+    case ONLY_SIGNAL:
+        return pthread_cond_signal(&cond);
+    default:
+        pthread_once(&once, make_once);
+        return made;
+    }
+}
+
 static int run_op(const struct op *o)
 {
+    if (o->kind >= LOCKS)
+        return run_lock(o->kind);
     _Atomic unsigned *w = &word[o->word];
     int got = 0;
     switch (o->kind) {
@@ -124,12 +210,21 @@ static void body(void)
     size_t length = 0;
     long rescued = 0;
     running = vgc_arg();
+    sem_init(&semaphore, 0, (unsigned)running->locks - 1);
     (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     for (int t = 0; t < running->threads; t++)
         handle[t] = vgc_thread_start(run_thread, (void *)(intptr_t)t);
     for (int round = 0; round < 5; round++) {
         vgc_quiesce();
         atomic_store_explicit(&word[0], 7, memory_order_release); /* ends polling */
+        if (running->locks) {
+            pthread_mutex_lock(&mutex);
+            flag++;
+            pthread_cond_broadcast(&cond);
+            pthread_mutex_unlock(&mutex);
+            sem_post(&semaphore);
+            continue;
+        }
         rescued = rescued * 10 + futex(&word[0], FUTEX_WAKE_PRIVATE, 9) * 3 + futex(&word[1], FUTEX_WAKE_PRIVATE, 9);
     }
     for (int t = 0; t < running->threads; t++)
@@ -166,6 +261,18 @@ static void make_around_membarrier(struct program *p)
     }
 }
 
+static void make_locks(struct program *p)
+{
+    memset(p, 0, sizeof *p);
+    p->locks = 1 + dice(2);
+    p->threads = 2 + (dice(2) == 0);
+    for (int t = 0; t < p->threads; t++) {
+        p->count[t] = p->threads == 3 ? 1 + dice(2) : 1 + dice(3);
+        for (int i = 0; i < p->count[t]; i++)
+            p->op[t][i] = (struct op){(enum kind)(LOCKS + dice(ALL_KINDS - LOCKS)), 0, 0};
+    }
+}
+
 static void make(struct program *p)
 {
     memset(p, 0, sizeof *p);
@@ -193,8 +300,10 @@ static bool same(const struct vgc_result *a, const struct vgc_result *b)
 
 static void describe(const struct program *p)
 {
-    static const char *const names[] = {"store",   "load",  "add",  "wait", "wake", "locked", "try",
-                                        "barrier", "fence", "poll", "put",  "get",  "bump"};
+    static const char *const names[] = {
+        "store", "load",     "add",   "wait",       "wake",   "locked",    "try",         "barrier",  "fence",
+        "poll",  "copy",     "put",   "get",        "bump",   "down",      "up",          "try_down", "read",
+        "write", "try_read", "await", "await_once", "signal", "broadcast", "only_signal", "once"};
     for (int t = 0; t < p->threads; t++) {
         printf("    t%d:", t + 1);
         for (int i = 0; i < p->count[t]; i++)
@@ -215,14 +324,16 @@ static void describe_difference(const struct vgc_result *a, const struct vgc_res
     }
 }
 
-int random_programs(int count, uint64_t seed)
+int random_programs(int count, uint64_t seed, bool locks)
 {
     int wrong = 0, compared = 0, skipped = 0;
     uint64_t reduced = 0, all = 0;
     state = seed * 0x9E3779B97F4A7C15ULL | 1;
     for (int i = 0; i < count; i++) {
         static struct program p;
-        if (i % 3 == 2)
+        if (locks)
+            make_locks(&p);
+        else if (i % 3 == 2)
             make_around_membarrier(&p);
         else
             make(&p);
@@ -230,7 +341,7 @@ int random_programs(int count, uint64_t seed)
         struct vgc_options dpor = {.mode = VGC_DPOR, .spurious = i % 5 == 0, .sc_memory = i % 4 == 1}, full = dpor,
                            stateful = dpor;
         full.mode = VGC_FULL;
-        full.max_executions = 10000;
+        full.max_executions = locks ? 3000 : 10000;
         stateful.mode = VGC_STATEFUL;
         struct vgc_result a, b, c;
         vgc_explore(&s, &full, &b);
@@ -255,8 +366,9 @@ int random_programs(int count, uint64_t seed)
         vgc_result_free(&b);
         vgc_result_free(&c);
     }
-    printf("\nrandom programs that block: %d compared (%d too large), %llu executions with reduction, %llu without, %d "
+    printf("\nrandom programs that %s: %d compared (%d too large), %llu executions with reduction, %llu without, %d "
            "different\n",
-           compared, skipped, (unsigned long long)reduced, (unsigned long long)all, wrong);
+           locks ? "use locks" : "block", compared, skipped, (unsigned long long)reduced, (unsigned long long)all,
+           wrong);
     return wrong;
 }
