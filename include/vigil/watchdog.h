@@ -84,9 +84,10 @@ typedef struct vigil_verdict {
     const void *function; /* the task or callback that it is about, or NULL */
     char reason[320];     /* what stands, and why */
     char evidence[1280];  /* who, where, since when, what is queued; one line for each */
-    char advice[320];     /* what to do next */
+    char advice[384];     /* what to do next */
     char stacks[2048];    /* of the threads concerned; empty if there are none to show */
     char action[192];     /* what was done about it; empty: nothing */
+    uint64_t times;       /* it was raised so far: more than 1 if it comes and goes */
 } vigil_verdict;
 
 /* What the watchdog may do by itself. Each act is part of the verdict (action), and counted. No thread is ever killed. */
@@ -141,12 +142,13 @@ VIGIL_API int vigil_watchdog_verdicts(vigil_verdict *verdicts, size_t room);
 typedef struct vigil_watchdog_stats {
     size_t size;
     bool running;
-    uint64_t looks;                /* since the start */
-    uint64_t raised[VIGIL_STALLS]; /* verdicts of each class since the start */
-    uint64_t standing;             /* verdicts that are not cleared */
-    uint64_t actions;              /* acts of recovery */
-    uint64_t suspicions;           /* looked wrong once and not a second time */
-    uint64_t cpu_ns;               /* that the watchdog's own thread has used */
+    uint64_t looks;                 /* since the start */
+    uint64_t raised[VIGIL_STALLS];  /* verdicts of each class since the start */
+    uint64_t standing;              /* verdicts that are not cleared */
+    uint64_t actions;               /* acts of recovery */
+    uint64_t suspicions;            /* looked wrong once and not a second time */
+    uint64_t cpu_ns;                /* that the watchdog's own thread has used */
+    uint64_t cleared[VIGIL_STALLS]; /* verdicts of each class; raised less cleared of all classes are standing */
 } vigil_watchdog_stats;
 
 /* Fill *stats; set stats->size to its size first. Any thread. 0; -EINVAL. */

@@ -110,8 +110,10 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
     fact->doing = worker_doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
     /* A task's name stays briefly after its end (record/format.h). */
     if (fact->doing == VG_DOING_TASK || fact->doing == VG_DOING_BLOCKED || fact->doing == VG_DOING_HANDLING ||
-        atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0)
+        atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0) {
         fact->function = (const void *)(uintptr_t)atomic_load_explicit(&counts->task_function, memory_order_relaxed);
+        fact->job = atomic_load_explicit(&counts->task_job, memory_order_relaxed);
+    }
     fact->called = atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_CALLED;
     fact->shown =
         (atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=

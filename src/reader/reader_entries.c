@@ -56,7 +56,8 @@ static void show_verdict(const vg_raw *raw, const vg_file_verdict *from, vg_verd
                               .last_age_ns = vg_raw_age(raw, from->last_ticks),
                               .over = from->over_ticks != 0,
                               .over_age_ns = vg_raw_age(raw, from->over_ticks),
-                              .repeats = from->repeats};
+                              .repeats = from->repeats,
+                              .times = from->times};
     vg_copy_lines(view->reason, sizeof view->reason, from->reason, sizeof from->reason);
     vg_copy_lines(view->evidence, sizeof view->evidence, from->evidence, sizeof from->evidence);
     vg_copy_lines(view->advice, sizeof view->advice, from->advice, sizeof from->advice);

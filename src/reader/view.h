@@ -138,8 +138,8 @@ typedef struct vg_verdict_view {
     uint64_t first_age_ns, last_age_ns;
     bool over;
     uint64_t over_age_ns;
-    uint64_t repeats;
-    char reason[160], evidence[768], advice[256];
+    uint64_t repeats, times;
+    char reason[VG_FILE_REASON_ROOM], evidence[VG_FILE_EVIDENCE_ROOM], advice[VG_FILE_ADVICE_ROOM];
 } vg_verdict_view;
 
 typedef struct vg_act_view {
@@ -148,7 +148,7 @@ typedef struct vg_act_view {
     int result;
     uint64_t object, worker;
     uint64_t age_ns;
-    char text[160];
+    char text[VG_FILE_REASON_ROOM];
 } vg_act_view;
 
 typedef struct vg_snapshot {

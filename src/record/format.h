@@ -37,7 +37,7 @@
 #include "format_pool.h"
 
 #define VG_FILE_MAGIC   UINT64_C(0x4345524c49474956) /* "VIGILREC" on a little-endian machine */
-#define VG_FILE_VERSION 2U
+#define VG_FILE_VERSION 3U
 #define VG_FILE_ORDER   UINT32_C(0x01020304)
 
 /* ---- the header: offset 0 ---------------------------------------------------------------------------------------- */
@@ -139,6 +139,7 @@ typedef struct vg_file_verdict {
     uint64_t first_ticks, last_ticks; /* first seen, last confirmed */
     uint64_t over_ticks;              /* 0: it still holds */
     uint64_t repeats;                 /* times confirmed */
+    uint64_t times;                   /* times raised */
     uint64_t function;                /* the callback or task concerned; 0: none */
     char reason[VG_FILE_REASON_ROOM];
     char evidence[VG_FILE_EVIDENCE_ROOM];

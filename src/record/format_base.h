@@ -38,9 +38,9 @@ enum {
     VG_FILE_ACTS = 128,    /* the last of the recovery's */
     VG_FILE_NAME_ROOM = 56,
     VG_FILE_PATH_ROOM = 192,
-    VG_FILE_REASON_ROOM = 160,
-    VG_FILE_EVIDENCE_ROOM = 768,
-    VG_FILE_ADVICE_ROOM = 256,
+    VG_FILE_REASON_ROOM = 320,
+    VG_FILE_EVIDENCE_ROOM = 3328,
+    VG_FILE_ADVICE_ROOM = 384,
     VG_HIST_TOP_BITS = 48 /* see below */
 };
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring_copy.h"
 
+#include "base/clock.h"
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -67,4 +68,43 @@ void vg_ring_copy_end(vg_ring_copy *copy)
 {
     free(copy->events);
     copy->events = NULL;
+}
+
+/* False: the thread waits for nothing, or changed it during the reading. */
+static bool read_wait(const vg_file_wait *wait, vg_ring_wait *into, uint64_t *since)
+{
+    /* acquire: the words of the change that the count names; pairs with the release in vg_change_end */
+    const uint64_t writes = atomic_load_explicit(&wait->writes, memory_order_acquire);
+    into->kind = (vg_wait_kind)atomic_load_explicit(&wait->kind, memory_order_relaxed);
+    into->on = atomic_load_explicit(&wait->on, memory_order_relaxed);
+    *since = atomic_load_explicit(&wait->since, memory_order_relaxed);
+    /* acquire: the count after the words; pairs with the fence in vg_change_begin */
+    atomic_thread_fence(memory_order_acquire);
+    return writes % 2 == 0 && atomic_load_explicit(&wait->writes, memory_order_relaxed) == writes &&
+           into->kind != VG_WAIT_NONE && into->kind < VG_WAIT_KINDS;
+}
+
+unsigned vg_ring_waits(vg_ring_wait *waits, unsigned room)
+{
+    vg_recorder *recorder = &vg_the_recorder;
+    unsigned count = 0;
+    vg_mutex_lock(&recorder->lock); /* no place changes its owner */
+    const vg_file_front *front = recorder->front;
+    const double length =
+        front == NULL ? 1
+                      : vg_tick_length((vg_tick_base){.ticks = front->header.born_ticks, .ns = front->header.born_ns});
+    for (unsigned i = 0; front != NULL && i < recorder->extent_count && count < room; i++) {
+        const vg_file_block *block = &front->directory[i];
+        const vg_file_thread *ring = recorder->extents[i].memory;
+        uint64_t since = 0;
+        if (atomic_load_explicit(&block->serial, memory_order_relaxed) == 0 ||
+            atomic_load_explicit(&block->kind, memory_order_relaxed) != VG_BLOCK_RING || !recorder->extents[i].used ||
+            !read_wait(&ring->wait, &waits[count], &since))
+            continue;
+        const uint64_t now = vg_ticks();
+        waits[count].thread = (int)atomic_load_explicit(&ring->tid, memory_order_relaxed);
+        waits[count++].since_ns = now > since ? (uint64_t)((double)(now - since) * length) : 0;
+    }
+    vg_mutex_unlock(&recorder->lock);
+    return count;
 }

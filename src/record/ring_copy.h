@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_copy.h - the event rings of this process, copied one after the other. For the watchdog.
+ * ring_copy.h - what the rings of this process hold: events, copied ring by ring, and waits. For the watchdog.
  */
 #ifndef VG_RECORD_RING_COPY_H
 #define VG_RECORD_RING_COPY_H
@@ -22,5 +22,15 @@ typedef struct vg_ring_copy {
 /* Copy the next ring. Start with a zeroed copy. The caller holds the recorder. False: there is none, or no memory. */
 bool vg_ring_copy_next(vg_ring_copy *copy);
 void vg_ring_copy_end(vg_ring_copy *copy);
+
+typedef struct vg_ring_wait {
+    int thread;
+    vg_wait_kind kind;
+    uint64_t on;       /* see vg_wait_kind */
+    uint64_t since_ns; /* how long ago it began */
+} vg_ring_wait;
+
+/* The waits of threads that are no workers; returns how many were filled in. The caller holds the recorder. */
+unsigned vg_ring_waits(vg_ring_wait *waits, unsigned room);
 
 #endif

@@ -50,6 +50,7 @@ void vg_stay_begin(vg_stay *stay, const vg_look *look)
     stay->since = look->now;
     stay->since_real = look->real;
     stay->measured = false;
+    stay->own = 0;
 }
 
 bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
@@ -74,6 +75,10 @@ bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t leas
         if (latest->state == 'R' && ran < *own)
             *own = ran;
     }
+    /* A task that sleeps and is runnable for a moment has not run all the time before: keep what an earlier look has found. */
+    if (*own < stay->own)
+        *own = stay->own;
+    stay->own = *own;
     return *own >= least / 2;
 }
 
@@ -174,4 +179,22 @@ void vg_say_function(vg_words *to, const void *function)
         return;
     vg_function_name(function, name, sizeof name);
     vg_say(to, " in %s", name);
+}
+
+void vg_say_throttled(vg_words *to, const vg_look *look)
+{
+    if (!vg_throttled(look))
+        return;
+    vg_say(to, "the CPU quota of this process's cgroup was used up for ");
+    vg_say_time(to, look->throttled_ns);
+    vg_say(to, " lately (%.0f %% of the time; throttled_usec in cpu.stat)\n", 100 * look->throttled);
+}
+
+const char *vg_cpu_advice(const vg_look *look)
+{
+    return vg_throttled(look)
+               ? "The container has used up its CPU quota: raise it (cpu.max, or cpu.cfs_quota_us) or do "
+                 "less. More workers do not help."
+               : "Look at what else runs on the machine, at nice values, and at the CPU quota of the "
+                 "container (cpu.max, cpu.stat).";
 }

@@ -53,8 +53,10 @@ typedef struct vg_look {
     uint64_t now;  /* the watchdog's own clock, see above */
     uint64_t real; /* CLOCK_MONOTONIC */
     uint64_t interval_ns, hog_ns, loop_ns, stuck_ns, growth_ns;
-    unsigned cpus; /* that this process may use */
-    double share;  /* of these: what the process has had lately, 0 to 1 */
+    unsigned cpus;         /* that this process may use */
+    double share;          /* of these: what the process has had lately, 0 to 1 */
+    double throttled;      /* part of that time in which the cgroup's quota was used up, 0 to 1 */
+    uint64_t throttled_ns; /* the same as a duration */
     vg_findings *found;
 } vg_look;
 
@@ -64,12 +66,13 @@ vg_finding *vg_find(const vg_look *look, vigil_stall stall, vigil_severity sever
 void vg_find_thread(vg_finding *finding, int thread);
 bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial);
 
-/* How long a thread has been about one thing, and how much of that it was kept from running. */
+/* How long a thread has done one thing, and for how much of that the system did not run it. */
 typedef struct vg_stay {
     uint64_t since; /* look.now */
     uint64_t since_real;
     vg_thread_look at; /* when it began, or at the first look at it */
     bool measured;
+    uint64_t own; /* the most that was found so far: time that was its own stays its own */
 } vg_stay;
 
 void vg_stay_begin(vg_stay *stay, const vg_look *look);
@@ -99,5 +102,17 @@ void vg_say_queue(vg_words *to, const vg_pool_facts *facts); /* a line */
 void vg_say_function(vg_words *to, const void *function);    /* " in parse"; nothing for NULL */
 /* ", asleep in futex_wait_queue", ", on a CPU" */
 void vg_say_thread(vg_words *to, const vg_thread_look *look);
+
+enum {
+    VG_THROTTLED_PERCENT = 10 /* of the time: less is noise */
+};
+
+/* Whether the cgroup's CPU quota was used up lately; a line about that, or nothing; what to do about missing CPU. */
+static inline bool vg_throttled(const vg_look *look)
+{
+    return look->throttled * 100 >= VG_THROTTLED_PERCENT;
+}
+void vg_say_throttled(vg_words *to, const vg_look *look);
+const char *vg_cpu_advice(const vg_look *look);
 
 #endif

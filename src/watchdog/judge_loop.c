@@ -106,10 +106,12 @@ static void judge_loop_growth(vg_loop_history *history, const vg_subject *subjec
     vg_say_time(&evidence, (uint64_t)((double)queued / out * 1e9));
     vg_say(&evidence, "\n");
     say_posts(&evidence, facts);
+    vg_say_throttled(&evidence, look);
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice,
-           "Bound the posts (max_posts) so that producers feel it, post several things at once, or hand the work to a "
-           "pool.");
+    vg_say(&advice, "%s",
+           vg_throttled(look) ? vg_cpu_advice(look)
+                              : "Bound the posts (max_posts) so that producers notice, post several things at once, or "
+                                "hand the work to a pool.");
 }
 
 void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg_look *look)
@@ -162,10 +164,9 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
                 vg_say_time(&evidence, whole);
                 vg_say(&evidence, "\nthis process had %.0f %% of the %u CPUs that it may use\n", 100 * look->share,
                        look->cpus);
-                (void)snprintf(verdict->advice, sizeof verdict->advice,
-                               "Nothing is wrong with the callbacks. Look at what else runs on the machine, at nice "
-                               "values, and at "
-                               "the CPU quota of the container (cpu.max, cpu.stat).");
+                vg_say_throttled(&evidence, look);
+                (void)snprintf(verdict->advice, sizeof verdict->advice, "Nothing is wrong with the callbacks. %s",
+                               vg_cpu_advice(look));
             }
         }
     }

@@ -179,11 +179,15 @@ static void judge_pool_growth(vg_pool_history *history, const vg_subject *subjec
     for (unsigned c = 0; c < VG_FACT_CLASSES; c++)
         if (facts->queued[c] != 0)
             vg_say(&evidence, "%s: %" PRIu64 " queued\n", vg_priority_name(c), facts->queued[c]);
+    vg_say_throttled(&evidence, look);
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(
-        &advice,
-        "Bound the queue (max_queue) so that producers feel it, make the tasks shorter, or give the pool more workers "
-        "if there are CPUs for them.");
+    vg_say(&advice, "%s",
+           vg_throttled(look) ? vg_cpu_advice(look)
+           : look->share >= 0.9
+               ? "All CPUs of this process are busy: bound the queue (max_queue) so that producers notice, make the "
+                 "tasks cheaper, or use more CPUs. More workers do not help."
+               : "Bound the queue (max_queue) so that producers notice, make the tasks shorter, or, since there are "
+                 "idle CPUs, give the pool more workers.");
 }
 
 void vg_judge_queues(vg_pool_history *history, const vg_subject *subject, const vg_look *look)

@@ -74,11 +74,29 @@ uint64_t vg_thread_cpu_ns(void)
     return posix_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-bool vg_cgroup_throttled(uint64_t *times)
+const char *vg_cgroup_root = "/sys/fs/cgroup";
+
+/* Of a cpu.stat: microseconds in version 2, nanoseconds in version 1. */
+static bool read_throttled(const char *path, uint64_t *ns)
 {
-    static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"};
-    char groups[2048];
     char text[1024];
+    if (read_small_file(path, text, sizeof text) == 0)
+        return false;
+    const char *at = strstr(text, "throttled_usec ");
+    if (at != NULL) {
+        *ns = strtoull(at + strlen("throttled_usec "), NULL, 10) * 1000;
+        return true;
+    }
+    at = strstr(text, "throttled_time ");
+    if (at != NULL)
+        *ns = strtoull(at + strlen("throttled_time "), NULL, 10);
+    return at != NULL;
+}
+
+bool vg_cgroup_throttled(uint64_t *ns)
+{
+    static const char *const controllers[] = {"", "/unified", "/cpu", "/cpu,cpuacct"};
+    char groups[2048];
     if (read_small_file("/proc/self/cgroup", groups, sizeof groups) == 0)
         return false;
     char *rest = NULL;
@@ -86,14 +104,15 @@ bool vg_cgroup_throttled(uint64_t *times)
         const char *group = strrchr(line, ':');
         if (group == NULL)
             continue;
-        for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        for (size_t i = 0; i < sizeof controllers / sizeof controllers[0]; i++) {
             char path[512];
-            (void)snprintf(path, sizeof path, "%s%.400s/cpu.stat", roots[i], group + 1);
-            const char *at = read_small_file(path, text, sizeof text) != 0 ? strstr(text, "nr_throttled ") : NULL;
-            if (at != NULL) {
-                *times = strtoull(at + strlen("nr_throttled "), NULL, 10);
+            (void)snprintf(path, sizeof path, "%.60s%s%.400s/cpu.stat", vg_cgroup_root, controllers[i], group + 1);
+            if (read_throttled(path, ns))
                 return true;
-            }
+            /* Inside a container the path is the host's, and the root is the container's own. */
+            (void)snprintf(path, sizeof path, "%.60s%s/cpu.stat", vg_cgroup_root, controllers[i]);
+            if (read_throttled(path, ns))
+                return true;
         }
     }
     return false;

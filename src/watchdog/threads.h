@@ -23,7 +23,8 @@ void vg_thread_look_at(int thread, vg_thread_look *look);
 uint64_t vg_process_cpu_ns(void);
 uint64_t vg_thread_cpu_ns(void);
 
-/* How often this process's cgroup was throttled so far; false: it cannot be told. */
-bool vg_cgroup_throttled(uint64_t *times);
+/* How long the cgroup of this process was throttled so far: its CPU quota was used up. False: unknown. */
+bool vg_cgroup_throttled(uint64_t *ns);
+extern const char *vg_cgroup_root; /* "/sys/fs/cgroup"; tests change it */
 
 #endif

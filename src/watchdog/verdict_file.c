@@ -99,6 +99,7 @@ void vg_verdict_file_write(const vigil_verdict *verdict, uint64_t serial)
                             .last_ticks = is_new ? 0 : at->last_ticks,
                             .over_ticks = is_new ? 0 : at->over_ticks,
                             .repeats = is_new ? 0 : at->repeats,
+                            .times = verdict->times,
                             .function = (uint64_t)(uintptr_t)verdict->function};
     if (verdict->state == VIGIL_VERDICT_CLEARED) {
         next.over_ticks = ticks_at(verdict->at_ns);

@@ -40,7 +40,8 @@ static vg_step_to raise_standing(vg_standing *it, const vg_finding *finding, uin
     it->state = VG_STANDING_RAISED;
     it->severity = finding->verdict.severity;
     it->said_ns = real;
-    it->number = vg_log_number();
+    if (it->times++ == 0)
+        it->number = vg_log_number();
     it->acted = false;
     return VG_TO_RAISE;
 }
@@ -62,13 +63,10 @@ vg_step_to vg_verdict_meet(vg_verdicts *all, const vg_finding *finding, uint64_t
     case VG_STANDING_SUSPECT:
         return raise_standing(it, finding, real);
     case VG_STANDING_CLEARED:
-        if (worse || finding->at_once)
-            return raise_standing(it, finding, real);
-        it->state = VG_STANDING_RAISED; /* back so soon: the same, and nothing new to say */
-        return VG_TO_NOTHING;
+        return raise_standing(it, finding, real);
     default:
         if (!worse && (real - it->said_ns < repeat_ns || it->severity == VIGIL_SEVERITY_INFO))
-            return VG_TO_NOTHING;
+            return VG_TO_REFRESH;
         it->severity = worse ? finding->verdict.severity : it->severity;
         it->said_ns = real;
         it->acted = it->acted && !worse;
@@ -82,7 +80,7 @@ vg_standing *vg_verdict_over(vg_verdicts *all, uint64_t real, uint64_t repeat_ns
         vg_standing *it = &all->of[i];
         if (it->seen || it->state == VG_STANDING_FREE)
             continue;
-        it->seen = true; /* looked at */
+        it->seen = true; /* visited */
         if (it->state == VG_STANDING_CLEARED) {
             if (real - it->said_ns >= repeat_ns)
                 it->state = VG_STANDING_FREE;
@@ -100,6 +98,14 @@ vg_standing *vg_verdict_over(vg_verdicts *all, uint64_t real, uint64_t repeat_ns
         return it;
     }
     return NULL;
+}
+
+uint64_t vg_verdict_standing(const vg_verdicts *all)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < VG_STANDING; i++)
+        count += all->of[i].state == VG_STANDING_RAISED;
+    return count;
 }
 
 /* ---- names ---- */

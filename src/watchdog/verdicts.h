@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdicts.h - from findings to verdicts: seen twice, said once, repeated seldom, cleared when it is over.
+ * verdicts.h - from findings to verdicts.
  *
- *      a finding       seen again         repeat_ms later, or worse        not seen any more, twice
- *     ---------> SUSPECT ------> RAISED -------------------------> (said again) -------------------> cleared
- *                   | not seen again: a suspicion, counted and forgotten
+ *      a finding       found again          repeat_ms later, or worse         missing in two looks
+ *     ---------> SUSPECT ------> RAISED -----------------------------> REPEATED -----------------> CLEARED
+ *                   | missing: a suspicion, counted and forgotten         <------------------------/
+ *                                                                        found again: RAISED at once
  *
- * One that comes back within repeat_ms of its clearing is the same verdict: it is not said again unless it is worse.
+ * RAISED and CLEARED alternate, and each is reported. A finding that returns within repeat_ms of its clearing keeps its number,
+ * needs no confirmation, and is one more raise: a stall that comes and goes stands whenever it stands.
  */
 #ifndef VG_WATCHDOG_VERDICTS_H
 #define VG_WATCHDOG_VERDICTS_H
@@ -28,13 +30,14 @@ typedef struct vg_standing {
     vg_standing_state state;
     vigil_stall stall;
     uint64_t serial, key;
-    vigil_severity severity; /* the worst that was said */
+    vigil_severity severity; /* the worst since it was raised */
     unsigned missed;         /* looks in a row that did not find it */
     bool seen;               /* in this look */
     uint64_t said_ns;        /* real; or when it was cleared */
     uint64_t number;
-    unsigned lent; /* spares that stand in because of it */
-    bool acted;    /* recovery has done what it could */
+    uint64_t times; /* it was raised */
+    unsigned lent;  /* spares that stand in because of it */
+    bool acted;     /* recovery has done what it could */
 } vg_standing;
 
 typedef struct vg_verdicts {
@@ -42,19 +45,21 @@ typedef struct vg_verdicts {
     uint64_t suspicions;
 } vg_verdicts;
 
-/* What is to be done about a finding. */
+/* What to do about a finding. */
 typedef enum vg_step_to {
     VG_TO_NOTHING,
     VG_TO_RAISE,
-    VG_TO_REPEAT
+    VG_TO_REPEAT,
+    VG_TO_REFRESH /* it stands: update the text silently */
 } vg_step_to;
 
-/* A finding of this look; *standing is its entry (NULL: no room, nothing is said). */
+void vg_verdict_begin_look(vg_verdicts *all);
+/* A finding of this look; *standing is its entry (NULL: no room, nothing is reported). */
 vg_step_to vg_verdict_meet(vg_verdicts *all, const vg_finding *finding, uint64_t real, uint64_t repeat_ns,
                            vg_standing **standing);
-
-/* After all findings of a look: the next entry that is over, or NULL. The caller says so; it counts as cleared from here on. */
+/* After all findings of a look: the next entry that is over, or NULL. The caller reports it; it is cleared from here on. */
 vg_standing *vg_verdict_over(vg_verdicts *all, uint64_t real, uint64_t repeat_ns);
-void vg_verdict_begin_look(vg_verdicts *all);
+/* How many stand now. */
+uint64_t vg_verdict_standing(const vg_verdicts *all);
 
 #endif

@@ -42,7 +42,8 @@
 #include <unistd.h>
 
 enum {
-    SHARE_LOOKS = 6
+    SHARE_LOOKS = 6,
+    THROTTLED_FINDING_PERCENT = 30
 };
 #define LATE_NS       UINT64_C(1000000000)
 #define MILLION       UINT64_C(1000000)
@@ -61,7 +62,7 @@ typedef struct watchdog_thread {
     uint64_t last_real;
     vg_thread_look self; /* at the last look */
     struct {
-        uint64_t real, cpu;
+        uint64_t real, cpu, throttled;
     } past[SHARE_LOOKS];
     unsigned past_count;
 } watchdog_thread;
@@ -221,15 +222,35 @@ static void tell_late(watchdog_thread *it, uint64_t late)
         vg_say_time(&evidence, delay);
         vg_say(&evidence, " of that it waited for a CPU");
     }
-    vg_say(&evidence, "\nwhat stood meanwhile is not held against any task, worker or callback\n");
+    vg_say(&evidence, "\nno task, worker or callback is blamed for this time\n");
+    vg_say_throttled(&evidence, &it->look);
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(
-        &advice, "%s",
-        stopped
-            ? "Somebody sent SIGSTOP, attached a debugger, froze the container or paused the machine. Timeouts of "
-              "connections may have run out meanwhile."
-            : "Look at what else runs on the machine, at nice values, and at the CPU quota of the container (cpu.max, "
-              "cpu.stat).");
+    vg_say(&advice, "%s",
+           stopped
+               ? "Somebody sent SIGSTOP, attached a debugger, froze the container or paused the machine. Timeouts of "
+                 "connections may have expired during that time."
+               : vg_cpu_advice(&it->look));
+}
+
+/* The cgroup's CPU quota is used up for much of the time: everything below may be slow for that reason alone. */
+static void find_throttled(watchdog_thread *it)
+{
+    const vg_look *look = &it->look;
+    if (look->throttled * 100 < THROTTLED_FINDING_PERCENT)
+        return;
+    vg_finding *finding = vg_find(look, VIGIL_STALL_NO_CPU, VIGIL_SEVERITY_WARNING, NULL, "", look->now);
+    if (finding == NULL)
+        return;
+    finding->key = 3;
+    vigil_verdict *verdict = &finding->verdict;
+    verdict->since_ns = it->past[0].real;
+    (void)snprintf(verdict->reason, sizeof verdict->reason,
+                   "The CPU quota of the container is used up: for %.0f %% of the time this process may not run.",
+                   100 * look->throttled);
+    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
+    vg_say_throttled(&evidence, look);
+    vg_say(&evidence, "it had %.0f %% of the %u CPUs that it may use\n", 100 * look->share, look->cpus);
+    (void)snprintf(verdict->advice, sizeof verdict->advice, "%s", vg_cpu_advice(look));
 }
 
 static void begin_look(watchdog_thread *it)
@@ -247,12 +268,20 @@ static void begin_look(watchdog_thread *it)
         it->past_count--;
     }
     it->past[it->past_count].real = real;
+    uint64_t throttled = 0;
+    (void)vg_cgroup_throttled(&throttled);
+    it->past[it->past_count].throttled = throttled;
     it->past[it->past_count++].cpu = vg_process_cpu_ns();
     const uint64_t span = real - it->past[0].real;
     const uint64_t used = it->past[it->past_count - 1].cpu - it->past[0].cpu;
     look->share = span != 0 ? (double)used / ((double)span * look->cpus) : 1;
+    look->throttled_ns = throttled > it->past[0].throttled ? throttled - it->past[0].throttled : 0;
+    /* Version 1 adds up the CPUs that were throttled. */
+    look->throttled = span != 0 ? (double)look->throttled_ns / (double)span : 0;
+    look->throttled = look->throttled < 1 ? look->throttled : 1;
     if (elapsed >= look->interval_ns + LATE_NS)
         tell_late(it, elapsed - look->interval_ns);
+    find_throttled(it);
     vg_thread_look_at(vg_thread_id(), &it->self);
     it->last_real = real;
 }
@@ -264,10 +293,28 @@ static bool explained_by_cycle(const vg_findings *found, const vg_finding *findi
            vg_found(found, VIGIL_STALL_WAIT_CYCLE, finding->serial);
 }
 
+/* Log and record show what is so now: the text of this look, with the stacks and acts of the last report. */
+static void refresh_verdict(watchdog_thread *it, vg_finding *finding, const vg_standing *standing)
+{
+    static vigil_verdict before; /* this thread's; too large for its stack */
+    vigil_verdict *verdict = &finding->verdict;
+    if (!vg_log_find(standing->number, &before))
+        return;
+    verdict->number = standing->number;
+    verdict->times = standing->times;
+    verdict->state = before.state;
+    verdict->at_ns = it->look.real;
+    memcpy(verdict->stacks, before.stacks, sizeof verdict->stacks);
+    memcpy(verdict->action, before.action, sizeof verdict->action);
+    vg_log_verdict(verdict);
+    vg_verdict_file_write(verdict, finding->serial);
+}
+
 static void say_verdict(watchdog_thread *it, vg_finding *finding, vg_standing *standing, vg_step_to step)
 {
     vigil_verdict *verdict = &finding->verdict;
     verdict->number = standing->number;
+    verdict->times = standing->times;
     verdict->state = step == VG_TO_RAISE ? VIGIL_VERDICT_RAISED : VIGIL_VERDICT_REPEATED;
     verdict->at_ns = it->look.real;
     vg_show_stacks(finding);
@@ -276,7 +323,7 @@ static void say_verdict(watchdog_thread *it, vg_finding *finding, vg_standing *s
     vg_verdict_file_write(verdict, finding->serial);
     vg_mutex_lock(&watchdog.lock);
     watchdog.stats.raised[verdict->stall] += step == VG_TO_RAISE;
-    watchdog.stats.standing += step == VG_TO_RAISE;
+    watchdog.stats.standing = vg_verdict_standing(&it->verdicts);
     watchdog.stats.actions += acts;
     vg_mutex_unlock(&watchdog.lock);
     if (it->options.on_verdict != NULL && verdict->severity >= it->options.least)
@@ -288,7 +335,8 @@ static void say_cleared(watchdog_thread *it, vg_standing *standing)
     vigil_verdict verdict;
     vg_recover_end(standing);
     vg_mutex_lock(&watchdog.lock);
-    watchdog.stats.standing--;
+    watchdog.stats.cleared[standing->stall]++;
+    watchdog.stats.standing = vg_verdict_standing(&it->verdicts);
     vg_mutex_unlock(&watchdog.lock);
     if (!vg_log_find(standing->number, &verdict))
         return;
@@ -325,10 +373,12 @@ static void look_once(watchdog_thread *it)
         if (explained_by_cycle(&it->found, finding))
             continue;
         const vg_step_to step = vg_verdict_meet(&it->verdicts, finding, it->look.real, repeat_ns, &standing);
-        if (step != VG_TO_NOTHING)
+        if (step == VG_TO_RAISE || step == VG_TO_REPEAT) {
             say_verdict(it, finding, standing, step);
-        else if (standing != NULL)
+        } else if (step == VG_TO_REFRESH) {
+            refresh_verdict(it, finding, standing);
             vg_recover_again(&it->options, finding, standing);
+        }
     }
     vg_standing *over;
     while ((over = vg_verdict_over(&it->verdicts, it->look.real, repeat_ns)) != NULL)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* A stall that comes and goes: RAISED and CLEARED alternate and are counted, and the record shows it whenever it stands. */
+#include "watchdog_test.h"
+
+#include "reader/reader.h"
+
+#include <unistd.h>
+
+enum {
+    RETURNS = 4
+};
+
+struct sequence {
+    struct event raised[RETURNS], cleared[RETURNS];
+    unsigned raises, clears; /* the watchdog's thread */
+    uint64_t number;
+};
+
+static void in_order(void *user, const vigil_verdict *verdict)
+{
+    struct sequence *all = user;
+    if (verdict->stall != VIGIL_STALL_ALL_BLOCKED)
+        return;
+    must(all->raises < RETURNS || verdict->state != VIGIL_VERDICT_RAISED);
+    if (verdict->state == VIGIL_VERDICT_RAISED) {
+        must_equal(all->raises, all->clears); /* they alternate */
+        must(all->number == 0 || all->number == verdict->number);
+        all->number = verdict->number;
+        must_equal(verdict->times, all->raises + 1);
+        event_set(&all->raised[all->raises++]);
+    } else if (verdict->state == VIGIL_VERDICT_CLEARED) {
+        must_equal(all->raises, all->clears + 1);
+        event_set(&all->cleared[all->clears++]);
+    }
+}
+
+static int hangs(void *arg)
+{
+    gate_pass(arg);
+    return 0;
+}
+
+/* What `vigil report` would say. */
+static bool stands_in_record(void)
+{
+    vg_reader *reader = NULL;
+    vg_snapshot *snapshot = NULL;
+    bool stands = false;
+    must_equal(vg_reader_open_pid(&reader, getpid()), 0);
+    must_equal(vg_reader_snapshot(reader, &snapshot), 0);
+    for (size_t i = 0; i < snapshot->verdict_count; i++)
+        stands = stands || (snapshot->verdicts[i].kind == VIGIL_STALL_ALL_BLOCKED && !snapshot->verdicts[i].over &&
+                            snapshot->verdicts[i].severity >= VIGIL_SEVERITY_ERROR);
+    vg_snapshot_free(snapshot);
+    vg_reader_close(reader);
+    return stands;
+}
+
+static void a_stall_that_returns_is_raised_again_each_time(void **state)
+{
+    (void)state;
+    struct sequence all = {0};
+    vigil_watchdog_options options = VIGIL_WATCHDOG_OPTIONS_INIT;
+    options.on_verdict = in_order;
+    options.user = &all;
+    options.interval_ms = 20;
+    options.hog_ms = 150;
+    options.stuck_ms = 100; /* and repeat_ms is ten seconds, as by default */
+    vigil_pool *pool = pool_of(2);
+    must_equal(vigil_watchdog_start(&options), 0);
+    vigil_watchdog_stats stats = {.size = sizeof stats};
+    for (unsigned i = 0; i < RETURNS; i++) {
+        struct gate gate = {0};
+        for (int t = 0; t < 3; t++) /* the third is queued */
+            must_equal(vigil_pool_call(pool, hangs, NULL, &gate, VIGIL_NORMAL), 0);
+        event_wait(&all.raised[i]);
+        must(stands_in_record());
+        must_equal(vigil_watchdog_stats_get(&stats), 0);
+        must(stats.standing >= 1 && stats.standing <= 64);
+        gate_open(&gate);
+        event_wait(&all.cleared[i]);
+        must(!stands_in_record());
+        must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    }
+    must_equal(vigil_watchdog_stats_get(&stats), 0);
+    must(stats.standing <= 64); /* never below zero */
+    must_equal(stats.raised[VIGIL_STALL_ALL_BLOCKED], RETURNS);
+    must_equal(stats.cleared[VIGIL_STALL_ALL_BLOCKED], RETURNS);
+    must_equal(vigil_watchdog_stop(), 0);
+    pool_close(pool);
+}
+
+/* The text that stands in the record is that of the last look, not of the first. */
+static void durations_are_those_of_now(void **state)
+{
+    (void)state;
+    struct heard heard = {.want = VIGIL_STALL_HOG};
+    struct gate gate = {0};
+    vigil_watchdog_options options = VIGIL_WATCHDOG_OPTIONS_INIT;
+    options.on_verdict = on_verdict;
+    options.user = &heard;
+    options.interval_ms = 20;
+    options.hog_ms = 200;
+    vigil_pool *pool = pool_of(2);
+    must_equal(vigil_watchdog_start(&options), 0);
+    must_equal(vigil_pool_call(pool, hangs, NULL, &gate, VIGIL_NORMAL), 0);
+    const vigil_verdict *first = verdict_of(&heard);
+    static vigil_verdict later = {.size = sizeof later};
+    do {
+        yield();
+        must_equal(vigil_watchdog_verdicts(&later, 1), 1);
+    } while (later.at_ns < first->at_ns + UINT64_C(1200000000));
+    must_equal(later.number, first->number);
+    must_say(later.reason, " s in "); /* seconds by now */
+    must(strcmp(later.reason, first->reason) != 0);
+    must_equal(strcmp(later.stacks, first->stacks), 0);
+    gate_open(&gate);
+    must_equal(vigil_watchdog_stop(), 0);
+    pool_close(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(a_stall_that_returns_is_raised_again_each_time),
+        test(durations_are_those_of_now),
+    };
+    return run_all(tests);
+}
