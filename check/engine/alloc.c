@@ -152,6 +152,10 @@ int __wrap_madvise(void *address, size_t size, int advice)
         access_plain((uintptr_t)address, size, true, CALLER);
         memset(address, 0, size);
     }
+    if (advice < 0) {
+        errno = EINVAL;
+        return -1;
+    }
     return 0;
 }
 

@@ -12,12 +12,18 @@ enum {
     VG_GUARD_BYTES = 4096
 };
 
+/* qemu-user accepts every advice and carries out almost none: a kernel that takes one that does not exist lies. */
+static bool wiped_on_fork(void *page)
+{
+    return madvise(page, VG_GUARD_BYTES, -1) != 0 && madvise(page, VG_GUARD_BYTES, MADV_WIPEONFORK) == 0;
+}
+
 int vg_forkguard_init(vg_forkguard *guard)
 {
     uint32_t *page = mmap(NULL, VG_GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return -ENOMEM;
-    guard->pid = madvise(page, VG_GUARD_BYTES, MADV_WIPEONFORK) == 0 ? 0 : getpid();
+    guard->pid = wiped_on_fork(page) ? 0 : getpid();
     *page = 1;
     guard->page = page;
     return 0;

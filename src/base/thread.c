@@ -18,14 +18,24 @@ size_t vg_thread_min_stack(void)
     return least > 0 ? (size_t)least : (size_t)PTHREAD_STACK_MIN;
 }
 
+/* The least stack of a thread whose size nobody chose. musl's default of 128 KiB is too small for code that was written with
+   glibc's 8 MiB in mind; pages that are not touched cost nothing. */
+#define DEFAULT_STACK_LEAST ((size_t)1024 * 1024)
+
+static int raise_default_stack(pthread_attr_t *attr)
+{
+    size_t size = 0;
+    int rc = pthread_attr_getstacksize(attr, &size);
+    return rc == 0 && size < DEFAULT_STACK_LEAST ? pthread_attr_setstacksize(attr, DEFAULT_STACK_LEAST) : rc;
+}
+
 int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *), void *arg)
 {
     pthread_attr_t attr;
     int rc = pthread_attr_init(&attr);
     if (rc != 0)
         return -rc;
-    if (stack_size != 0)
-        rc = pthread_attr_setstacksize(&attr, stack_size);
+    rc = stack_size != 0 ? pthread_attr_setstacksize(&attr, stack_size) : raise_default_stack(&attr);
     if (rc == 0) {
         sigset_t all;
         sigset_t before;

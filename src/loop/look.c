@@ -129,7 +129,7 @@ VIGIL_PRINTF(2, 3) static void explain(explanation *to, const char *format, ...)
 
 static void explain_origin(explanation *to, const void *created)
 {
-    Dl_info info;
+    Dl_info info = {0}; /* dladdr leaves it alone when it finds nothing */
     if (dladdr(created, &info) != 0 && info.dli_sname != NULL)
         explain(to, ", created in %s+0x%" PRIxPTR, info.dli_sname, (uintptr_t)created - (uintptr_t)info.dli_saddr);
     else if (info.dli_fname != NULL)
