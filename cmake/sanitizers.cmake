@@ -4,7 +4,7 @@
 #   vigil_test_environment  environment of a test program
 #   VIGIL_TESTS             OFF when programs built with this sanitizer cannot run on this machine
 
-set(vigil_test_launcher "")
+set(vigil_test_launcher ${CMAKE_CROSSCOMPILING_EMULATOR})
 set(vigil_test_environment "")
 if(NOT VIGIL_TEST_SCALE EQUAL 100) # at full size the caller's environment may still ask for less, as `make quick` does
     set(vigil_test_environment "VIGIL_TEST_SCALE=${VIGIL_TEST_SCALE}")

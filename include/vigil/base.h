@@ -30,6 +30,9 @@
 
 #include <errno.h>
 
+#if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ < 8
+#error "Vigil needs a 64-bit system: counters and queue words are 64-bit atomics"
+#endif
 #if defined(__GNUC__)
 #define VIGIL_API               __attribute__((visibility("default")))
 #define VIGIL_NORETURN          __attribute__((noreturn))

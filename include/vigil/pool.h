@@ -159,7 +159,7 @@ typedef struct vigil_pool_options {
         class_cap[VIGIL_PRIORITIES]; /* most workers that run a class at a time; 0: no cap. A task that waits for others
                                              gives its place up meanwhile and takes it again whatever the cap says.
                                              With a cap of 1, a task sees what the one before it wrote. */
-    size_t stack_size; /* bytes per worker; 0: the system's default; less than the system's least: -EINVAL */
+    size_t stack_size; /* bytes per worker; 0: the system's default, at least 1 MiB; less than the least: -EINVAL */
     const int *cpus;   /* bind worker i to cpus[i % cpu_count]; NULL: not bound. Copied. */
     size_t cpu_count;  /* */
     void (*on_worker_start)(void *user, unsigned worker);         /* on the worker, before its first task */

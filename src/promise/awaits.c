@@ -11,6 +11,14 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+/* The words of wait(2); musl has no names for making them. */
+#ifndef W_EXITCODE
+#define W_EXITCODE(status, signal) ((status) << 8 | (signal))
+#endif
+#ifndef WCOREFLAG
+#define WCOREFLAG 0x80
+#endif
+
 /* What each of the calls below begins with. */
 static vg_op *begin_await(vigil_loop *loop, vigil_cancel_token *token, vigil_promise **promise, const void *created,
                           int *error)

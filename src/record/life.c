@@ -222,6 +222,15 @@ static void recorder_in_fork_child(void)
     vg_mutex_init(&recorder->lock);
 }
 
+static const char *error_text(int error)
+{
+#ifdef __GLIBC__
+    return strerrordesc_np(error); /* the text in English, from constant memory */
+#else
+    return strerror(error); /* constant memory in musl */
+#endif
+}
+
 /* What went wrong with the file goes to `trouble`, "" if nothing did. */
 static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
 {
@@ -249,7 +258,7 @@ static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
             trouble, room,
             "the recorder has no file, so this process cannot be looked at from outside: %.200s/%ld: %s. Set "
             "VIGIL_DIR to a directory of your own on a disk with room, or VIGIL_RECORD=off",
-            directory, (long)getpid(), strerrordesc_np(-error));
+            directory, (long)getpid(), error_text(-error));
     }
     recorder->front = memory;
     if (memory == NULL)

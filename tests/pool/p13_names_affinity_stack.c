@@ -97,6 +97,18 @@ static void p13_workers_have_the_stack_that_was_asked_for(void **state)
     free(album);
 }
 
+/* musl's default of 128 KiB would not do for code that was written with glibc's 8 MiB in mind. */
+static void p13_workers_have_at_least_a_mebibyte_of_stack_by_default(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 3;
+    struct album *album = album_of(&options);
+    for (int i = 0; i < 3; i++)
+        must(album->portraits[i].stack >= (size_t)1 << 20);
+    free(album);
+}
+
 static void p13_workers_are_bound_to_the_cpus_that_were_asked_for(void **state)
 {
     (void)state;
@@ -198,6 +210,7 @@ int main(void)
         test(p13_threads_are_called_after_the_pool_and_their_number),
         test(p13_a_name_that_is_too_long_is_cut_and_keeps_its_number),
         test(p13_workers_have_the_stack_that_was_asked_for),
+        test(p13_workers_have_at_least_a_mebibyte_of_stack_by_default),
         test(p13_workers_are_bound_to_the_cpus_that_were_asked_for),
         test(p13_a_cpu_that_does_not_exist_does_not_hold_up_the_start),
         test(p13_a_worker_that_is_slow_to_start_holds_up_nobody),

@@ -63,8 +63,8 @@ static void a_rejection_names_its_reason_and_where_its_promise_was_made(void **s
     must_equal(told.unhandled, 1);
     must_equal(told.status, -EPROTO);
     must(told.created != NULL);
-#ifndef NDEBUG
-    must(told.trace_count > 1); /* in debug builds the whole stack */
+#if !defined(NDEBUG) && __has_include(<execinfo.h>)
+    must(told.trace_count > 1); /* in debug builds the whole stack, where the C library can walk it */
 #endif
 }
 
