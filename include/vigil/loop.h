@@ -198,7 +198,9 @@ VIGIL_API int vigil_loop_pause(vigil_loop *loop);
 /*
  * End the loop gracefully. From here on vigil_loop_call answers -ESHUTDOWN. Everything accepted before runs: posts, internal
  * posts, immediates, close callbacks, microtasks, and what these add to the internal lane. Internal posts of other threads that
- * come later run if they are accepted; they do not hold the end up. Timers, descriptors, signals and children are dropped. When timeout_ns has passed the rest is dropped as vigil_loop_close does it.
+ * come later run if they are accepted; they do not hold the end up. Timers,
+ * descriptors and children are dropped; signals still call their watches. When timeout_ns has passed the rest is dropped as
+ * vigil_loop_close does it.
  * Any thread; waits for the end, except inside a callback of the loop, where it returns 0 at once and the loop ends after it.
  * If nobody runs the loop, the calling thread does the draining itself when it is the last owner or there was none;
  * otherwise it waits for the owner to come back to it. Idempotent; a second call may shorten the time.
@@ -454,13 +456,17 @@ typedef struct vigil_signal_info {
 } vigil_signal_info;
 typedef void (*vigil_signal_fn)(vigil_loop *loop, vigil_signal signal, const vigil_signal_info *info, void *arg);
 
-/* Call fn when the process gets the signal. Owner. The signal is blocked in the calling thread; other threads must block it too
-   (do so before you start them: the library's own threads always do), or it goes to them. Several watches may
-   share a signal; of several loops one gets each. One that a callback adds waits for the next signal. They do not keep the loop
-   alive.
-   0; -EINVAL also SIGKILL, SIGSTOP, the fast path is forced; -EPERM; -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
+/* Call fn when the process gets the signal. Owner. Every watch of every loop gets it, on the loop's thread, and then the handler
+   that was installed before. No thread's mask matters. A watch that a callback adds waits for the next signal. Watches do not
+   keep the loop alive.
+   The signal has no default action from here until the last watch is removed or its loop is destroyed: during a shutdown it still
+   calls fn, after the end of the loop it is absorbed. The child of a fork has the former handler or the default action until it
+   calls vigil_loop_fork. docs/loop.md, "The special problem of signals".
+   0; -EINVAL also SIGKILL, SIGSTOP, faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP), the fast path is forced; -EPERM;
+   -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_signal_fn fn, void *arg);
-/* The last watch of a signal that goes also unblocks it, if it was the loop that blocked it. 0; -ESTALE; -EPERM; -ECHILD. */
+/* The last watch of a signal in the process restores the handler that was there before, unless somebody has installed another
+   one since. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_signal_remove(vigil_loop *loop, vigil_signal signal);
 
 typedef struct vigil_child {

@@ -3,11 +3,10 @@
  * ending.c - from Terminating to done.
  *
  *   E1  the door of the ingress closes, then Terminating
- *   E2  timers, signals, children and watches are dropped; closed() callbacks are queued
- *   E3  graceful: internal lane, posts, immediates, close queue and microtasks run until all are empty; the lane
- *       closes in
- *       the instant in which it is empty. Abort: cancel callbacks instead. closed() callbacks run in any case: they
- *       free
+ *   E2  timers, children and watches are dropped; closed() callbacks are queued
+ *   E3  graceful: signals, internal lane, posts, immediates, close queue and microtasks run until all are empty; the lane
+ *       closes in the instant in which it is empty. Abort: cancel callbacks instead. closed() callbacks always run: they
+ *       free. Later signals are absorbed until the loop is destroyed (SIGNALS.md)
  *   E4  Terminated; end hooks (pending promises are rejected; vigil_loop_at_end) and the microtasks that they queue
  *   E5  the poller closes; every call that could wake us has returned; the wake descriptor closes
  *   E6  done
@@ -94,9 +93,13 @@ static void drain_queues(vigil_loop *loop)
 {
     while (!abort_wanted(loop)) {
         (void)atomic_fetch_and_explicit(&loop->interrupt, ~(uint32_t)VG_STOP, memory_order_relaxed);
+        vg_signals_drain(loop);
         if (!vg_drain_some(loop) && !vg_ingress_drained(&loop->ingress))
             await_producer(loop);
         else if (vg_ingress_drained(&loop->ingress) && !vg_loop_alive_inside(loop)) {
+            vg_signals_drain(loop); /* for the last time, not for as long as they come */
+            if (vg_loop_alive_inside(loop))
+                continue;
             if (vg_lane_close_if_empty(&loop->lane)) {
                 loop->end_step = END_HOOKS;
                 return;
@@ -238,6 +241,7 @@ void vg_loop_end(vigil_loop *loop)
     atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATING, vg_ticks());
     vg_guarded(loop, end_body);
+    vg_signals_leave(loop);
     vg_mutex_lock(&loop->watches.lock);
     loop->watches.closed = true; /* nobody opens the poller again behind our back */
     vg_poller_close(&loop->poller);

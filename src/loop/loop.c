@@ -52,6 +52,7 @@ static void free_parts(vigil_loop *loop)
     vg_registry_destroy(&loop->watches.slots);
     free(loop->watches.fds);
     vg_children_free(loop);
+    vg_signals_close(loop);
     /* relaxed: the end of the loop acquired it (ending.c, end_upstairs) */
     vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_relaxed);
     if (upstairs == NULL || upstairs == &vg_upstairs_none || !upstairs->gone(upstairs, loop))
@@ -163,7 +164,9 @@ int vigil_loop_fork(vigil_loop *loop)
     atomic_store_explicit(&loop->inflight, 0, memory_order_relaxed);
     if (owner == 0 && vg_state(loop) < VIGIL_LOOP_TERMINATING)
         atomic_store_explicit(&loop->state, VIGIL_LOOP_AWAKE, memory_order_relaxed); /* we are alone: no exchange */
-    int rc = vg_watch_after_fork(loop); /* the signalfd too: epoll shows the signals of whoever added it */
+    int rc = vg_watch_after_fork(loop);
+    if (rc == 0)
+        rc = vg_signals_after_fork(loop);
     if (rc != 0)
         return vg_refuse(loop, rc, "the child could not get descriptors of its own; close some and call again");
     /* Not before: the inherited set is the parent's own. */

@@ -12,6 +12,7 @@
 #include "guard.h"
 #include "micro.h"
 #include "note.h"
+#include "signals.h"
 #include "sleep.h"
 #include "tally.h"
 #include "turn.h"
@@ -155,6 +156,7 @@ static bool begin_running(vigil_loop *loop)
 static void give_back_run(vigil_loop *loop)
 {
     uintptr_t holder;
+    vg_signals_leave(loop);
     atomic_store_explicit(&loop->owner_thread, 0, memory_order_relaxed);
     vg_loop_note_owner(loop, 0);
     /* release: the owner's fields for the next one; pairs with the acquire in claim_run */
@@ -205,6 +207,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
     atomic_store_explicit(&loop->owner_thread, vg_thread_id(), memory_order_relaxed);
     vg_loop_note_owner(loop, vg_thread_id());
+    vg_signals_enter(loop);
     bool ran = begin_running(loop);
     if (ran) {
         loop->woke_at = vg_ticks();
@@ -225,6 +228,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
         vg_loop_end(loop);
         return 0;
     }
+    vg_signals_leave(loop);
     vg_loop_note_owner(loop, 0);
     /* release: nothing changed, but the next claim pairs with it */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - signals as events: one signalfd for all that the loop watches.
+ * signals.c - signals as events. The handler (handler.c) writes each signal to the pipe of every loop that wants it; the
+ * loop reads the pipe and calls its watches in turn. SIGNALS.md is the specification.
  *
- * A signal is read, then given to each of its watches in turn. Where that stands is in the struct, so that a watch
- * that raises takes the signal from nobody (S1).
+ * Where a delivery stands is in the struct, so that a watch that raises takes the signal from nobody (S1).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "signals.h"
 #include "guard.h"
+#include "handler.h"
 #include "micro.h"
 #include "note.h"
 #include "tally.h"
 #include "watch.h"
 
+#include "base/container.h"
+
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 typedef struct signal_watch {
@@ -32,35 +35,80 @@ typedef struct signal_watch {
 } signal_watch;
 
 struct vg_signals {
-    int fd;
+    vg_sink sink;
+    int read_fd;
+    int write_fd;            /* the handler writes to it */
+    _Atomic uint64_t missed; /* signals that found the pipe full; bit signo - 1 */
     sigset_t watched;
-    sigset_t blocked; /* by us */
-    vg_watch *watch;
+    sigset_t unblocked; /* by us, in the thread that runs the loop */
+    vg_watch *watch;    /* of read_fd; NULL while the loop ends */
     vg_registry slots;
     signal_watch *first;
     signal_watch *at; /* the last one that was given `info`; NULL: none yet (S1) */
     uint64_t added;   /* watches ever: their numbers */
-    uint64_t last;    /* the number of the last one that gets `info`: who came later waits for the next signal */
+    uint64_t last;    /* the number of the last one that gets `info`: later ones wait for the next signal */
     bool delivering;
     bool dead;
     vigil_signal_info info;
 };
 
 enum {
-    MOST_AT_ONCE = 64 /* the rest comes in the next turn */
+    SIGNALS_AT_ONCE = 64 /* the rest comes in the next turn */
 };
 
 static void read_signals(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg);
 
-static int set_mask(vg_signals *signals)
+/* ---- in a signal handler ----------------------------------------------------------------------------------------- */
+
+static bool write_record(int fd, const vg_signal_record *record)
 {
-    int saved = errno;
-    int fd = signalfd(signals->fd, &signals->watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    int rc = fd < 0 ? -errno : 0;
-    if (rc == 0)
-        signals->fd = fd;
-    errno = saved;
-    return rc;
+    return write(fd, record, sizeof *record) == (ssize_t)sizeof *record; /* smaller than PIPE_BUF: all or nothing */
+}
+
+static void put_signal(vg_sink *sink, const vg_signal_record *record)
+{
+    vg_signals *signals = vg_container_of(sink, vg_signals, sink);
+    if (write_record(signals->write_fd, record))
+        return;
+    /* The pipe is full: signals of one number become one. If the second write fails too, the pipe was full after the mark was set,
+       and the reader has yet to empty it and look at the mark. */
+    (void)atomic_fetch_or_explicit(&signals->missed, vg_sink_bit(record->signo), memory_order_relaxed);
+    const vg_signal_record look_again = {.signo = 0};
+    (void)write_record(signals->write_fd, &look_again);
+}
+
+/* ---- watched signals --------------------------------------------------------------------------------------------- */
+
+static void only(sigset_t *set, int signo)
+{
+    (void)sigemptyset(set);
+    (void)sigaddset(set, signo);
+}
+
+/* The running thread accepts the signals of `set`, whatever its mask was: they may be blocked in all others. */
+static void unblock(vg_signals *signals, const sigset_t *set)
+{
+    sigset_t before;
+    if (pthread_sigmask(SIG_UNBLOCK, set, &before) != 0)
+        return;
+    for (int signo = 1; signo < _NSIG; signo++) {
+        if (sigismember(set, signo) == 1 && sigismember(&before, signo) == 1)
+            (void)sigaddset(&signals->unblocked, signo);
+    }
+}
+
+void vg_signals_enter(vigil_loop *loop)
+{
+    if (loop->signals != NULL && loop->signals->first != NULL)
+        unblock(loop->signals, &loop->signals->watched);
+}
+
+void vg_signals_leave(vigil_loop *loop)
+{
+    if (loop->signals == NULL)
+        return;
+    (void)pthread_sigmask(SIG_BLOCK, &loop->signals->unblocked, NULL);
+    (void)sigemptyset(&loop->signals->unblocked);
 }
 
 static bool still_watched(const vg_signals *signals, int signo)
@@ -77,34 +125,54 @@ static void stop_watching(vg_signals *signals, int signo)
     if (still_watched(signals, signo))
         return;
     (void)sigdelset(&signals->watched, signo);
-    (void)set_mask(signals);
-    if (sigismember(&signals->blocked, signo) == 1) {
-        sigset_t one;
-        (void)sigemptyset(&one);
-        (void)sigaddset(&one, signo);
-        (void)sigdelset(&signals->blocked, signo);
-        (void)pthread_sigmask(SIG_UNBLOCK, &one, NULL);
-    }
+    vg_handler_unwant(&signals->sink, signo);
 }
 
-static int begin_watching(vg_signals *signals, int signo)
+static int begin_watching(vigil_loop *loop, int signo)
 {
+    vg_signals *signals = loop->signals;
     if (sigismember(&signals->watched, signo) == 1)
         return 0;
-    sigset_t one;
-    sigset_t before;
-    (void)sigemptyset(&one);
-    if (sigaddset(&one, signo) != 0)
-        return -EINVAL;
+    int rc = vg_handler_want(&signals->sink, signo);
+    if (rc != 0)
+        return rc;
     (void)sigaddset(&signals->watched, signo);
-    int rc = set_mask(signals);
+    if (vg_is_owner(loop)) {
+        sigset_t one;
+        only(&one, signo);
+        unblock(signals, &one);
+    }
+    return 0;
+}
+
+static void close_pipe(const int ends[2])
+{
+    const int saved = errno;
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] >= 0)
+            (void)close(ends[i]);
+    }
+    errno = saved;
+}
+
+/* A pipe, and a watch of its reading end. */
+static int open_pipe(vigil_loop *loop, vg_signals *signals)
+{
+    const int saved = errno;
+    int ends[2];
+    vg_watch *watch = NULL;
+    int rc = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 ? 0 : -errno;
+    errno = saved;
+    if (rc != 0)
+        return rc;
+    rc = vg_watch_add_inner(loop, &watch, ends[0], VIGIL_FD_READ, read_signals, NULL, false);
     if (rc != 0) {
-        (void)sigdelset(&signals->watched, signo);
+        close_pipe(ends);
         return rc;
     }
-    (void)pthread_sigmask(SIG_BLOCK, &one, &before);
-    if (sigismember(&before, signo) == 0)
-        (void)sigaddset(&signals->blocked, signo);
+    signals->read_fd = ends[0];
+    signals->write_fd = ends[1];
+    signals->watch = watch;
     return 0;
 }
 
@@ -115,21 +183,23 @@ static int first_use(vigil_loop *loop)
     vg_signals *signals = calloc(1, sizeof *signals);
     if (signals == NULL)
         return -ENOMEM;
-    signals->fd = -1;
     (void)sigemptyset(&signals->watched);
-    (void)sigemptyset(&signals->blocked);
+    (void)sigemptyset(&signals->unblocked);
+    signals->sink.put = put_signal;
     vg_registry_init(&signals->slots, sizeof(signal_watch));
-    int rc = set_mask(signals);
-    if (rc == 0)
-        rc = vg_watch_add_inner(loop, &signals->watch, signals->fd, VIGIL_FD_READ, read_signals, NULL, false);
+    int rc = open_pipe(loop, signals);
     if (rc != 0) {
-        if (signals->fd >= 0)
-            (void)close(signals->fd);
         free(signals);
         return rc;
     }
     loop->signals = signals;
     return 0;
+}
+
+/* A fault is raised again when its handler returns. */
+static bool is_fault(int signo)
+{
+    return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL || signo == SIGTRAP;
 }
 
 int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_signal_fn fn, void *arg)
@@ -139,8 +209,9 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
         rc = vg_guard_open(loop);
     if (rc != 0)
         return rc;
-    if (fn == NULL || signo < 1 || signo >= _NSIG || signo == SIGKILL || signo == SIGSTOP)
-        return vg_refuse(loop, -EINVAL, "a signal watch needs a callback and a signal that can be blocked");
+    if (fn == NULL || signo < 1 || signo >= _NSIG || signo == SIGKILL || signo == SIGSTOP || is_fault(signo))
+        return vg_refuse(loop, -EINVAL,
+                         "a signal watch needs a callback and a signal that can be caught and is no fault");
     rc = first_use(loop);
     if (rc != 0)
         return rc;
@@ -149,7 +220,7 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
     signal_watch *made = vg_registry_alloc(&signals->slots, &slot);
     if (made == NULL)
         return vg_refuse(loop, -ENOMEM, "no memory for another signal watch");
-    rc = begin_watching(signals, signo);
+    rc = begin_watching(loop, signo);
     if (rc != 0) {
         vg_registry_free(&signals->slots, slot, made);
         return rc;
@@ -234,50 +305,119 @@ bool vg_signals_pending(const vigil_loop *loop)
     return loop->signals != NULL && loop->signals->delivering;
 }
 
+/* Deliver one record; a record that nobody watches any more finds no one. */
+static void begin_delivery(vigil_loop *loop, const vg_signal_record *record)
+{
+    vg_signals *signals = loop->signals;
+    signals->info = (vigil_signal_info){.size = sizeof signals->info,
+                                        .signo = record->signo,
+                                        .code = record->code,
+                                        .pid = (pid_t)record->pid,
+                                        .uid = (uid_t)record->uid,
+                                        .value = record->value};
+    signals->at = NULL;
+    signals->last = signals->added;
+    signals->delivering = true;
+    deliver_signal(loop);
+}
+
+static bool read_record(const vg_signals *signals, vg_signal_record *record)
+{
+    const int saved = errno;
+    const bool got = read(signals->read_fd, record, sizeof *record) == (ssize_t)sizeof *record;
+    errno = saved;
+    return got;
+}
+
+static bool take_missed(vg_signals *signals, vg_signal_record *record)
+{
+    const uint64_t missed = atomic_load_explicit(&signals->missed, memory_order_relaxed);
+    if (missed == 0)
+        return false;
+    (void)atomic_fetch_and_explicit(&signals->missed, ~(missed & -missed), memory_order_relaxed);
+    *record = (vg_signal_record){.signo = __builtin_ctzll(missed) + 1};
+    return true;
+}
+
+/* Nothing else would bring us back for these if the pipe is empty. */
+static void deliver_missed(vigil_loop *loop)
+{
+    vg_signal_record record;
+    while (!vg_signals_pending(loop) && take_missed(loop->signals, &record))
+        begin_delivery(loop, &record);
+}
+
 void vg_signals_resume(vigil_loop *loop)
 {
-    if (vg_signals_pending(loop))
-        deliver_signal(loop);
+    if (!vg_signals_pending(loop))
+        return;
+    deliver_signal(loop);
+    deliver_missed(loop);
 }
 
 static void read_signals(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
     (void)watch;
+    (void)fd;
     (void)events;
     (void)arg;
-    vg_signals *signals = loop->signals;
-    for (int i = 0; i < MOST_AT_ONCE && !signals->delivering; i++) {
-        struct signalfd_siginfo got;
-        if (read(fd, &got, sizeof got) != (ssize_t)sizeof got)
-            return; /* EAGAIN: all read */
-        signals->info = (vigil_signal_info){.size = sizeof signals->info,
-                                            .signo = (int)got.ssi_signo,
-                                            .code = got.ssi_code,
-                                            .pid = (pid_t)got.ssi_pid,
-                                            .uid = (uid_t)got.ssi_uid,
-                                            .value = got.ssi_int};
-        signals->at = NULL;
-        signals->last = signals->added;
-        signals->delivering = true;
-        deliver_signal(loop);
+    vg_signal_record record;
+    for (int i = 0; i < SIGNALS_AT_ONCE && !vg_signals_pending(loop) && read_record(loop->signals, &record); i++) {
+        if (record.signo != 0)
+            begin_delivery(loop, &record);
     }
+    deliver_missed(loop);
+}
+
+/* ---- the end, and forks ------------------------------------------------------------------------------------------ */
+
+void vg_signals_drop(vigil_loop *loop)
+{
+    if (loop->signals != NULL)
+        loop->signals->watch = NULL; /* it goes with all watches; the handler, the pipe and its readers stay */
+}
+
+void vg_signals_drain(vigil_loop *loop)
+{
+    if (loop->signals == NULL)
+        return;
+    vg_signals_resume(loop);
+    read_signals(loop, (vigil_watch){0}, loop->signals->read_fd, VIGIL_FD_READ, NULL);
 }
 
 void vg_signals_close(vigil_loop *loop)
 {
-    if (loop->signals == NULL)
+    vg_signals *signals = loop->signals;
+    if (signals == NULL)
         return;
-    (void)close(loop->signals->fd);
-    vg_registry_destroy(&loop->signals->slots);
-    free(loop->signals);
+    vg_handler_leave(&signals->sink);
+    close_pipe((const int[]){signals->read_fd, signals->write_fd});
+    vg_registry_destroy(&signals->slots);
+    free(signals);
     loop->signals = NULL;
 }
 
-void vg_signals_drop(vigil_loop *loop)
+int vg_signals_after_fork(vigil_loop *loop)
 {
-    if (loop->signals == NULL)
-        return;
-    vg_watch_remove_inner(loop, loop->signals->watch);
-    (void)pthread_sigmask(SIG_UNBLOCK, &loop->signals->blocked, NULL);
-    vg_signals_close(loop);
+    vg_signals *signals = loop->signals;
+    if (signals == NULL)
+        return 0;
+    const int inherited[2] = {signals->read_fd, signals->write_fd};
+    vg_watch *watch = signals->watch;
+    if (watch != NULL) {
+        int rc = open_pipe(loop, signals);
+        if (rc != 0)
+            return rc;
+        vg_watch_remove_inner(loop, watch);
+        close_pipe(inherited); /* what is in there was the parent's */
+    }
+    atomic_store_explicit(&signals->missed, 0, memory_order_relaxed);
+    for (int signo = 1; signo < _NSIG; signo++) {
+        if (sigismember(&signals->watched, signo) == 1) {
+            int rc = vg_handler_want(&signals->sink, signo);
+            if (rc != 0)
+                return rc;
+        }
+    }
+    return 0;
 }

@@ -7,7 +7,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
+#include <fcntl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ enum {
     CTL,
     WAIT,
     TIMERFD,
-    SIGNALFD,
+    PIPE,
     KINDS
 };
 
@@ -53,7 +53,7 @@ int __real_eventfd(unsigned start, int flags);
 int __real_epoll_ctl(int set, int op, int fd, struct epoll_event *event);
 int __real_epoll_wait(int set, struct epoll_event *events, int room, int timeout);
 int __real_timerfd_create(int clock, int flags);
-int __real_signalfd(int fd, const sigset_t *mask, int flags);
+int __real_pipe2(int ends[2], int flags);
 
 int __wrap_epoll_create1(int flags)
 {
@@ -80,9 +80,9 @@ int __wrap_timerfd_create(int clock, int flags)
     return fails(TIMERFD) ? -1 : __real_timerfd_create(clock, flags);
 }
 
-int __wrap_signalfd(int fd, const sigset_t *mask, int flags)
+int __wrap_pipe2(int ends[2], int flags)
 {
-    return fails(SIGNALFD) ? -1 : __real_signalfd(fd, mask, flags);
+    return fails(PIPE) ? -1 : __real_pipe2(ends, flags);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static void no_descriptors_left_is_an_answer_and_changes_nothing(void **state)
         must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), -EMFILE);
         must(vigil_loop_why(loop)[0] != '\0');
     }
-    make_fail(SIGNALFD, EMFILE, 1);
+    make_fail(PIPE, EMFILE, 1);
     must_equal(vigil_signal_add(loop, NULL, 10, on_signal, NULL), -EMFILE);
     make_fail(TIMERFD, EMFILE, 1);
     must_equal(vigil_loop_fd(loop), -EMFILE);
