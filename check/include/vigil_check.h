@@ -55,6 +55,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VGC_VERSION "0.2.0"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
