@@ -6,6 +6,7 @@ set(needs_cli vigil-command vigil-demo vigil-serve vigil-js-run vigil-js-repl)
 set(needs_js vigil-js-run)
 set(needs_blocks vigil vigil-static)
 set(needs_consumer installed)
+set(needs_docs "")
 set(needs_lint "")
 set(needs_platforms "")
 
