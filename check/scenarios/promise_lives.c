@@ -364,7 +364,7 @@ static void one_done(void)
     vigil_promise_unref(promise);
     if (early != NULL) {
         (void)vigil_cancel_abort(early, -EIO, "over");
-        vigil_cancel_drop(early);
+        vigil_cancel_destroy(early);
     }
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
     vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
@@ -405,6 +405,48 @@ static void cancelled_by_another(void)
         vgc_thread_join(threads[i]);
 }
 
+/* ---- a source made of another ---- */
+
+static vigil_cancel_source *dependant;
+static vigil_cancel_token *kept_token; /* of the dependant; NULL: nobody keeps it */
+static int dependant_calls;
+static vigil_cancel_handler on_dependant;
+
+static void count_dependant(vigil_cancel_handler *handler, int status)
+{
+    (void)handler;
+    vgc_assert(status == -EIO && vigil_cancel_status(kept_token) == -EIO, "the handler hears of the parent's abort");
+    vgc_assert(payload == 1, "what was written before the abort is seen with it");
+    dependant_calls++;
+}
+
+static void *drop_dependant(void *arg)
+{
+    (void)arg;
+    vigil_cancel_destroy(dependant);
+    return NULL;
+}
+
+/* arg: a token keeps the dependant, so its handler must be called; else it may go while its parent aborts. */
+static void aborted_with_its_parent(void)
+{
+    const bool keep = vgc_arg() != NULL;
+    payload = 0;
+    dependant_calls = 0;
+    vgc_assert(vigil_cancel_create(&source) == 0, "a source is made");
+    vigil_cancel_token *parent = vigil_cancel_token_of(source);
+    vgc_assert(vigil_cancel_create_any(&dependant, &parent, 1) == 0, "a dependant is made");
+    kept_token = keep ? vigil_cancel_ref(vigil_cancel_token_of(dependant)) : NULL;
+    on_dependant = (vigil_cancel_handler){.fn = count_dependant};
+    if (keep)
+        vgc_assert(vigil_cancel_add(kept_token, &on_dependant) == 0, "a handler is added");
+    pthread_t threads[2] = {vgc_thread_start(abort_it, NULL), vgc_thread_start(drop_dependant, NULL)};
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    vgc_assert(dependant_calls == (keep ? 1 : 0), "the handler of a dependant is called once");
+    vigil_cancel_unref(kept_token);
+}
+
 #define LIVES(id, function, property_text, size, ...)                                                  \
     VGC_REGISTER(id, "promise_" #id, function, property_text, .bound = (size), .opt.max_steps = 30000, \
                  .opt.mode = VGC_PCT, .opt.runs = 1000, ##__VA_ARGS__)
@@ -427,3 +469,9 @@ LIVES(limit, limited, "a limit goes with its last user", "1 call, 1 thread lets 
 VGC_REGISTER(cancel, "promise_cancel", cancelled_by_another,
              "a token goes with its last user, and tells what came before",
              .bound = "1 aborts and drops, 1 asks and lets go");
+VGC_REGISTER(cancel_any, "promise_cancel_any", aborted_with_its_parent,
+             "a dependant is aborted with its parent, and its handler is called once",
+             .bound = "1 aborts and drops the parent, 1 drops the dependant, which a token keeps", .arg = &yes);
+VGC_REGISTER(cancel_any_gone, "promise_cancel_any_gone", aborted_with_its_parent,
+             "a dependant may go while its parent aborts",
+             .bound = "1 aborts and drops the parent, 1 drops the dependant");

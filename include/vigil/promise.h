@@ -295,6 +295,7 @@ typedef struct vigil_reaction vigil_reaction;
 struct vigil_reaction {
     vigil_post vg_post;
     vigil_promise *vg_source;
+    void *vg_previous;
     void (*run)(vigil_reaction *reaction, vigil_promise_state state, vigil_value *value);
     void (*cancel)(vigil_reaction *reaction);
 };
@@ -302,7 +303,7 @@ struct vigil_reaction {
 /* Owner. The promise counts as handled. 0; -EINVAL; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_reaction_add(vigil_promise *promise, vigil_reaction *reaction);
 
-/* Take it back, while the promise is pending. Owner. O(number of handlers).
+/* Take it back, while the promise is pending. Owner. O(1).
    0 neither run nor cancel will be called; -EBUSY run is queued already; -ENOENT it is not there; -EPERM; -ECHILD. */
 VIGIL_API int vigil_promise_reaction_remove(vigil_promise *promise, vigil_reaction *reaction);
 

@@ -187,14 +187,14 @@ int vigil_promise_group(vigil_loop *loop, vigil_group *group, vigil_cancel_token
 
 static vg_op *op_of_link(vigil_post *post)
 {
-    return vg_container_of(post, vg_op, link.post);
+    return vg_container_of(post, vg_op, guard.link.post);
 }
 
 /* The guarded promise is settled: its result is shared, as with adoption. */
 static void guarded_settled(vigil_post *post)
 {
     vg_op *op = op_of_link(post);
-    vigil_promise *source = op->link.source;
+    vigil_promise *source = op->guard.link.source;
     if (!op->finished) {
         vigil_promise *promise = op->promise; /* with the operation's reference */
         op->promise = NULL;
@@ -210,13 +210,13 @@ static void guarded_settled(vigil_post *post)
 static void guarded_cancelled(vigil_post *post)
 {
     vg_op *op = op_of_link(post);
-    vigil_promise *source = op->link.source;
+    vigil_promise *source = op->guard.link.source;
     if (source == NULL) {
         op->stop = NULL;
         if (op->token == NULL && op->timer.id == 0)
             vg_op_forget(op); /* nothing is left that could settle it */
     } else {
-        op->link.source = NULL;
+        op->guard.link.source = NULL;
         if (!op->finished)
             vg_op_finish(op, vigil_value_error(-ECANCELED));
         vg_promise_unhold(source);
@@ -227,14 +227,15 @@ static void guarded_cancelled(vigil_post *post)
 /* The token or the time was first: the guarded promise shall not remember us for ever. */
 static void guard_stop(vg_op *op)
 {
-    vigil_promise *source = op->link.source;
-    if (source != NULL && vg_promise_unsubscribe(source, &op->link))
+    vigil_promise *source = op->guard.link.source;
+    if (source != NULL && vg_promise_unsubscribe(source, &op->guard))
         vg_op_unref(op);
 }
 
 bool vg_op_is_served(const vg_op *op)
 {
-    return op->stop == guard_stop && op->link.source != NULL && vg_promise_state(op->link.source) != VIGIL_PENDING;
+    return op->stop == guard_stop && op->guard.link.source != NULL &&
+           vg_promise_state(op->guard.link.source) != VIGIL_PENDING;
 }
 
 int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **guarded)
@@ -248,9 +249,9 @@ int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint6
     error = vg_op_arm(op, token, timeout_ns, guarded);
     if (error != 0)
         return error;
-    vigil_post_init(&op->link.post, guarded_settled, guarded_cancelled);
+    vigil_post_init(&op->guard.link.post, guarded_settled, guarded_cancelled);
     vg_op_ref(op); /* the reaction's */
-    vg_promise_subscribe(promise, &op->link);
+    vg_promise_subscribe_removable(promise, &op->guard);
     op->stop = guard_stop;
     return 0;
 }

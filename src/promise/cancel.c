@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel.c - one word that says why, and a list of those who want to be told.
+ * cancel.c - one word that says why, and a list of handlers to call.
  *
- * Source and token are the same object under two names. The lock guards the list; it is never held while a handler runs.
- * The thread that aborts takes one handler after the other from the list and notes which one is running; who removes a
- * handler that is running elsewhere sleeps until that note changes. So after a remove the handler's memory is free to go.
+ * Source and token are one object under two names. The lock guards the lists; no handler runs under it. The aborting
+ * thread takes one handler after the other and notes which one is running. A thread that removes a handler which is
+ * running elsewhere sleeps until that note changes, so after a remove the handler's memory is free.
  *
- * A source that follows others (vigil_cancel_create_any) has a handler in each of them. They do not count as references to it: when it
- * goes it takes them back. Such a handler may therefore meet a source whose last reference has just gone, and takes one of
- * its own only if there is still another.
+ * A source made of others (vigil_cancel_create_any) has a link in each of them. Links are no references: when the source
+ * goes, it takes them back under the other's lock. An abort that finds a link therefore takes a reference of its own,
+ * under the same lock, and only if the source still has one.
+ *
+ * Abort, as the DOM has it: first every dependent source is marked, then the handlers of the first source run, then those
+ * of its dependants. Marking and freeing walk lists, so that a chain may be of any length.
  */
 #include "cancel.h"
 
 #include "base/futex.h"
+#include "base/list.h"
 #include "base/mutex.h"
 #include "base/raise.h"
 
@@ -21,11 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct vg_parent {
-    vigil_cancel_handler handler; /* first */
+/* From a source that was made of others to one of those. */
+typedef struct vg_cancel_link {
+    vg_list_link in_parent; /* under the parent's lock: among its dependants */
     vigil_cancel_token *child;
-    vigil_cancel_token *token; /* a reference */
-} vg_parent;
+    vigil_cancel_token *parent; /* a reference */
+} vg_cancel_link;
 
 struct vigil_cancel_token {
     _Atomic uint32_t refs;
@@ -35,26 +40,38 @@ struct vigil_cancel_token {
     vigil_cancel_handler *first;
     vigil_cancel_handler *last;
     vigil_cancel_handler *running;
-    const char *runner; /* the thread, by an address of its own */
+    const char *runner;         /* the thread, by an address of its own */
+    vg_list dependants;         /* of vg_cancel_link */
+    vigil_cancel_token *queued; /* the next in the queue of the thread that has aborted it, or that frees it */
     const vg_cancel_clock *clock;
     size_t parents;
     char text[VIGIL_CANCEL_TEXT];
-    vg_parent parent[];
+    vg_cancel_link parent[];
 };
 
 static _Thread_local char cancel_thread;
 
+/* Queue it behind *last. */
+static void queue_token(vigil_cancel_token **last, vigil_cancel_token *token)
+{
+    token->queued = NULL;
+    if (*last != NULL)
+        (*last)->queued = token;
+    *last = token;
+}
+
 static vigil_cancel_token *make_token(size_t parents)
 {
-    if (parents > (SIZE_MAX / 2 - sizeof(vigil_cancel_token)) / sizeof(vg_parent))
+    if (parents > (SIZE_MAX / 2 - sizeof(vigil_cancel_token)) / sizeof(vg_cancel_link))
         return NULL;
-    vigil_cancel_token *token = calloc(1, sizeof *token + parents * sizeof(vg_parent));
+    vigil_cancel_token *token = calloc(1, sizeof *token + parents * sizeof(vg_cancel_link));
     if (token == NULL)
         return NULL;
     atomic_init(&token->refs, 1U);
     atomic_init(&token->status, 0);
     atomic_init(&token->turn, 0U);
     vg_mutex_init(&token->lock);
+    vg_list_init(&token->dependants);
     return token;
 }
 
@@ -83,42 +100,58 @@ vigil_cancel_token *vigil_cancel_ref(vigil_cancel_token *token)
     return token;
 }
 
+/* Under the lock of a parent, which the token needs before it can be freed. */
 static bool ref_token_if_alive(vigil_cancel_token *token)
 {
     uint32_t refs = atomic_load_explicit(&token->refs, memory_order_relaxed);
     do {
         if (refs == 0)
             return false;
-        /* relaxed: the object is there in any case: its end waits for us in vigil_cancel_remove */
+        /* relaxed: the lock orders us and its end */
     } while (!atomic_compare_exchange_weak_explicit(&token->refs, &refs, refs + 1, memory_order_relaxed,
                                                     memory_order_relaxed));
     return true;
 }
 
-static void destroy_token(vigil_cancel_token *token)
+/* True: that was the last one, and the token is the caller's to free. */
+static bool drop_token_ref(vigil_cancel_token *token)
+{
+    const vg_cancel_clock *clock = token->clock;
+    if (clock != NULL)
+        clock->hold(clock); /* our reference may be all that kept it */
+    /* release: our last touch; acquire: the others', if we are the last */
+    uint32_t before = atomic_fetch_sub_explicit(&token->refs, 1, memory_order_acq_rel);
+    if (clock != NULL)
+        clock->let_go(clock, before == 2); /* 2: only the clock is left, and nobody wants to know any more */
+    return before == 1;
+}
+
+/* A token ends. It gives its references to the parents back; those that nobody has any more join the queue. */
+static void end_token(vigil_cancel_token *token, vigil_cancel_token **dead)
 {
     for (size_t i = 0; i < token->parents; i++) {
-        (void)vigil_cancel_remove(token->parent[i].token, &token->parent[i].handler);
-        vigil_cancel_unref(token->parent[i].token);
+        vigil_cancel_token *parent = token->parent[i].parent;
+        vg_mutex_lock(&parent->lock);
+        vg_list_remove_init(&token->parent[i].in_parent);
+        vg_mutex_unlock(&parent->lock);
+        if (drop_token_ref(parent))
+            queue_token(dead, parent);
     }
     if (token->clock != NULL)
         token->clock->let_go(token->clock, false);
-    free(token);
 }
 
 void vigil_cancel_unref(vigil_cancel_token *token)
 {
-    if (token == NULL)
+    if (token == NULL || !drop_token_ref(token))
         return;
-    const vg_cancel_clock *clock = token->clock;
-    if (clock != NULL)
-        clock->hold(clock); /* our reference may have been all that kept it */
-    /* release: our last touch; acquire: the others', if we are the last */
-    uint32_t before = atomic_fetch_sub_explicit(&token->refs, 1, memory_order_acq_rel);
-    if (before == 1)
-        destroy_token(token);
-    if (clock != NULL)
-        clock->let_go(clock, before == 2); /* only the clock itself is left: nobody wants to know any more */
+    vigil_cancel_token *dead = NULL;
+    queue_token(&dead, token);
+    for (vigil_cancel_token *next; token != NULL; token = next) {
+        end_token(token, &dead);
+        next = token->queued;
+        free(token);
+    }
 }
 
 void vigil_cancel_destroy(vigil_cancel_source *source)
@@ -128,7 +161,7 @@ void vigil_cancel_destroy(vigil_cancel_source *source)
 
 void vg_cancel_set_clock(vigil_cancel_source *source, const vg_cancel_clock *clock)
 {
-    clock->hold(clock); /* till the end of the source */
+    clock->hold(clock); /* until the end of the source */
     ((vigil_cancel_token *)source)->clock = clock;
 }
 
@@ -179,11 +212,45 @@ static void run_cancel_handlers(vigil_cancel_token *token, int status)
         call_cancel_handler(handler, status);
         vg_mutex_lock(&token->lock);
         token->running = NULL;
-        /* relaxed: who sleeps on it takes the lock again */
+        /* relaxed: a sleeper takes the lock again */
         (void)atomic_fetch_add_explicit(&token->turn, 1, memory_order_relaxed);
         (void)vg_futex_wake(&token->turn, VG_WAKE_ALL);
     }
     vg_mutex_unlock(&token->lock);
+}
+
+/* False: it was aborted before. */
+static bool mark_aborted(vigil_cancel_token *token, int status, const char *text)
+{
+    vg_mutex_lock(&token->lock);
+    bool first = atomic_load_explicit(&token->status, memory_order_relaxed) == 0;
+    if (first) {
+        (void)snprintf(token->text, sizeof token->text, "%s", text);
+        /* release: the text, and what we did before; pairs with the acquire in vigil_cancel_status */
+        atomic_store_explicit(&token->status, status, memory_order_release);
+    }
+    vg_mutex_unlock(&token->lock);
+    return first;
+}
+
+/* Mark the dependants of a token that is marked, and append them to the list. */
+static void mark_dependants(vigil_cancel_token *token, int status, vigil_cancel_token **aborted)
+{
+    vg_list found;
+    vg_list_init(&found);
+    vg_mutex_lock(&token->lock);
+    vg_list_link *link;
+    while ((link = vg_list_pop_front(&token->dependants)) != NULL) /* none is added to a token that is aborted */
+        if (ref_token_if_alive(vg_list_entry(link, vg_cancel_link, in_parent)->child))
+            vg_list_push_back(&found, link); /* ours as long as the child's reference */
+    vg_mutex_unlock(&token->lock);
+    while ((link = vg_list_pop_front(&found)) != NULL) {
+        vigil_cancel_token *child = vg_list_entry(link, vg_cancel_link, in_parent)->child;
+        if (mark_aborted(child, status, token->text))
+            queue_token(aborted, child);
+        else
+            vigil_cancel_unref(child);
+    }
 }
 
 int vigil_cancel_abort(vigil_cancel_source *source, int status, const char *text)
@@ -193,18 +260,18 @@ int vigil_cancel_abort(vigil_cancel_source *source, int status, const char *text
     vigil_cancel_token *token = (vigil_cancel_token *)source;
     if (status >= 0)
         status = -ECANCELED;
-    vg_mutex_lock(&token->lock);
-    if (atomic_load_explicit(&token->status, memory_order_relaxed) != 0) {
-        vg_mutex_unlock(&token->lock);
+    if (!mark_aborted(token, status, text != NULL ? text : ""))
         return -EALREADY;
-    }
-    (void)snprintf(token->text, sizeof token->text, "%s", text != NULL ? text : "");
-    /* release: the text, and what we did before; pairs with the acquire in vigil_cancel_status */
-    atomic_store_explicit(&token->status, status, memory_order_release);
-    vg_mutex_unlock(&token->lock);
+    vigil_cancel_token *aborted = NULL;
     (void)vigil_cancel_ref(token); /* a handler may give back all that there are */
-    run_cancel_handlers(token, status);
-    vigil_cancel_unref(token);
+    queue_token(&aborted, token);
+    for (vigil_cancel_token *marked = token; marked != NULL; marked = marked->queued)
+        mark_dependants(marked, status, &aborted);
+    for (vigil_cancel_token *next; token != NULL; token = next) {
+        next = token->queued;
+        run_cancel_handlers(token, status);
+        vigil_cancel_unref(token);
+    }
     return 0;
 }
 
@@ -254,14 +321,15 @@ int vigil_cancel_remove(vigil_cancel_token *token, vigil_cancel_handler *handler
 
 /* ---- following others -------------------------------------------------------------------------------------------- */
 
-static void parent_aborted(vigil_cancel_handler *handler, int status)
+/* False: the parent is aborted. */
+static bool follow_parent(vigil_cancel_token *parent, vg_cancel_link *link)
 {
-    vg_parent *parent = (vg_parent *)(void *)handler;
-    vigil_cancel_token *child = parent->child;
-    if (!ref_token_if_alive(child))
-        return;
-    (void)vigil_cancel_abort((vigil_cancel_source *)child, status, vigil_cancel_text(parent->token));
-    vigil_cancel_unref(child);
+    vg_mutex_lock(&parent->lock);
+    bool open = atomic_load_explicit(&parent->status, memory_order_relaxed) == 0;
+    if (open)
+        vg_list_push_back(&parent->dependants, &link->in_parent);
+    vg_mutex_unlock(&parent->lock);
+    return open;
 }
 
 int vigil_cancel_create_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count)
@@ -275,12 +343,12 @@ int vigil_cancel_create_any(vigil_cancel_source **source, vigil_cancel_token *co
     if (token == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        vg_parent *parent = &token->parent[i];
-        parent->handler.fn = parent_aborted;
-        parent->child = token;
-        parent->token = vigil_cancel_ref(tokens[i]);
+        vg_cancel_link *link = &token->parent[i];
+        vg_list_link_init(&link->in_parent);
+        link->child = token;
+        link->parent = vigil_cancel_ref(tokens[i]);
         token->parents = i + 1;
-        if (vigil_cancel_add(tokens[i], &parent->handler) != 0) {
+        if (!follow_parent(tokens[i], link)) {
             (void)vigil_cancel_abort((vigil_cancel_source *)token, vigil_cancel_status(tokens[i]),
                                      vigil_cancel_text(tokens[i]));
             break;

@@ -83,8 +83,15 @@ enum {
 
 /* link.post.vg_reserved */
 enum {
-    VG_DIRECT = 1 /* run as part of settling, not as a microtask */
+    VG_DIRECT = 1,   /* run as part of settling, not as a microtask */
+    VG_REMOVABLE = 2 /* the link is a vg_removable */
 };
+
+/* A link that can be taken out again: the head of vigil_reaction, and of a guard. */
+typedef struct vg_removable {
+    vg_link link;
+    vg_link *previous; /* while it is in a list; NULL: it is the first */
+} vg_removable;
 
 typedef struct vg_handlers {
     vigil_then_fn fulfilled;

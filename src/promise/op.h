@@ -39,9 +39,9 @@ struct vg_op {
     void (*stop)(vg_op *op); /* owner: take back what it waits for; may be NULL */
     vigil_timer timer;       /* owner; 0: none */
     union {
-        uint64_t id;  /* of a watch, a child or a signal */
-        vg_link link; /* vigil_promise_guard: in the list of the guarded promise */
-        struct {      /* vigil_cancel_create_timeout */
+        uint64_t id;        /* of a watch, a child or a signal */
+        vg_removable guard; /* vigil_promise_guard: in the list of the guarded promise */
+        struct {            /* vigil_cancel_create_timeout */
             vg_cancel_clock clock;
             vigil_cancel_source *source; /* a reference */
         };

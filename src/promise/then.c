@@ -204,20 +204,30 @@ void vg_promise_subscribe(vigil_promise *promise, vg_link *link)
     vg_promise_follow(promise, link);
 }
 
-bool vg_promise_unsubscribe(vigil_promise *promise, vg_link *link)
+void vg_promise_subscribe_removable(vigil_promise *promise, vg_removable *removable)
 {
-    if (promise->last == NULL || vg_promise_state(promise) != VIGIL_PENDING)
+    removable->previous = promise->last;
+    removable->link.post.vg_reserved = VG_REMOVABLE;
+    vg_promise_subscribe(promise, &removable->link);
+}
+
+bool vg_promise_unsubscribe(vigil_promise *promise, vg_removable *removable)
+{
+    vg_link *link = &removable->link;
+    if (link->source != promise || promise->last == NULL || vg_promise_state(promise) != VIGIL_PENDING)
         return false;
-    vigil_post *last = &promise->last->post;
-    vigil_post *before = last;
-    while (before->vg_next != &link->post) {
-        before = before->vg_next;
-        if (before == last)
-            return false;
+    link->source = NULL;
+    vg_link *next = (vg_link *)(void *)link->post.vg_next;
+    if (next == link) {
+        promise->last = NULL;
+        return true;
     }
-    before->vg_next = link->post.vg_next;
-    if (last == &link->post)
-        promise->last = before != last ? (vg_link *)(void *)before : NULL;
+    vg_link *before = removable->previous != NULL ? removable->previous : promise->last;
+    before->post.vg_next = &next->post;
+    if (promise->last == link)
+        promise->last = before;
+    else if (next->post.vg_reserved == VG_REMOVABLE)
+        ((vg_removable *)(void *)next)->previous = removable->previous;
     return true;
 }
 
@@ -317,6 +327,7 @@ static void run_reaction(vigil_post *post)
 {
     vigil_reaction *reaction = (vigil_reaction *)(void *)post;
     vigil_promise *source = reaction->vg_source;
+    reaction->vg_source = NULL;
     int status = call_reaction(reaction, source);
     vg_promise_unhold(source);
     if (status != 0)
@@ -342,6 +353,7 @@ static void cancel_user_reaction(vigil_post *post)
 {
     vigil_reaction *reaction = (vigil_reaction *)(void *)post;
     vigil_promise *source = reaction->vg_source;
+    reaction->vg_source = NULL;
     int status = reaction->cancel != NULL ? call_reaction_cancel(reaction) : 0;
     if (source == NULL)
         return; /* whoever gave the promise back has nothing to do with what is raised here */
@@ -360,7 +372,7 @@ int vigil_promise_reaction_add(vigil_promise *promise, vigil_reaction *reaction)
     if (reaction == NULL || reaction->run == NULL)
         return vg_refuse(promise->realm->loop, -EINVAL, "the reaction has no function to call");
     vigil_post_init(&reaction->vg_post, run_reaction, cancel_user_reaction);
-    vg_promise_subscribe(promise, (vg_link *)(void *)reaction);
+    vg_promise_subscribe_removable(promise, (vg_removable *)(void *)reaction);
     return 0;
 }
 
@@ -373,5 +385,5 @@ int vigil_promise_reaction_remove(vigil_promise *promise, vigil_reaction *reacti
         return error;
     if (vg_promise_state(promise) != VIGIL_PENDING)
         return -EBUSY;
-    return vg_promise_unsubscribe(promise, (vg_link *)(void *)reaction) ? 0 : -ENOENT;
+    return vg_promise_unsubscribe(promise, (vg_removable *)(void *)reaction) ? 0 : -ENOENT;
 }

@@ -256,6 +256,77 @@ static void a_follower_may_go_while_its_parent_aborts(void **state)
     }
 }
 
+/* As AbortSignal.any: whoever hears of the abort of a source sees its dependants aborted too; their handlers run after. */
+static vigil_cancel_source *dependants[2];
+
+static void see_dependants(vigil_cancel_handler *handler, int status)
+{
+    (void)handler;
+    (void)status;
+    for (int i = 0; i < 2; i++)
+        say(vigil_cancel_status(vigil_cancel_token_of(dependants[i])) != 0 ? "marked" : "unmarked");
+}
+
+static void dependants_are_aborted_before_the_handlers_of_their_source(void **state)
+{
+    (void)state;
+    journal[0] = '\0';
+    vigil_cancel_source *source = source_new();
+    vigil_cancel_token *token = vigil_cancel_token_of(source);
+    struct listener first = {.handler = {.fn = listen}, .word = "source"};
+    vigil_cancel_handler looks = {.fn = see_dependants};
+    must_equal(vigil_cancel_add(token, &looks), 0);
+    must_equal(vigil_cancel_create_any(&dependants[0], &token, 1), 0);
+    vigil_cancel_token *middle = vigil_cancel_token_of(dependants[0]);
+    must_equal(vigil_cancel_create_any(&dependants[1], &middle, 1), 0);
+    struct listener second = {.handler = {.fn = listen}, .word = "dependant"};
+    struct listener third = {.handler = {.fn = listen}, .word = "its-dependant"};
+    must_equal(vigil_cancel_add(vigil_cancel_token_of(dependants[1]), &third.handler), 0);
+    must_equal(vigil_cancel_add(middle, &second.handler), 0);
+    must_equal(vigil_cancel_add(token, &first.handler), 0);
+    must_equal(vigil_cancel_abort(source, -EINTR, NULL), 0);
+    must_have_said("marked marked source dependant its-dependant");
+    vigil_cancel_destroy(source);
+    vigil_cancel_destroy(dependants[0]);
+    vigil_cancel_destroy(dependants[1]);
+}
+
+/* Each made of the one before; the last keeps them all. */
+static vigil_cancel_source *chain_of(vigil_cancel_source *first, size_t length)
+{
+    vigil_cancel_source *last = first;
+    for (size_t i = 0; i < length; i++) {
+        vigil_cancel_token *token = vigil_cancel_token_of(last);
+        vigil_cancel_source *next = NULL;
+        must_equal(vigil_cancel_create_any(&next, &token, 1), 0);
+        if (last != first)
+            vigil_cancel_destroy(last);
+        last = next;
+    }
+    return last;
+}
+
+static void a_chain_of_any_length_is_aborted_and_dropped(void **state)
+{
+    (void)state;
+    journal[0] = '\0';
+    for (int aborted = 0; aborted < 2; aborted++) {
+        vigil_cancel_source *first = source_new();
+        vigil_cancel_source *last = chain_of(first, 500000);
+        struct listener it = {.handler = {.fn = listen}, .word = "end"};
+        must_equal(vigil_cancel_add(vigil_cancel_token_of(last), &it.handler), 0);
+        if (aborted) {
+            must_equal(vigil_cancel_abort(first, -EIO, "far away"), 0);
+            must_have_said("end");
+            must(strcmp(vigil_cancel_text(vigil_cancel_token_of(last)), "far away") == 0);
+        } else {
+            must_equal(vigil_cancel_remove(vigil_cancel_token_of(last), &it.handler), 0);
+        }
+        vigil_cancel_destroy(first);
+        vigil_cancel_destroy(last);
+    }
+}
+
 /* ---- timeouts ---------------------------------------------------------------------------------------------------- */
 
 static vigil_cancel_source *timed;
@@ -321,6 +392,8 @@ int main(void)
         test(adds_removes_and_aborts_may_race),
         test(any_follows_the_first),
         test(a_follower_may_go_while_its_parent_aborts),
+        test(dependants_are_aborted_before_the_handlers_of_their_source),
+        test(a_chain_of_any_length_is_aborted_and_dropped),
         test(a_timeout_aborts_when_its_time_has_come),
         test(a_timeout_that_nobody_wants_is_taken_back),
     };

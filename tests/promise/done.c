@@ -112,7 +112,7 @@ static void an_abort_comes_before_the_work_has_started(void **state)
     gate_wait_entered(&gate, 1);
     start(NULL, 0, vigil_cancel_token_of(source)); /* stays in the queue */
     must_equal(vigil_cancel_abort(source, -ECANCELED, NULL), 0);
-    vigil_cancel_drop(source);
+    vigil_cancel_destroy(source);
     end("late late late late");
 }
 
