@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "call.h"
 #include "delay.h"
+#include "forked.h"
 #include "idle.h"
 #include "injector.h"
 #include "job.h"
@@ -194,6 +195,7 @@ int vigil_pool_create(vigil_pool **out, const vigil_pool_options *given)
     unsigned workers = options->workers != 0 ? options->workers : vigil_cpu_count();
     if (workers > VG_MAX_WORKERS)
         workers = VG_MAX_WORKERS;
+    vg_forked_watch();
     vigil_pool *pool = pool_make(options, workers, &error);
     if (pool == NULL)
         return error;
@@ -278,6 +280,7 @@ int vigil_pool_destroy(vigil_pool *pool)
         return 0;
     if (vg_forked(&pool->fork_guard)) {
         vg_subject_remove(&pool->subject);
+        vg_forked_forget();  /* the caller may have been a worker of this pool */
         vg_delay_free(pool); /* the threads stayed in the parent; the memory is our copy */
         pool_free(pool);
         return 0;

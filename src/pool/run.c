@@ -23,7 +23,8 @@
 
 __attribute__((noinline)) void vg_mark_raised(void)
 {
-    vg_current_worker->raised = true;
+    if (vg_current_worker != NULL) /* else: in the child of a task */
+        vg_current_worker->raised = true;
 }
 
 #ifdef VG_RAISE_LIBC

@@ -194,6 +194,58 @@ static void fork_child(void *arg)
     _exit(0);
 }
 
+/* Run tasks, a group and waits on a pool of the child's own. */
+static void use_a_new_pool(void)
+{
+    must(vigil_pool_current() == NULL);
+    must_equal(vigil_pool_current_worker(), -1);
+    must_equal(vigil_blocking_begin(), -EPERM);
+    vigil_pool *mine = pool_of(2);
+    for (int i = 0; i < 100; i++)
+        must_equal(vigil_pool_call(mine, nothing, NULL, NULL, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_wait_idle(mine, VIGIL_FOREVER), 0);
+    vigil_group group;
+    vigil_task member;
+    must_equal(vigil_group_init(&group, mine, 0), 0);
+    vigil_task_init(&member, task_nothing, NULL);
+    must_equal(vigil_group_spawn(&group, &member), 0);
+    must_equal(vigil_group_wait(&group), 0);
+    must_equal(vigil_join(mine, nothing, NULL, nothing, NULL), 0);
+    pool_close(mine);
+}
+
+static void child_with_a_new_pool(void *arg)
+{
+    must_equal(vigil_pool_destroy(arg), 0);
+    use_a_new_pool();
+    _exit(0);
+}
+
+static void child_with_two_pools(void *arg)
+{
+    use_a_new_pool();
+    must_equal(vigil_pool_destroy(arg), 0);
+    _exit(0);
+}
+
+static int fork_destroy_create_inside(void *arg)
+{
+    must_equal(in_child(child_with_a_new_pool, arg), 0);
+    must_equal(in_child(child_with_two_pools, arg), 0);
+    must(vigil_pool_current() == arg);
+    must_equal(vigil_blocking_begin(), 0);
+    must_equal(vigil_blocking_end(), 0);
+    return 0;
+}
+
+static void the_child_of_a_task_can_make_a_pool_of_its_own(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(2);
+    must_equal(vigil_pool_call(pool, fork_destroy_create_inside, NULL, pool, VIGIL_NORMAL), 0);
+    pool_close(pool);
+}
+
 static int fork_inside(void *arg)
 {
     must_equal(in_child(fork_child, arg), 0);
@@ -220,6 +272,7 @@ int main(void)
         test(a_fork_amid_a_storm_of_calls_is_survived_by_both),
 #endif
         test(a_task_may_fork),
+        test(the_child_of_a_task_can_make_a_pool_of_its_own),
 #endif
     };
     return run_all(tests);

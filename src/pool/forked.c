@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forked.c - the child of a task is not a worker.
+ *
+ * The thread that forks is the only one in the child. It has a copy of its thread-locals, which point into a pool without
+ * threads: a blocking section would count there, and after vigil_pool_destroy they would point to freed memory.
+ */
+#include "forked.h"
+
+#include "run.h"
+#include "worker_struct.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+void vg_forked_forget(void)
+{
+    vg_current_worker = NULL;
+    vg_cancelling_top = NULL;
+}
+
+#ifdef VIGIL_CHECK
+void vg_forked_watch(void)
+{
+}
+#else
+static void watch_forks_once(void)
+{
+    (void)pthread_atfork(NULL, NULL, vg_forked_forget); /* without memory: vigil_pool_destroy forgets as well */
+}
+
+void vg_forked_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_forks_once);
+}
+#endif
