@@ -10,6 +10,7 @@
 
 #include "base/futex.h"
 #include "record/stack.h"
+#include "contain.h"
 #include "deque.h"
 #include "idle.h"
 #include "own.h"
@@ -65,21 +66,15 @@ static void name_thread(vg_worker *worker)
         vg_thread_bind(pool->cpus[index % pool->cpu_count]);
 }
 
-static void *worker_main(void *arg)
+/* From its first hook to its last. */
+static void worker_live(vg_worker *worker)
 {
-    vg_worker *worker = arg;
     vigil_pool *pool = worker->pool;
-    vg_current_worker = worker;
-    worker->raise_top = &vg_raise_top;
-    worker->hook = VG_HOOK_NONE; /* the seat may have had another thread */
-    name_thread(worker);
-    vg_slot_begin(worker);
-    vg_stack_open_signal();
     bool searching = true;
     if (pool->on_worker_start != NULL) {
         vg_search_end(pool); /* a hook may take long: publishers must not rely on our search */
         worker->hook = VG_HOOK_START;
-        pool->on_worker_start(pool->user, worker->seat.index);
+        vg_contained_hook(worker, pool->on_worker_start, pool->user);
         worker->hook = VG_HOOK_NONE;
         searching = false;
     }
@@ -96,7 +91,20 @@ static void *worker_main(void *arg)
     vg_quiescence_signal(pool);
     worker->hook = VG_HOOK_STOP;
     if (pool->on_worker_stop != NULL)
-        pool->on_worker_stop(pool->user, worker->seat.index);
+        vg_contained_hook(worker, pool->on_worker_stop, pool->user);
+}
+
+static void *worker_main(void *arg)
+{
+    vg_worker *worker = arg;
+    vigil_pool *pool = worker->pool;
+    vg_current_worker = worker;
+    worker->raise_top = &vg_raise_top;
+    worker->hook = VG_HOOK_NONE; /* the seat may have had another thread */
+    name_thread(worker);
+    vg_slot_begin(worker);
+    vg_stack_open_signal();
+    vg_contained(worker_live, worker);
     vg_worker_state(worker, VIGIL_WORKER_STOPPED);
     atomic_store_explicit(&worker->seat.thread_id, 0, memory_order_relaxed);
     vg_slot_end(worker);

@@ -134,6 +134,8 @@ typedef struct vg_worker {
     bool raised;                   /* the last task left by vigil_raise */
     bool woken;                    /* woken, and no task found yet */
     uint8_t hook;                  /* in a hook: not a task of the pool */
+    vg_raise_frame *hook_frame;    /* while it is in a hook: contain.c */
+    void *apart;                   /* likewise */
     struct vg_job *job;            /* the innermost it runs */
     uint64_t waits;                /* numbers given to waits */
     uint64_t spin_ns;              /* how long the next spin lasts */
