@@ -14,7 +14,7 @@ P ?= release
 
 export JOBS DESTDIR
 
-.PHONY: all help t quick test demo bench check check-deep asan tsan clang debug install uninstall format lint hooks docs dist deb clean
+.PHONY: all help t quick test demo bench check check-deep asan tsan clang debug install uninstall format lint hooks amalgamation docs dist deb clean
 
 all: ## build the library and the command, the release way, into build/release
 	@scripts/setup build
@@ -80,6 +80,9 @@ lint: ## format, the project's own rules, clang-tidy
 hooks: ## look at layout and rules before each commit (scripts/hooks/pre-commit)
 	@git config core.hooksPath scripts/hooks
 	@echo "hooks: each commit is looked at from now on; git config --unset core.hooksPath ends that"
+
+amalgamation: ## the library as one file to compile: vigil.c, vigil.h and vigil.hpp, into build/amalgamation
+	@scripts/amalgamate
 
 docs: ## man pages and the static site, into build/docs
 	@scripts/setup docs

@@ -58,7 +58,7 @@ int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *),
 void vg_thread_set_name(const char *name)
 {
     char cut[16];
-    (void)snprintf(cut, sizeof cut, "%s", name);
+    (void)snprintf(cut, sizeof cut, "%.15s", name);
     (void)pthread_setname_np(pthread_self(), cut);
 }
 

@@ -70,7 +70,7 @@ static bool is_dead_file(int directory, const char *name, dead_file *found)
     struct stat info;
     if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
         return false;
-    (void)snprintf(found->name, sizeof found->name, "%s", name);
+    (void)snprintf(found->name, sizeof found->name, "%.*s", (int)sizeof found->name - 1, name);
     found->when = info.st_mtim;
     return true;
 }
