@@ -110,9 +110,10 @@ typedef struct vigil_watchdog_options {
     uint32_t recover;     /* VIGIL_RECOVER_*; 0: none */
     vigil_severity least; /* do not tell on_verdict about less; the _INIT macro says INFO */
     bool no_drift;        /* do not look for DRIFT */
-    /* To show a thread's stack it is sent a signal, once, when a verdict about it is raised. Default (0) SIGURG, which the
-       system ignores where nobody handles it; a handler that was there is called for everybody else's signals. -1: no stacks.
-       Calls that the system never restarts (poll, nanosleep) return EINTR in that thread. */
+    /* The stack of a thread that sleeps is read without touching the thread. One that runs is sent a signal when a verdict about it
+       is raised: by default (0) SIGURG, which the system ignores where nobody handles it; a handler that was there is called for
+       everybody else's signals. -1: no signal, so no stacks of threads that run. No system call of the program fails or ends
+       early because of it. */
     int stack_signal;
     /* Told every verdict, on the watchdog's thread; no lock is held, so it may call everything but vigil_watchdog_start and
        _stop. While it runs nothing is watched. */

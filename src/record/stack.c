@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #if defined(__has_include)
@@ -85,6 +86,40 @@ static void pass_signal_on(int number, siginfo_t *info, void *context)
         stack_ask.before.sa_handler(number);
 }
 
+/*
+ * Only threads that run are asked, but one may have entered a call that the kernel does not restart (poll, nanosleep) just before the
+ * signal came. Then the interrupted context is behind the call and holds -EINTR: go back to it, so that the program does not
+ * notice. The number of the call is in the instruction that loads it, a few bytes before; the arguments are still in their registers.
+ */
+static void repeat_call(void *context)
+{
+#if defined(__x86_64__)
+    enum {
+        CALL_BYTES = 2, /* 0f 05 */
+        LOAD_BYTES = 5, /* b8 and the number */
+        BETWEEN = 12,   /* bytes of other instructions */
+        CALLS = 1024
+    };
+    greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    if (regs[REG_RAX] != -EINTR)
+        return;
+    const unsigned char *call = (const unsigned char *)regs[REG_RIP] - CALL_BYTES; // NOLINT(performance-no-int-to-ptr)
+    if (call[0] != 0x0f || call[1] != 0x05)
+        return;
+    for (const unsigned char *load = call - LOAD_BYTES; load >= call - LOAD_BYTES - BETWEEN; load--) {
+        uint32_t number;
+        memcpy(&number, load + 1, sizeof number);
+        if (load[0] == 0xb8 && number < CALLS) {
+            regs[REG_RAX] = (greg_t)number;
+            regs[REG_RIP] -= CALL_BYTES;
+            return;
+        }
+    }
+#else
+    (void)context;
+#endif
+}
+
 static void on_stack_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
@@ -101,6 +136,9 @@ static void on_stack_signal(int number, siginfo_t *info, void *context)
         /* release: the frames; pairs with the acquire in vg_stack_take */
         atomic_store_explicit(&stack_ask.state, ASK_DONE, memory_order_release);
         (void)vg_futex_wake(&stack_ask.state, VG_WAKE_ALL);
+        repeat_call(context);
+    } else {
+        repeat_call(context);
     }
     errno = saved;
 }

@@ -28,13 +28,15 @@ vg_finding *vg_find(const vg_look *look, vigil_stall stall, vigil_severity sever
     return it;
 }
 
-void vg_find_thread(vg_finding *finding, int thread)
+void vg_find_thread(vg_finding *finding, int thread, const void *function)
 {
     for (unsigned i = 0; i < finding->thread_count; i++)
         if (finding->threads[i] == thread)
             return;
-    if (thread > 0 && finding->thread_count < VG_FINDING_THREADS)
+    if (thread > 0 && finding->thread_count < VG_FINDING_THREADS) {
+        finding->functions[finding->thread_count] = function;
         finding->threads[finding->thread_count++] = thread;
+    }
 }
 
 bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial)

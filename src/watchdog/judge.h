@@ -33,6 +33,7 @@ typedef struct vg_finding {
     uint64_t key;          /* tells findings of one class and subject apart */
     bool at_once;          /* it is over already: there is nothing to look at a second time */
     int threads[VG_FINDING_THREADS];
+    const void *functions[VG_FINDING_THREADS]; /* task or callback on each of them, or NULL */
     unsigned thread_count;
     bool no_stacks; /* too small to be walked */
     /* recovery */
@@ -63,7 +64,7 @@ typedef struct vg_look {
 /* A new finding, with what all have; NULL: there is no room for more. */
 vg_finding *vg_find(const vg_look *look, vigil_stall stall, vigil_severity severity, const vg_subject *subject,
                     const char *name, uint64_t since);
-void vg_find_thread(vg_finding *finding, int thread);
+void vg_find_thread(vg_finding *finding, int thread, const void *function);
 bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial);
 
 /* How long a thread has done one thing, and for how much of that the system did not run it. */

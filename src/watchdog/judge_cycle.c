@@ -112,7 +112,7 @@ static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look
             vg_say(&evidence, " that cannot end before worker %u%s%s%s goes on\n", next->worker->index,
                    one_pool ? "" : " of pool \"", one_pool ? "" : next->pool->facts.name, one_pool ? "" : "\"");
         }
-        vg_find_thread(finding, at->worker->thread);
+        vg_find_thread(finding, at->worker->thread, at->worker->function);
         finding->no_stacks = finding->no_stacks || at->pool->facts.small_stacks;
     }
     vg_say(&reason, "%sworker %u.", length > VG_MANY ? "... -> " : "", all->nodes[all->path[begin]].worker->index);

@@ -54,7 +54,7 @@ static void judge_loop_blocked(vg_loop_history *history, const vg_subject *subje
     vigil_verdict *verdict = &finding->verdict;
     verdict->thread = facts->thread;
     verdict->function = facts->function;
-    vg_find_thread(finding, facts->thread);
+    vg_find_thread(finding, facts->thread, facts->function);
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
     vg_say(&reason, "Loop \"%s\" is blocked by one callback", facts->name);
     if (facts->function != NULL) {

@@ -140,7 +140,7 @@ static frozen_workers judge_frozen(vg_pool_history *history, const vg_subject *s
             evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
             vg_say_queue(&evidence, facts);
         }
-        vg_find_thread(finding, worker->thread);
+        vg_find_thread(finding, worker->thread, worker->function);
         if (seen.count <= VG_MANY) {
             vg_say_worker(&evidence, worker);
             vg_say(&evidence, ": since ");
@@ -219,7 +219,7 @@ static void judge_pool_wake(vg_pool_history *history, const vg_subject *subject,
     finding->rewake = (int)worker->index;
     finding->no_stacks = facts->small_stacks;
     if (!worker->called) /* else the signal would be the wake-up that was lost */
-        vg_find_thread(finding, worker->thread);
+        vg_find_thread(finding, worker->thread, worker->function);
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
     vg_say(&reason, "A wake-up was lost in pool \"%s\": work is queued, ", facts->name);
     vg_say_worker(&reason, worker);

@@ -97,7 +97,7 @@ static void say_standing(vg_words *to, const vg_pool_history *history, const vg_
             continue;
         }
         shown++;
-        vg_find_thread(finding, worker->thread);
+        vg_find_thread(finding, worker->thread, worker->function);
         vg_say_worker(to, worker);
         vg_say(to, blocked ? ": blocked (declared) for " : ": the same task for ");
         vg_say_time(to, vg_stays(history, i, look));
@@ -231,7 +231,7 @@ static void judge_hog(vg_pool_history *history, const vg_subject *subject, const
     verdict->function = worker->function;
     finding->no_stacks = facts->small_stacks;
     finding->lend = work;
-    vg_find_thread(finding, worker->thread);
+    vg_find_thread(finding, worker->thread, worker->function);
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
     if (hogs == 1) {
         vg_say(&reason, "One task keeps ");
