@@ -135,6 +135,14 @@ static vg_val promise_state(vg_call *call)
     return vg_array(call->engine, 3, items);
 }
 
+static vg_val promise_handled(vg_call *call)
+{
+    bool handled = false;
+    vg_val result = NULL;
+    vg_promise_look(call->engine, vg_arg(call, 0), &result, &handled);
+    return vg_bool(call->engine, handled);
+}
+
 static vg_val proxy_target(vg_call *call)
 {
     return vg_proxy_target(call->engine, vg_arg(call, 0));
@@ -240,6 +248,7 @@ static const vg_binding_entry entries[] = {
     {"onStorm", on_storm},
     {"deliverNow", deliver_now},
     {"promiseState", promise_state},
+    {"promiseHandled", promise_handled},
     {"proxyTarget", proxy_target},
     {"write", write_out},
     {"isTTY", is_tty},
@@ -365,6 +374,7 @@ bool vg_js_bind_core(vigil_js *js)
     vg_set(engine, js->binding, "packageMains", table, &thrown);
     vg_set(engine, js->binding, "state", vg_doubles(engine, js->state, VG_STATE_COUNT), &thrown);
     vg_set(engine, js->binding, "canDrain", vg_bool(engine, vg_engine_can_drain(engine)), &thrown);
+    vg_set(engine, js->binding, "safeNames", vg_string(engine, vg_js_safe_names), &thrown);
     vg_set(engine, js->binding, "versionLine", vg_string(engine, line), &thrown);
     return true;
 }

@@ -20,11 +20,24 @@
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
+/* Runs a file that is a function of the binding; NULL: it threw. */
+static vg_val run_first(vigil_js *js, const char *file, const char *url)
+{
+    const vg_embedded *source = vg_js_library_find(file);
+    vg_val thrown = NULL, result, args[1];
+    vg_val function = vg_eval(js->engine, (const char *)source->bytes, source->length, url, 1, &thrown);
+    if (!function)
+        return NULL;
+    args[0] = js->binding;
+    js->depth++;
+    result = vg_apply(js->engine, function, NULL, 1, args, &thrown);
+    js->depth--;
+    return result;
+}
+
 static bool boot(vigil_js *js)
 {
-    const vg_embedded *source = vg_js_library_find("boot.js");
     vg_engine *engine = js->engine;
-    vg_val thrown = NULL, function, args[1];
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js) ||
@@ -34,14 +47,7 @@ static bool boot(vigil_js *js)
     if (!vg_js_bind_http(js))
         return false;
 #endif
-    function = vg_eval(engine, (const char *)source->bytes, source->length, "vigil:boot", 1, &thrown);
-    if (!function)
-        return false;
-    args[0] = js->binding;
-    js->depth++;
-    js->dispatch = vg_apply(engine, function, NULL, 1, args, &thrown);
-    js->depth--;
-    if (!js->dispatch)
+    if (!run_first(js, "safe.js", "vigil:safe") || !(js->dispatch = run_first(js, "boot.js", "vigil:boot")))
         return false;
     vg_hold(engine, js->dispatch);
     return true;

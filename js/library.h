@@ -12,6 +12,8 @@ typedef struct vg_embedded {
 } vg_embedded;
 extern const vg_embedded vg_js_library[];
 extern const size_t vg_js_library_count;
+/* Those names of safe.txt that the library uses. */
+extern const char vg_js_safe_names[];
 const vg_embedded *vg_js_library_find(const char *name);
 
 #endif

@@ -54,16 +54,18 @@ function loadPackage(name, module) {
   const require = (wanted) => {
     if (!wanted.startsWith('.')) return load(`npm:${wanted.replace(/\/$/, '')}`);
     const parts = home.split('/');
-    for (const part of wanted.split('/')) {
+    const steps = wanted.split('/');
+    for (let i = 0; i < steps.length; i++) {
+      const part = steps[i];
       if (part === '..') parts.pop();
       else if (part !== '.') parts.push(part);
     }
     const path = parts.join('/');
     return load(`npm:${binding.source(`npm/${path}`) === undefined ? `${path}.js` : path}`);
   };
-  const shadow = file.startsWith('node-inspect') ? ', URL, WeakMap' : '';
+  const shadow = file.startsWith('node-inspect') ? ', $safe, URL, WeakMap' : '';
   binding.compile(`(function (module, exports, require${shadow}) {${text}\n})`, `vigil:npm/${file}`, 1)
-    .call(module.exports, module, module.exports, require, StandIn, Proxies);
+    .call(module.exports, module, module.exports, require, binding.safe, StandIn, Proxies);
   return module.exports;
 }
 
@@ -125,11 +127,11 @@ binding.expect = (callback) => {
   return at;
 };
 // C could not begin it after all.
-binding.finishNow = (at, ...result) => {
+binding.finishNow = (at, result) => {
   const callback = completions[at];
   completions[at] = undefined;
   free.push(at);
-  callback(...result);
+  callback(result);
 };
 function complete(at, a, b) {
   const callback = completions[at];

@@ -162,6 +162,8 @@ for (const name of Object.getOwnPropertyNames(Buffer.prototype)) {
   }
 }
 
+binding.safe.adopt(Buffer.prototype);
+
 module.exports = {
   Buffer, fromBytes,
   SlowBuffer: lib.SlowBuffer,

@@ -98,7 +98,9 @@ class Console {
 
   // The methods are own properties, bound, so that they can be handed around.
   #bind() {
-    for (const name of Object.getOwnPropertyNames(Console.prototype)) {
+    const names = Object.getOwnPropertyNames(Console.prototype);
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i];
       if (name === 'constructor') continue;
       const method = this[name].bind(this);
       Object.defineProperty(method, 'name', { value: name });
@@ -115,14 +117,28 @@ class Console {
     const options = this.#formatOptions(stream);
     let text = args.every((arg) => typeof arg === 'string') || options === undefined ? simple(args) : undefined;
     if (text === undefined) {
-      const lib = load('inspect');
-      text = options === undefined ? lib.format(...args) : lib.formatWithOptions(options, ...args);
+      text = this.#format(options, args);
     }
     if (this.#indent !== '') text = this.#indent + text.replace(/\n/g, `\n${this.#indent}`);
     try {
       stream.write(`${text}\n`);
     } catch {
       // A console whose stream is gone is silent.
+    }
+  }
+  #format(options, args) {
+    const lib = load('inspect');
+    try {
+      return options === undefined ? Reflect.apply(lib.format, undefined, args) : Reflect.apply(lib.formatWithOptions, undefined, [options].concat(args));
+    } catch (error) {
+      if (!binding.safe.patched()) throw error;
+      // The formatter needs builtins that the program has broken: then at least this.
+      let text = '';
+      for (let i = 0; i < args.length; i++) {
+        const plain = typeof args[i] === 'string' ? args[i] : simpleValue(args[i]) ?? `[${typeof args[i]}]`;
+        text += i === 0 ? plain : ` ${plain}`;
+      }
+      return text;
     }
   }
 
@@ -153,11 +169,11 @@ class Console {
       process.emitWarning(`No such label '${label}' for console.${name}()`);
       return false;
     }
-    this.log(`%s: %s`, label, elapsed(binding.preciseNow() - began), ...data);
+    Reflect.apply(this.log, this, ['%s: %s', label, elapsed(binding.preciseNow() - began)].concat(data));
     return true;
   }
   trace(...args) {
-    const error = { name: 'Trace', message: load('inspect').format(...args) };
+    const error = { name: 'Trace', message: Reflect.apply(load('inspect').format, undefined, args) };
     Error.captureStackTrace(error, this.trace);
     this.error(error.stack);
   }
@@ -166,7 +182,7 @@ class Console {
     if (typeof args[0] === 'string') args[0] = `Assertion failed: ${args[0]}`;
     else args.unshift('Assertion failed');
     if (args.length > 1 && typeof args[0] === 'string' && args[0] === 'Assertion failed') args[0] = 'Assertion failed:';
-    this.warn(...args);
+    Reflect.apply(this.warn, this, args);
   }
   clear() {
     const stream = this.#out();
@@ -187,7 +203,7 @@ class Console {
     this.#counts.delete(label);
   }
   group(...data) {
-    if (data.length > 0) this.log(...data);
+    if (data.length > 0) Reflect.apply(this.log, this, data);
     this.#indent += ' '.repeat(this.#step);
   }
   groupEnd() {

@@ -7,7 +7,7 @@ const native = {};
 const kinds = ['Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'];
 for (const kind of kinds) native[kind] = globalThis[kind];
 const NativeError = native.Error;
-const define = Object.defineProperty;
+const define = (object, key, descriptor) => Object.defineProperty(object, key, descriptor);
 const construct = Reflect.construct;
 
 // ---- frames -------------------------------------------------------------------------------------------------------
@@ -36,9 +36,9 @@ function parseFrame(line) {
 
 function frames(raw) {
   const list = [];
-  for (const line of `${raw}`.split('\n')) {
-    if (line === '') continue;
-    list.push(parseFrame(line));
+  const lines = `${raw}`.split('\n');
+  for (let i = 0; i < lines.length; i++) {
+    if (lines[i] !== '') list.push(parseFrame(lines[i]));
   }
   return list;
 }
@@ -138,7 +138,7 @@ function dress(error, raw, above) {
           } catch {
             // Then without.
           }
-          value = [headline({ name, message }), ...list.map(frameText)].join('\n');
+          value = [headline({ name, message })].concat(list.map(frameText)).join('\n');
         }
       }
       return value;

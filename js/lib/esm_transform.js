@@ -375,7 +375,7 @@ function transformModule(text, file) {
           const paren = text.indexOf('(', inner.start);
           edits.replace(node.start, inner.start, blank(text.slice(node.start, inner.start)));
           edits.replace(paren, paren, ' $default');
-          tail = 'Object.defineProperty($default, "name", { value: "default", configurable: true });';
+          tail = 'Object["defineProperty"]($default, "name", { value: "default", configurable: true });';
         } else {
           getters.set('default', '$default');
           edits.replace(node.start, inner.start, `const $default = $named(${blank(text.slice(node.start, inner.start))}`);

@@ -62,7 +62,7 @@ function capture(emitter, result, type, args) {
   result.then(undefined, (error) => {
     process.nextTick(() => {
       if (typeof emitter[kRejection] === 'function') {
-        emitter[kRejection](error, type, ...args);
+        apply(emitter[kRejection], emitter, [error, type].concat(args));
         return;
       }
       const before = emitter[kCapture];
@@ -79,7 +79,7 @@ function capture(emitter, result, type, args) {
 EventEmitter.prototype.emit = function emit(type, ...args) {
   const events = this._events;
   if (type === 'error') {
-    if (events !== undefined && events[kErrorMonitor] !== undefined) this.emit(kErrorMonitor, ...args);
+    if (events !== undefined && events[kErrorMonitor] !== undefined) apply(this.emit, this, [kErrorMonitor].concat(args));
     if (events === undefined || events.error === undefined) {
       const error = args[0];
       if (error instanceof Error) throw error;
@@ -101,8 +101,8 @@ EventEmitter.prototype.emit = function emit(type, ...args) {
     if (this[kCapture]) capture(this, result, type, args);
   } else {
     const listeners = handler.slice();
-    for (const listener of listeners) {
-      const result = apply(listener, this, args);
+    for (let i = 0; i < listeners.length; i++) {
+      const result = apply(listeners[i], this, args);
       if (this[kCapture]) capture(this, result, type, args);
     }
   }

@@ -67,13 +67,13 @@ function toSeconds(value, name) {
   return number;
 }
 function toOptions(options, defaults) {
-  if (options === undefined || options === null || typeof options === 'function') return defaults;
+  if (options === undefined || options === null || typeof options === 'function') return { __proto__: null, ...defaults };
   if (typeof options === 'string') options = { encoding: options };
   else if (typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', ['string', 'Object'], options);
   if (options.encoding != null && options.encoding !== 'buffer' && !load('buffer').Buffer.isEncoding(options.encoding)) {
     throw new codes.ERR_INVALID_ARG_VALUE('encoding', options.encoding, 'is invalid encoding');
   }
-  return { ...defaults, ...options };
+  return { __proto__: null, ...defaults, ...options };
 }
 function isUtf8(encoding) {
   return encoding === 'utf8' || encoding === 'utf-8';
@@ -143,7 +143,7 @@ class Dirent {
 function inOrder(flat) {
   const order = [];
   for (let i = 0; i < flat.length; i += 2) order.push([flat[i], flat[i + 1]]);
-  return order.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).flat();
+  return order.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)).flat();
 }
 function entriesOf(flat, options, folder) {
   const list = [];
@@ -176,7 +176,7 @@ function errorOf(it, number) {
   return systemError(number, it.name, it.from, it.to);
 }
 function runSync(it) {
-  const result = fsNow(...it.args);
+  const result = Reflect.apply(fsNow, undefined, it.args);
   if (typeof result === 'number' && result < 0) throw errorOf(it, result);
   return it.finish ? it.finish(result) : undefined;
 }
@@ -219,7 +219,7 @@ function run(it, callback) {
     }
     callback(null, value);
   });
-  const begun = fsLater(id, priority, ...it.args);
+  const begun = Reflect.apply(fsLater, undefined, [id, priority].concat(it.args));
   if (begun < 0) {
     process.nextTick(() => binding.finishNow(id, begun));
     return;
@@ -387,9 +387,9 @@ const fs = module.exports = { constants, Stats, Dirent, F_OK: 0, R_OK: 4, W_OK: 
 for (const name of Object.keys(plans)) {
   const make = plans[name];
   fs[`${name}Sync`] = function (...args) {
-    const it = make(...args);
+    const it = Reflect.apply(make, undefined, args);
     if (args[1]?.throwIfNoEntry === false) {
-      const result = fsNow(...it.args);
+      const result = Reflect.apply(fsNow, undefined, it.args);
       if (result === -2) return undefined;
       if (typeof result === 'number' && result < 0) throw errorOf(it, result);
       return it.finish(result);
@@ -399,7 +399,7 @@ for (const name of Object.keys(plans)) {
   fs[name] = function (...args) {
     const callback = args.length > 1 || name === 'close' ? args.pop() : undefined;
     if (typeof callback !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('cb', 'Function', callback);
-    run(make(...args), callback);
+    run(Reflect.apply(make, undefined, args), callback);
   };
   Object.defineProperty(fs[name], 'name', { value: name });
   Object.defineProperty(fs[`${name}Sync`], 'name', { value: `${name}Sync` });
@@ -421,12 +421,15 @@ fs.exists = (file, callback) => {
   fs.access(file, 0, (error) => callback(!error));
 };
 fs.exists[Symbol.for('nodejs.util.promisify.custom')] = (file) => new Promise((resolve) => fs.exists(file, resolve));
-fs.readSync = (...args) => runSync(readPlan(...args));
-fs.writeSync = (...args) => runSync(writePlan(...args));
+fs.readSync = (fd, buffer, offset, length, position) => runSync(readPlan(fd, buffer, offset, length, position));
+fs.writeSync = (fd, data, offset, length, position) => runSync(writePlan(fd, data, offset, length, position));
 fs.read = (fd, ...args) => {
   const callback = args.pop();
   validateFunction(callback, 'cb');
-  let [buffer, offset, length, position] = args;
+  let buffer = args[0];
+  let offset = args[1];
+  let length = args[2];
+  let position = args[3];
   if (!ArrayBuffer.isView(buffer)) {
     const options = buffer ?? {};
     buffer = options.buffer ?? load('buffer').Buffer.alloc(16384);
@@ -437,7 +440,7 @@ fs.read = (fd, ...args) => {
 fs.write = (fd, data, ...args) => {
   const callback = args.pop();
   validateFunction(callback, 'cb');
-  run(writePlan(fd, data, ...args), (error, count) => callback(error, count ?? 0, data));
+  run(writePlan(fd, data, args[0], args[1], args[2]), (error, count) => callback(error, count ?? 0, data));
 };
 fs.realpath.native = fs.realpath;
 fs.realpathSync.native = fs.realpathSync;

@@ -3,7 +3,9 @@
 'use strict';
 
 function make(number, syscall, path, dest) {
-  const [code, text] = binding.errorName(-number);
+  const names = binding.errorName(-number);
+  const code = names[0];
+  const text = names[1];
   let message = `${code}: ${text}, ${syscall}`;
   if (path !== undefined) message += ` '${path}'`;
   if (dest !== undefined) message += ` -> '${dest}'`;

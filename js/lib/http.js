@@ -23,7 +23,9 @@ function listenError(number, host, port, path) {
     const error = new Error(`getaddrinfo ENOTFOUND ${host}`);
     return Object.assign(error, { errno: -3008, code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: host });
   }
-  const [code, text] = binding.errorName(-number);
+  const names = binding.errorName(-number);
+  const code = names[0];
+  const text = names[1];
   const place = path ?? `${host ?? '::'}:${port}`;
   const error = new Error(`listen ${code}: ${text} ${place}`);
   Object.assign(error, { code, errno: number, syscall: 'listen', address: path ?? host ?? '::' });
@@ -145,8 +147,8 @@ class Server extends EventEmitter {
   address() {
     if (this.#id < 0) return null;
     if (this.#path !== undefined) return this.#path;
-    const [address, family, port] = native.serverAddress(this.#id);
-    return { address, family, port };
+    const found = native.serverAddress(this.#id);
+    return { address: found[0], family: found[1], port: found[2] };
   }
   ref() {
     this.#refed = true;
@@ -186,10 +188,12 @@ class Server extends EventEmitter {
     process.nextTick(() => this.emit('close'));
   }
   closeAllConnections() {
-    for (const link of this.#links) native.destroy(link.id);
+    this.#links.forEach((link) => native.destroy(link.id));
   }
   closeIdleConnections() {
-    for (const link of this.#links) if (native.idle(link.id)) native.destroy(link.id);
+    this.#links.forEach((link) => {
+      if (native.idle(link.id)) native.destroy(link.id);
+    });
   }
   async [Symbol.asyncDispose]() {
     if (this.listening) await new Promise((resolve) => this.close(resolve));
@@ -247,7 +251,9 @@ class Server extends EventEmitter {
     }
     this.#closedIfDone(false);
   }
-  faulty(link, status, [code, text]) {
+  faulty(link, status, fault) {
+    const code = fault[0];
+    const text = fault[1];
     const timeout = code === 'ERR_HTTP_REQUEST_TIMEOUT';
     if (this.listenerCount('clientError') > 0) {
       const error = new Error(timeout ? text : `Parse Error: ${text}`);

@@ -54,9 +54,9 @@ function line(response, key, name, value) {
   }
   if (key === 'cookie') return line(response, key, name, value.join('; '));
   let bits = 0;
-  for (const one of value) {
-    response._lines += `${name}: ${one}\r\n`;
-    bits |= note(response, key, one);
+  for (let i = 0; i < value.length; i++) {
+    response._lines += `${name}: ${value[i]}\r\n`;
+    bits |= note(response, key, value[i]);
   }
   return bits;
 }
@@ -69,7 +69,7 @@ function install(ServerResponse) {
     let key;
     if (Array.isArray(value)) {
       key = lowerOf(name);
-      for (const one of value) if (!checkValue(name, one)) this._latin1 = true;
+      for (let i = 0; i < value.length; i++) if (!checkValue(name, value[i])) this._latin1 = true;
     } else {
       const line = lineOf(name, value);
       key = line.key;
@@ -159,9 +159,8 @@ function install(ServerResponse) {
       } else {
         for (let i = 0; i < list.length; i += 2) {
           lowerOf(list[i]);
-          for (const one of Array.isArray(list[i + 1]) ? list[i + 1] : [list[i + 1]]) {
-            if (!checkValue(list[i], one)) this._latin1 = true;
-          }
+          const values = Array.isArray(list[i + 1]) ? list[i + 1] : [list[i + 1]];
+          for (let k = 0; k < values.length; k++) if (!checkValue(list[i], values[k])) this._latin1 = true;
         }
         extra = list;
       }

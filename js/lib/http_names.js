@@ -103,7 +103,19 @@ function prepared(chunk, encoding) {
   throw new codes.ERR_INVALID_ARG_TYPE('chunk', ['string', 'Buffer', 'Uint8Array'], chunk);
 }
 
+// A chunk's size.
+const DIGITS = '0123456789abcdef';
+function hexOf(number) {
+  let text = '';
+  do {
+    text = DIGITS[number % 16] + text;
+    number = Math.floor(number / 16);
+  } while (number > 0);
+  return text;
+}
+
 module.exports = {
+  hexOf,
   dateLine, lengthLine, prepared,
   STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue, validateHeaderName, validateHeaderValue,
 };

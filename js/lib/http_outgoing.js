@@ -8,7 +8,7 @@ const { native, events, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('htt
 const { socketOf } = load('http_incoming');
 const { codes } = load('errors');
 
-const { prepared } = load('http_names');
+const { prepared, hexOf } = load('http_names');
 
 // What a short answer does not need lies on the prototype.
 function ServerResponse(req, flags) {
@@ -127,7 +127,7 @@ ServerResponse.prototype.write = function (chunk, encoding, callback) {
     return true;
   }
   this._count(data.length, false);
-  const front = this.chunkedEncoding ? `${data.length.toString(16)}\r\n` : '';
+  const front = this.chunkedEncoding ? `${hexOf(data.length)}\r\n` : '';
   const queued = this._send(HOLD | (this.chunkedEncoding ? CRLF : 0), front, data);
   if (queued < 0) return false;
   this._link.flushLater();
@@ -144,7 +144,7 @@ function settled(response) {
   if (response._callbacks === null || (response._link.id >= 0 && response._link.res === response && native.queued(response._link.id) > 0)) return;
   const callbacks = response._callbacks;
   response._callbacks = null;
-  for (const callback of callbacks) callback();
+  for (let i = 0; i < callbacks.length; i++) (0, callbacks[i])();
 }
 
 ServerResponse.prototype._count = function (length, last) {
@@ -188,10 +188,10 @@ ServerResponse.prototype.end = function (chunk, encoding, callback) {
       if (length === 0) {
         data = tail;
       } else if (typeof data === 'string') {
-        front = `${length.toString(16)}\r\n`;
+        front = `${hexOf(length)}\r\n`;
         data += `\r\n${tail}`;
       } else {
-        this._send(HOLD | CRLF, `${length.toString(16)}\r\n`, data);
+        this._send(HOLD | CRLF, `${hexOf(length)}\r\n`, data);
         data = tail;
       }
     }

@@ -84,7 +84,9 @@ self.umask = function (mask) {
 };
 
 self.hrtime = function hrtime(since) {
-  const [seconds, rest] = os.hrtime();
+  const now = os.hrtime();
+  const seconds = now[0];
+  const rest = now[1];
   if (since === undefined) return [seconds, rest];
   if (!Array.isArray(since)) throw new codes.ERR_INVALID_ARG_TYPE('time', 'Array', since);
   if (since.length !== 2) throw new codes.ERR_OUT_OF_RANGE('time', 2, since.length);
@@ -97,8 +99,8 @@ self.hrtime = function hrtime(since) {
   return [s, n];
 };
 self.hrtime.bigint = function () {
-  const [seconds, rest] = os.hrtime();
-  return BigInt(seconds) * 1000000000n + BigInt(rest);
+  const now = os.hrtime();
+  return BigInt(now[0]) * 1000000000n + BigInt(now[1]);
 };
 self.uptime = () => os.uptime();
 self.memoryUsage = () => os.memoryUsage();
@@ -369,7 +371,9 @@ lazy('stdin', () => new (load('stdio').Input)(0));
 self[Symbol.for('vigil.host')] = {
   uncaught,
   signal(number) {
-    for (const name of Object.keys(signals)) {
+    const names = Object.keys(signals);
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i];
       if (signals[name] === number && watched.has(name)) sched.inScope(self.emit, self, [name, name, number]);
     }
   },

@@ -16,7 +16,7 @@
 // after one callback.
 'use strict';
 
-const { state, drain: drainNow, canDrain, promiseState } = binding;
+const { state, drain: drainNow, canDrain, promiseHandled } = binding;
 const { validateFunction } = load('errors');
 
 const { state: { TICKING, NAMING }, limits: { NAMES_PER_MS, SERVICE_MS } } = load('constants');
@@ -119,7 +119,7 @@ function runTicks() {
     if (block.read === block.write && block.next === null) block.read = block.write = 0;
     ticksQueued--;
     if (args === undefined) call();
-    else call(...args);
+    else apply(call, undefined, args);
   }
   state[TICKING] = 0;
 }
@@ -147,34 +147,33 @@ function queueMicrotask(callback) {
 
 // ---- rejections ---------------------------------------------------------------------------------------------------
 
-let rejected = []; // [promise, reason], in the order in which the engine told us
-let reported = []; // weak references to promises whose rejection was reported
+const rejected = []; // promise, reason, in the order in which the engine reported them
+const reported = []; // weak references to promises whose rejection was reported
 const REPORTED_MAX = 1000;
+const LOOKS = 4;
+let lookAt = 0;
 
 function onRejection(promise, reason) {
-  rejected.push([promise, reason]);
+  rejected.push(promise, reason);
 }
 
-function isHandled(promise) {
-  const look = promiseState(promise);
-  return look !== undefined && look[2];
-}
-
-function noticeLateHandlers() {
-  if (reported.length === 0) return false;
+// The engine gives no notice when a reported promise gets a handler after all: a few of them are looked at in each checkpoint, in turn,
+// so that the cost does not grow with their number.
+function noticeLateHandlers(most = LOOKS) {
   let some = false;
-  const rest = [];
-  for (const item of reported) {
-    const promise = item.deref();
-    if (promise === undefined) continue;
-    if (isHandled(promise)) {
+  for (let looks = reported.length < most ? reported.length : most; looks > 0; looks--) {
+    if (lookAt >= reported.length) lookAt = 0;
+    const promise = reported[lookAt].deref();
+    if (promise !== undefined && !promiseHandled(promise)) {
+      lookAt++;
+      continue;
+    }
+    reported.splice(lookAt, 1);
+    if (promise !== undefined) {
       some = true;
       emitHandled(promise);
-    } else {
-      rest.push(item);
     }
   }
-  reported = rest;
   return some;
 }
 
@@ -182,8 +181,9 @@ function noticeLateHandlers() {
 function processRejections() {
   let some = noticeLateHandlers();
   while (rejected.length > 0) {
-    const [promise, reason] = rejected.shift();
-    if (isHandled(promise)) continue;
+    const promise = rejected.shift();
+    const reason = rejected.shift();
+    if (promiseHandled(promise)) continue;
     some = true;
     reported.push(new WeakRef(promise));
     if (reported.length > REPORTED_MAX) reported.shift();

@@ -6,6 +6,7 @@ const { AGAIN, betweenCallbacks, close, report, name } = load('sched');
 const { validateFunction } = load('errors');
 const { state, canDrain } = binding;
 
+const { apply } = Reflect;
 const { IMMEDIATE_COUNT: IMMEDIATES, IMMEDIATE_REFS } = load('constants').state;
 const kRefed = Symbol('refed');
 
@@ -113,7 +114,7 @@ function processImmediates() {
     try {
       const args = immediate._argv;
       if (args === undefined) immediate._onImmediate();
-      else immediate._onImmediate(...args);
+      else apply(immediate._onImmediate, immediate, args);
     } finally {
       immediate._onImmediate = null;
       outstanding.head = immediate = immediate._idleNext;

@@ -20,6 +20,7 @@ class Server:
             self.process.kill()
             raise SystemExit(f"{program} {script} said {line!r} {self.errors()}")
         self.port = int(line.split()[1])
+        self.count = int(line.split()[2]) if len(line.split()) > 2 else 0
         self.status = None
 
     def line(self):
