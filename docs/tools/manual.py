@@ -100,7 +100,7 @@ def blocks(text):
 
 RETURNS = re.compile(r"(0(?=[ ;:.,)]|$)|1(?= )|-E[A-Z0-9]+\b|NULL(?=:)|False\b|True\b|Also -E|As (vigil_\w+|submit)|Returns?\b|"
                      r"VIGIL_\w+ or VIGIL_\w+|The fd[;.]|A vigil_promise_state[;.])")
-THREADS = re.compile(r"(?i)(any thread|owner\b|worker[.;]|inside (the|a) (task|callback)|only inside|init only|the watchdog|"
+THREADS = re.compile(r"(?i)(any thread|owner\b|worker[.;]|inside (the|a) (task|callback|handler)|only (inside|on)|init only|the watchdog|"
                      r"does not block|never blocks|blocks\b|may block|no other thread)")
 CODES = r"(?:-E[A-Z0-9]+|VIGIL_[A-Z_]+)(?:(?:,| or| and) (?:-E[A-Z0-9]+|VIGIL_[A-Z_]+))*"
 
@@ -135,7 +135,7 @@ def sorted_comment(text):
             elif THREADS.match(sentence):
                 threads.append(sentence)
             else:
-                if re.search(r"(?i)\bany thread|\bblocks\b", sentence) and not threads:
+                if re.search(r"(?i)\bany thread|\bblocks\b|; owner\b", sentence) and not threads:
                     threads.append(sentence[0].upper() + sentence[1:])
                 kept.append(sentence)
         if kept:
