@@ -85,7 +85,9 @@ static void producers_and_sleeper(void)
     loop_make(s->poller ? VIGIL_FAST_PATH_DISABLED : VIGIL_FAST_PATH_AUTO, true);
     if (!s->whole)
         atomic_store_explicit(&loop->state, VIGIL_LOOP_RUNNING, memory_order_relaxed);
-    atomic_store_explicit(&loop->last_owner, 1, memory_order_relaxed); /* it has been run, not by us */
+    if (!s->whole)
+        atomic_store_explicit(&loop->owner, UINTPTR_MAX,
+                              memory_order_relaxed); /* the shutdown leaves it to the owner */
     if (s->fences)
         loop->fences = VG_FENCE_SYMMETRIC;
     if (s->core) {

@@ -126,7 +126,8 @@ typedef struct vigil_loop_event {
     const char *text; /* what happened and what to do, static */
 } vigil_loop_event;
 
-/* A callback that left by vigil_raise. */
+/* A callback that left by vigil_raise; with -ECANCELED also one whose thread ended in it (pthread_exit, cancellation). Then the loop is
+   free, and this is reported by the thread that runs or ends it next. */
 typedef struct vigil_uncaught {
     size_t size;
     int status;
@@ -202,8 +203,7 @@ VIGIL_API int vigil_loop_pause(vigil_loop *loop);
  * descriptors and children are dropped; signals still call their watches. When timeout_ns has passed the rest is dropped as
  * vigil_loop_close does it.
  * Any thread; waits for the end, except inside a callback of the loop, where it returns 0 at once and the loop ends after it.
- * If nobody runs the loop, the calling thread does the draining itself when it is the last owner or there was none;
- * otherwise it waits for the owner to come back to it. Idempotent; a second call may shorten the time.
+ * If nobody is inside vigil_loop_run, the calling thread does the draining itself. Idempotent; a second call may shorten the time.
  * 0 done; -ETIMEDOUT a callback does not return, the end goes on without the caller; -ECHILD.
  */
 VIGIL_API int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns);

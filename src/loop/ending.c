@@ -238,7 +238,6 @@ void vg_loop_end(vigil_loop *loop)
        its thread is counted in `inflight`. Without this the drain may read an old word, find it drained and lose posts.
        */
     atomic_thread_fence(memory_order_acquire);
-    atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATING, vg_ticks());
     vg_guarded(loop, end_body);
     vg_signals_leave(loop);
@@ -254,9 +253,10 @@ void vg_loop_end(vigil_loop *loop)
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATED, vg_ticks());
     vg_loop_note_sample(loop);
     vg_loop_note_owner(loop, 0);
+    loop->over = true;
     /* release, twice: everything we did to the loop; pairs with the acquires in wait_done and claim_run */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
-    atomic_store_explicit(&loop->done, 1, memory_order_release);
+    atomic_store_explicit(&loop->done, VG_DONE, memory_order_release);
     (void)vg_futex_wake(&loop->done, VG_WAKE_ALL); /* by address alone: the loop may be freed */
 }
 
@@ -302,7 +302,7 @@ static bool end_it_ourselves(vigil_loop *loop)
     if (!atomic_compare_exchange_strong_explicit(&loop->owner, &nobody, vg_self(), memory_order_acquire,
                                                  memory_order_relaxed))
         return false;
-    if (vg_state(loop) == VIGIL_LOOP_TERMINATED) {                    /* somebody did, and gave the right back */
+    if (loop->over) {                                                 /* somebody did, and gave the right back */
         atomic_store_explicit(&loop->owner, 0, memory_order_release); /* release: as everywhere */
         return false;
     }
@@ -310,14 +310,23 @@ static bool end_it_ourselves(vigil_loop *loop)
     return true;
 }
 
-static int wait_done(vigil_loop *loop, uint64_t deadline)
+/* take_over: end the loop here if the thread that was at it has left it (run.c, abandon_run). */
+static int wait_done(vigil_loop *loop, uint64_t deadline, bool take_over)
 {
-    /* acquire: everything the owner did; pairs with the release in vg_loop_end */
-    while (atomic_load_explicit(&loop->done, memory_order_acquire) == 0) {
-        if (vg_futex_wait(&loop->done, 0, deadline) != 0)
+    uint32_t tried = 0;
+    for (;;) {
+        /* acquire: everything the owner did; pairs with the release in vg_loop_end */
+        const uint32_t seen = atomic_load_explicit(&loop->done, memory_order_acquire);
+        if ((seen & VG_DONE) != 0)
+            return 0;
+        if (seen != tried) {
+            tried = seen;
+            if (take_over && end_it_ourselves(loop))
+                return 0;
+        } else if (vg_futex_wait(&loop->done, seen, deadline) != 0) {
             return -ETIMEDOUT;
+        }
     }
-    return 0;
 }
 
 int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns)
@@ -333,17 +342,12 @@ int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns)
     begin_end(loop);
     if (vg_inside(loop))
         return 0;
-    uintptr_t last = atomic_load_explicit(&loop->last_owner, memory_order_relaxed);
-    if ((last == 0 || last == vg_self()) && end_it_ourselves(loop))
-        return 0;
-    if (wait_done(loop, deadline) == 0)
+    if (end_it_ourselves(loop) || wait_done(loop, deadline, true) == 0)
         return 0;
     (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
-    if (wait_done(loop, vg_deadline_after(GRACE_NS)) == 0)
+    if (wait_done(loop, vg_deadline_after(GRACE_NS), true) == 0)
         return 0;
-    return vg_refuse(loop, -ETIMEDOUT,
-                     "a callback does not return, or the thread that ran the loop does not come back "
-                     "to it; the loop ends when it does");
+    return vg_refuse(loop, -ETIMEDOUT, "a callback does not return; the loop ends when it does");
 }
 
 int vigil_loop_close(vigil_loop *loop)
@@ -359,7 +363,7 @@ int vigil_loop_close(vigil_loop *loop)
     begin_end(loop);
     if (end_it_ourselves(loop))
         return 0;
-    return wait_done(loop, VG_NO_DEADLINE);
+    return wait_done(loop, VG_NO_DEADLINE, true);
 }
 
 int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns)
@@ -369,5 +373,5 @@ int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns)
         return rc;
     if (vg_inside(loop))
         return vg_refuse(loop, -EDEADLK, "a callback cannot wait for the end of its own loop");
-    return wait_done(loop, vg_deadline_after(timeout_ns));
+    return wait_done(loop, vg_deadline_after(timeout_ns), false);
 }

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard.h"
 
-_Thread_local char vg_loop_self;
+_Thread_local uintptr_t vg_loop_self;
 _Thread_local vg_report_frame *vg_reports;
+
+uintptr_t vg_loop_self_new(void)
+{
+    static _Atomic uintptr_t given;
+    vg_loop_self = atomic_fetch_add_explicit(&given, 1, memory_order_relaxed) + 1;
+    return vg_loop_self;
+}

@@ -9,11 +9,13 @@
 
 #include <errno.h>
 
-extern _Thread_local char vg_loop_self; /* its address names the thread */
+extern _Thread_local uintptr_t vg_loop_self; /* 0: not given yet */
+uintptr_t vg_loop_self_new(void);
 
+/* A number that no other thread of the process has or had: addresses and system ids are reused. Never 0. */
 static inline uintptr_t vg_self(void)
 {
-    return (uintptr_t)&vg_loop_self;
+    return __builtin_expect(vg_loop_self != 0, 1) ? vg_loop_self : vg_loop_self_new();
 }
 
 /* A thread that is not the owner is inside on_event, in a call that the end of the loop waits for. */

@@ -16,6 +16,7 @@
 #include <vigil/loop.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -214,10 +215,14 @@ int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *event
 void vg_poller_wake(vg_poller *poller)
 {
     int saved = errno;
+    int cancel;
     uint64_t one = 1;
+    /* A thread that is cancelled in here would leave a post half made. */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     /* EINTR cannot happen to a nonblocking eventfd; EAGAIN would need 2^64 wakes. */
     ssize_t rc = write(wake_fd_of(poller), &one, sizeof one);
     (void)rc;
+    (void)pthread_setcancelstate(cancel, &cancel);
     errno = saved;
 }
 

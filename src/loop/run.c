@@ -18,8 +18,20 @@
 #include "turn.h"
 #include "base/clock.h"
 
+#include "base/futex.h"
 #include "base/raise.h"
 #include "base/thread.h"
+
+#include <pthread.h>
+
+static void release_run(vigil_loop *loop)
+{
+    vg_signals_leave(loop);
+    atomic_store_explicit(&loop->owner_thread, 0, memory_order_relaxed);
+    vg_loop_note_owner(loop, 0);
+    /* release: the owner's fields for the next one; pairs with the acquire in claim_run */
+    atomic_store_explicit(&loop->owner, 0, memory_order_release);
+}
 
 /* ---- raise ------------------------------------------------------------------------------------------------------- */
 
@@ -53,9 +65,34 @@ static void report_raise(vigil_loop *loop)
         vg_checkpoint(loop);
 }
 
+/* The thread ends inside a callback (pthread_exit, cancellation). The callback has failed, and the loop is free: the next
+   thread that runs or ends it goes on behind the callback. No user code runs here. */
+static void abandon_run(void *arg)
+{
+    vigil_loop *loop = arg;
+    uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
+    loop->raised = true;
+    loop->raised_status = -ECANCELED;
+    while ((state & VG_STATE_MASK) < VIGIL_LOOP_TERMINATING &&
+           !atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_AWAKE, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+    vg_loop_note_state(loop, vg_state(loop), vg_ticks());
+    if (loop->embedded)
+        vg_poller_wake(&loop->poller);
+    vg_inflight_begin(loop); /* the end waits for our last touch */
+    release_run(loop);
+    /* Somebody may wait for an end that we were at, or were to bring. release: the right that was given back, for who sees
+       the count; pairs with the acquire in ending.c, wait_done */
+    (void)atomic_fetch_add_explicit(&loop->done, VG_ABANDONED, memory_order_release);
+    (void)vg_futex_wake(&loop->done, VG_WAKE_ALL);
+    vg_inflight_end(loop);
+}
+
 void vg_guarded(vigil_loop *loop, void (*body)(vigil_loop *loop))
 {
     vg_raise_frame frame;
+    pthread_cleanup_push(abandon_run, loop);
     vg_raise_push(&frame);
     for (;;) {
         if (VG_RAISE_LAND(&frame) == 0) {
@@ -68,6 +105,7 @@ void vg_guarded(vigil_loop *loop, void (*body)(vigil_loop *loop))
         loop->raised_status = frame.status;
     }
     vg_raise_pop(&frame);
+    pthread_cleanup_pop(0);
 }
 
 void vg_emit(vigil_loop *loop, vigil_loop_event_kind kind, int fd, int error, uint64_t count, const char *text)
@@ -156,11 +194,7 @@ static bool begin_running(vigil_loop *loop)
 static void give_back_run(vigil_loop *loop)
 {
     uintptr_t holder;
-    vg_signals_leave(loop);
-    atomic_store_explicit(&loop->owner_thread, 0, memory_order_relaxed);
-    vg_loop_note_owner(loop, 0);
-    /* release: the owner's fields for the next one; pairs with the acquire in claim_run */
-    atomic_store_explicit(&loop->owner, 0, memory_order_release);
+    release_run(loop);
     /* R1: the right is given back before the state is read; pairs with R2 in ending.c */
     atomic_thread_fence(memory_order_seq_cst);
     if (vg_state(loop) == VIGIL_LOOP_TERMINATING && claim_run(loop, &holder))
@@ -204,7 +238,6 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
                                      : vg_refuse(loop, -ESHUTDOWN, "the loop is ending; make a new one");
         return vg_refuse(loop, -EBUSY, "another thread runs the loop");
     }
-    atomic_store_explicit(&loop->last_owner, vg_self(), memory_order_relaxed);
     atomic_store_explicit(&loop->owner_thread, vg_thread_id(), memory_order_relaxed);
     vg_loop_note_owner(loop, vg_thread_id());
     vg_signals_enter(loop);
@@ -222,7 +255,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     vigil_loop_state state = vg_state(loop);
     if (state < VIGIL_LOOP_TERMINATING)
         return leave_run(loop, mode);
-    if (state == VIGIL_LOOP_TERMINATING) {
+    if (!loop->over) { /* Terminating; or Terminated, and the thread that was at it has left it */
         if (ran)
             vg_tally(&loop->shared->work_ticks, vg_ticks() - loop->woke_at);
         vg_loop_end(loop);

@@ -29,6 +29,11 @@ enum {
     VG_SLEEPS_IN_POLLER = 8
 };
 
+enum {
+    VG_DONE = 1,
+    VG_ABANDONED = 2 /* added each time */
+};
+
 /* interrupt: why a phase stops between two callbacks. */
 enum {
     VG_STOP = 1,  /* vigil_loop_pause: leave, come back to the same place */
@@ -73,17 +78,16 @@ struct vigil_loop {
     _Atomic uint32_t interrupt;         /* VG_STOP, VG_ABORT */
     _Atomic bool poll_wanted;           /* sleep in the poller: written under the watches' lock */
     _Atomic uintptr_t owner;            /* the thread inside run; it may touch the owner's fields */
-    alignas(64) _Atomic uint32_t done;  /* 1: nothing runs any more; a futex word */
+    alignas(64) _Atomic uint32_t done;  /* VG_DONE: nothing runs any more; above: abandoned so often. A futex word */
     _Atomic uint64_t end_deadline;      /* of a graceful shutdown */
-    _Atomic uintptr_t last_owner;
-    _Atomic int owner_thread;         /* system's id of the thread inside run, 0: none; for the watchdog */
-    _Atomic uint64_t now;             /* cached time; written by the owner */
-    _Atomic(const char *) why;        /* static text */
-    _Atomic uint32_t pressure;        /* 0 none, 1 a post was refused, 2 that was reported */
-    alignas(64) _Atomic int64_t keep; /* refs, and watches that keep the loop alive */
-    _Atomic int64_t refs;             /* of keep: vigil_loop_ref */
-    _Atomic uint64_t inflight;        /* threads inside a call, other than a post, that may be the last */
-    _Atomic(vg_upstairs *) upstairs;  /* NULL until somebody needs it */
+    _Atomic int owner_thread;           /* system's id of the thread inside run, 0: none; for the watchdog */
+    _Atomic uint64_t now;               /* cached time; written by the owner */
+    _Atomic(const char *) why;          /* static text */
+    _Atomic uint32_t pressure;          /* 0 none, 1 a post was refused, 2 that was reported */
+    alignas(64) _Atomic int64_t keep;   /* refs, and watches that keep the loop alive */
+    _Atomic int64_t refs;               /* of keep: vigil_loop_ref */
+    _Atomic uint64_t inflight;          /* threads inside a call, other than a post, that may be the last */
+    _Atomic(vg_upstairs *) upstairs;    /* NULL until somebody needs it */
     vg_ingress ingress;
     alignas(64) vg_lane lane;
 
@@ -108,6 +112,7 @@ struct vigil_loop {
     bool auto_exit;     /* do not block when nothing keeps the loop alive */
     bool ends_itself;   /* and end it */
     bool embedded;      /* vigil_loop_fd was called */
+    bool over;          /* E6 has been reached */
     bool ended;         /* nothing is accepted any more, not even a microtask */
     bool in_uncaught;
     bool asked; /* on_before_exit was called, and nothing has happened since */
