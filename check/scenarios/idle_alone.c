@@ -86,6 +86,11 @@ void vg_cap_leave(vg_worker *worker, unsigned class_)
     (void)class_;
 }
 
+void vg_caps_look_slow(vg_worker *worker)
+{
+    (void)worker;
+}
+
 void vg_caps_suspend(vg_worker *worker, unsigned held[VG_CLASSES])
 {
     (void)worker;

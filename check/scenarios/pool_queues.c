@@ -114,6 +114,24 @@ static void capped_waits_for_same(void)
     finish();
 }
 
+/* The worker that leaves a full class goes on with another: it must wake the parked worker for what waits in the first. The submit
+   that saw the class full has woken nobody. */
+static void capped_and_left(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.class_cap[VIGIL_NORMAL] = 1;
+    pool_make_with(&options);
+    counted_make(0)->waits_for = &gates[0];
+    vgc_assert(vigil_pool_submit_to(pool, 1, &tasks[0].task, VIGIL_NORMAL) == 0, "the worker exists");
+    vgc_quiesce(); /* worker 1 is at the gate, worker 0 sleeps */
+    counted_make(1)->waits_for = &gates[2];
+    counted_make(2)->opens = &gates[2];
+    vgc_assert(vigil_pool_submit_to(pool, 1, &tasks[1].task, VIGIL_HIGH) == 0, "the worker exists");
+    gate_open(&gates[0]);
+    submit_made(2, VIGIL_NORMAL);
+    finish();
+}
+
 /* ---- bounds ---- */
 
 static void *submit_two(void *arg)
@@ -243,6 +261,8 @@ SCENARIOS(cap_same, capped_waits_for_same, "a task of a full class that waits ma
           2);
 SCENARIOS(cap_gone, capped_and_gone, "whoever leaves a full class calls another for what waits in it",
           "2 to 1 worker, cap 1, 2 tasks", 2);
+SCENARIOS(cap_left, capped_and_left, "whoever leaves a full class for another calls another for what waits in it",
+          "2 workers, cap 1, 3 tasks", 2);
 SCENARIO(bound_stop, bounded_against_stop, "whoever waits for room hears that the pool stops",
          "1 worker, room for 1, a task that waits for its submitter; graceful stop", 1, VIGIL_FENCE_SYMMETRIC,
          STOP_GRACEFUL, BY_CHANCE);

@@ -73,7 +73,8 @@ void vg_announce(vigil_pool *pool, unsigned class_)
            C') */
         word = atomic_fetch_or_explicit(&pool->idle.word, vg_ready_bit(class_), memory_order_relaxed);
     }
-    if (vg_idle_wants_wake(word))
+    /* Leaving a full class announces it again (caps.c). */
+    if (vg_idle_wants_wake(word) && !vg_cap_is_full(pool, class_))
         vg_wake_one(pool);
 }
 
@@ -262,6 +263,13 @@ static bool has_mail_to_run(vg_worker *worker)
     return false;
 }
 
+/* The worker parks with mail of these classes (bits), or is back. relaxed: ordered by C. */
+static void count_mail_waits(vigil_pool *pool, unsigned classes, uint32_t step)
+{
+    for (; classes != 0; classes &= classes - 1)
+        (void)atomic_fetch_add_explicit(&pool->cap_mail[__builtin_ctz(classes)], step, memory_order_relaxed);
+}
+
 bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
 {
     vigil_pool *pool = worker->pool;
@@ -294,6 +302,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     /* S3 release: our seat is in the table; pairs with the acquire in claim_seat. C orders the rest. */
     (void)atomic_fetch_or_explicit(bits, bit, memory_order_release);
     atomic_store_explicit(&seat->mail_waits, worker->mail_ready, memory_order_relaxed);
+    count_mail_waits(pool, worker->mail_ready, 1);
     /* C heavy fence: word and bits show this worker parked before it reads the queues; pairs with A (injectors),
        A' (spawns), E in mail.c and G in quiescence.c */
     vg_fence_heavy(worker->fences);
@@ -320,6 +329,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
             vg_wait_end(&seat->counts->wait);
     }
     atomic_store_explicit(&seat->mail_waits, 0, memory_order_relaxed);
+    count_mail_waits(pool, worker->mail_ready, UINT32_MAX);
     vg_stack_open_signal();
 
     /* Whoever claimed our bit uncounted us and gave us its token. If nobody did, we count as searching again: our

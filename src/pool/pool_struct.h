@@ -63,7 +63,6 @@ struct vigil_pool {
     vg_forkguard fork_guard;
     vg_fence_mode fences;
     bool no_stealing;
-    bool capped; /* some class has a cap */
     vigil_idle_policy idle_policy;
     uint64_t max_spin_ns;
     size_t max_queue;
@@ -92,6 +91,7 @@ struct vigil_pool {
     vg_idle idle;
     _Atomic uint64_t spawners[VG_CLASSES][VG_SEAT_WORDS]; /* seats that ever spawned this class; never cleared */
     _Atomic uint32_t cap_used[VG_CLASSES];
+    _Atomic uint32_t cap_mail[VG_CLASSES];     /* workers parked with mail of this full class */
     _Atomic int64_t husks_waiting[VG_CLASSES]; /* husks still in a queue; may be negative briefly */
     _Atomic int64_t husks_kept[VG_CLASSES];    /* of these: out of the last sweep's reach */
     alignas(64) vg_injector injectors[VG_CLASSES];

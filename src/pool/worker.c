@@ -94,6 +94,7 @@ static vigil_task *search_everywhere(vg_worker *worker, const vg_wait *wait, uns
 {
     vg_worker_state(worker, VIGIL_WORKER_LOOKING);
     vigil_task *task = vg_take(worker, looked_at);
+    vg_caps_look(worker);
     if (task != NULL)
         return task;
     /* F full fence: our tasks' ends are counted before waiters are looked for; pairs with G in quiescence.c */
@@ -101,6 +102,7 @@ static vigil_task *search_everywhere(vg_worker *worker, const vg_wait *wait, uns
     vg_quiescence_signal(worker->pool);
     while (!wait->over(worker, wait->arg) && spin_awhile(worker, wait)) {
         task = vg_take(worker, looked_at);
+        vg_caps_look(worker);
         if (task != NULL)
             return task;
     }
@@ -134,14 +136,18 @@ void vg_worker_loop(vg_worker *worker, const vg_wait *wait, bool searching)
     for (;;) {
         unsigned looked_at = 0;
         if (!searching) {
-            if (wait->over(worker, wait->arg))
+            if (wait->over(worker, wait->arg)) {
+                vg_caps_look(worker);
                 return;
+            }
             if (__builtin_expect(is_surplus_spare(worker), 0)) {
+                vg_caps_look(worker);
                 vg_search_begin(pool);
                 vg_give_away_own_work(worker);
                 (void)vg_park(worker, 0, wait);
             } else {
                 vigil_task *task = vg_take(worker, &looked_at);
+                vg_caps_look(worker);
                 if (task != NULL) {
                     run_found(worker, task);
                     continue;

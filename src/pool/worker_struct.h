@@ -129,6 +129,7 @@ typedef struct vg_worker {
     unsigned ageing_next;          /* the class whose turn is next */
     unsigned misses[VG_CLASSES];   /* looks in a row that found a ready class empty */
     unsigned cap_held[VG_CLASSES]; /* places of a capped class on this stack */
+    unsigned caps_left;            /* full classes left since vg_caps_look (bits) */
     unsigned blocking;             /* depth of blocking sections */
     bool compensated;              /* the outermost section has given a credit */
     bool raised;                   /* the last task left by vigil_raise */

@@ -341,6 +341,43 @@ static void a_stop_reaches_tasks_that_wait_for_their_cap(void **state)
     must_equal(vigil_pool_destroy(pool), 0);
 }
 
+static int count_end(void *arg)
+{
+    (void)atomic_fetch_add_explicit((_Atomic unsigned *)arg, 1, memory_order_relaxed);
+    return 0;
+}
+
+/* A full class has nothing for a parked worker: neither a submit nor the end of a task that is followed by the next wakes one. */
+static void a_class_at_its_cap_wakes_nobody(void **state)
+{
+    (void)state;
+    enum {
+        TASKS = 1000
+    };
+    struct gate gate = {0};
+    _Atomic unsigned ended = 0;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 4;
+    options.idle = VIGIL_IDLE_PARK;
+    options.class_cap[VIGIL_LOW] = 1;
+    vigil_pool *pool = pool_with(&options);
+    must_equal(vigil_pool_call(pool, pass_gate, NULL, &gate, VIGIL_LOW), 0);
+    gate_wait_entered(&gate, 1);
+    pool_wait_parked(pool, 3);
+    const uint64_t before = pool_stats(pool).wakes_sent;
+    for (int i = 0; i < TASKS; i++) {
+        must_equal(vigil_pool_call(pool, count_end, NULL, &ended, VIGIL_LOW), 0);
+        pool_wait_parked(pool, 3);
+    }
+    const uint64_t submitted = pool_stats(pool).wakes_sent;
+    must_equal(submitted - before, 0);
+    gate_open(&gate);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(ended, TASKS);
+    must_be_between(pool_stats(pool).wakes_sent - submitted, 0, 4);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +391,7 @@ int main(void)
         test(a_task_that_waits_does_not_keep_its_place_from_what_others_wait_for),
         test(caps_on_all_classes_together_run_everything),
         test(a_stop_reaches_tasks_that_wait_for_their_cap),
+        test(a_class_at_its_cap_wakes_nobody),
     };
     return run_all(tests);
 }
