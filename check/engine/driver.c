@@ -9,6 +9,8 @@
 
 extern const struct vgc_scenario *__start_vgc_scenarios[], *__stop_vgc_scenarios[];
 extern bool vgc_show_progress;
+void coverage_begin(void);
+void coverage_end(const char *program);
 
 /* The linker makes the two symbols only if there is such a section. */
 __attribute__((used, section("vgc_scenarios"))) static const struct vgc_scenario *no_scenario = NULL;
@@ -332,5 +334,8 @@ int vgc_main(int argc, char **argv)
         }
         return 0;
     }
-    return s.replay != NULL ? run_replay(argv[0], &s) : run_all(argv[0], &s);
+    coverage_begin();
+    const int status = s.replay != NULL ? run_replay(argv[0], &s) : run_all(argv[0], &s);
+    coverage_end(argv[0]);
+    return status;
 }

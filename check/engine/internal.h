@@ -492,6 +492,10 @@ bool state_forgotten(uintptr_t address);
 uint64_t hash_memory(const void *start, const void *end, uint64_t seed);
 uint64_t state_count(void);
 
+/* coverage.c */
+void coverage_begin(void);
+void coverage_end(const char *program);
+
 /* real functions behind the wrappers */
 void *map_pages(size_t size);
 

@@ -8,6 +8,8 @@
  */
 #include "recorder_file.h"
 
+#include "reader/reader_entries.h"
+#include "watchdog/verdict_file.h"
 #include "watchdog/verdicts.h"
 
 #include <stdio.h>
