@@ -29,6 +29,7 @@
 #define VIGIL_BASE_H
 
 #include <errno.h>
+#include <stdint.h>
 
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ < 8
 #error "Vigil needs a 64-bit system: counters and queue words are 64-bit atomics"
@@ -49,9 +50,17 @@
 #define VIGIL_ATOMIC(type) _Atomic(type)
 #endif
 
+/* A timeout without limit. Every negative timeout is one. */
+#define VIGIL_FOREVER INT64_C(-1)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Why the last call of this thread that failed did so, in a sentence that names the argument: "options.workers is 2000; the
+   most is 1024". A call that succeeds leaves the sentence as it is, so look only after a failure. "" if there is none.
+   Any thread; does not block; the text is valid until the next failure on the same thread. */
+VIGIL_API const char *vigil_why(void);
 
 /* A sentence for one of the errors above ("the pool no longer accepts work"); other errnos get the system's text.
    Any thread; does not block; the string is static or lives till the next call on the same thread. */

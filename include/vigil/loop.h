@@ -44,10 +44,6 @@ extern "C" {
 typedef struct vigil_loop vigil_loop;
 typedef struct vigil_post vigil_post;
 
-#ifndef VIGIL_FOREVER
-#define VIGIL_FOREVER (-1) /* a timeout that never runs out; any negative value is one */
-#endif
-
 /* A piece of work, and what runs in its place when the loop ends first. */
 typedef void (*vigil_call_fn)(void *arg);
 typedef void (*vigil_post_fn)(vigil_post *post);
@@ -241,9 +237,6 @@ VIGIL_API bool vigil_loop_is_owner(const vigil_loop *loop);
    parent's. Only on the thread that was the owner when it forked, or if nobody ran the loop.
    0; -EPERM another thread was running it; -EMFILE, -ENOMEM: try again; -EINVAL not a child. */
 VIGIL_API int vigil_loop_fork(vigil_loop *loop);
-
-/* Why the last call on this loop that failed did so, in a sentence; "" if none has. Any thread; static text. */
-VIGIL_API const char *vigil_loop_why(const vigil_loop *loop);
 
 /* ---- posting from any thread ------------------------------------------------------------------------------------ */
 

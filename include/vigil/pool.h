@@ -183,8 +183,6 @@ static inline vigil_pool_options vigil_pool_options_init(void)
     }
 #endif
 
-#define VIGIL_FOREVER (-1) /* a timeout that never runs out; any negative value is one */
-
 /*
  * Make a pool and start its threads. options may be NULL. Any thread; does not wait for the threads to come up.
  * 0: *pool is the pool, to be given back with vigil_pool_destroy.

@@ -12,11 +12,11 @@ int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it)
     if (rc != 0)
         return rc;
     if (it == NULL || it->run == NULL)
-        return vg_refuse(loop, -EINVAL, "vigil_loop_at_end needs a node whose run is set");
+        return vg_why(-EINVAL, "it or it->run is NULL; set it up with vigil_at_end_init");
     if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; the callback would never run");
+        return vg_why(-ESHUTDOWN, "the loop has ended; the callback would never run");
     if (it->vg_loop != NULL)
-        return vg_refuse(loop, -EBUSY, "the node waits for the end of a loop already; remove it there first");
+        return vg_why(-EBUSY, "the node waits for the end of a loop already; remove it there first");
     it->vg_loop = loop;
     it->vg_next = NULL;
     it->vg_prev = loop->at_end_last;
@@ -49,7 +49,7 @@ int vigil_loop_at_end_remove(vigil_loop *loop, vigil_at_end *it)
     if (rc != 0)
         return rc;
     if (it == NULL)
-        return vg_refuse(loop, -EINVAL, "vigil_loop_at_end_remove needs a node");
+        return vg_why(-EINVAL, "it is NULL");
     if (it->vg_loop != loop)
         return -ENOENT;
     unlink_node(loop, it);

@@ -117,26 +117,26 @@ int vigil_child_add(vigil_loop *loop, vigil_child *result, pid_t pid, vigil_chil
     if (rc != 0)
         return rc;
     if (fn == NULL || pid <= 0)
-        return vg_refuse(loop, -EINVAL, "a child watch needs a callback and the pid of one child");
+        return vg_why(-EINVAL, "fn is NULL, or pid is not the number of one child");
     if (loop->children == NULL) {
         loop->children = calloc(1, sizeof *loop->children);
         if (loop->children == NULL)
-            return vg_refuse(loop, -ENOMEM, "no memory for a child watch");
+            return vg_why(-ENOMEM, "no memory for a child watch");
         vg_registry_init(&loop->children->slots, sizeof(child));
     }
     int pidfd = open_pidfd(pid);
     if (pidfd < 0)
-        return pidfd == -ESRCH ? vg_refuse(loop, -ENOENT, "there is no process with that pid") : pidfd;
+        return pidfd == -ESRCH ? vg_why(-ENOENT, "there is no process with that pid") : pidfd;
     siginfo_t info;
     if (wait_for_child(pidfd, &info, true) == -ECHILD) {
         close_pidfd(pidfd);
-        return vg_refuse(loop, -ENOENT, "that process is not a child of this one, so its end cannot be waited for");
+        return vg_why(-ENOENT, "that process is not a child of this one, so its end cannot be waited for");
     }
     uint32_t slot;
     child *made = vg_registry_alloc(&loop->children->slots, &slot);
     if (made == NULL) {
         close_pidfd(pidfd);
-        return vg_refuse(loop, -ENOMEM, "no memory for a child watch");
+        return vg_why(-ENOMEM, "no memory for a child watch");
     }
     made->slot = slot;
     made->pid = pid;

@@ -347,7 +347,7 @@ int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns)
     (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
     if (wait_done(loop, vg_deadline_after(GRACE_NS), true) == 0)
         return 0;
-    return vg_refuse(loop, -ETIMEDOUT, "a callback does not return; the loop ends when it does");
+    return vg_why(-ETIMEDOUT, "a callback does not return; the loop ends when it does");
 }
 
 int vigil_loop_close(vigil_loop *loop)
@@ -356,9 +356,8 @@ int vigil_loop_close(vigil_loop *loop)
     if (rc != 0)
         return rc;
     if (vg_inside(loop))
-        return vg_refuse(
-            loop, -EDEADLK,
-            "a callback cannot wait for its own end; call vigil_loop_shutdown(loop, 0), which does not wait");
+        return vg_why(-EDEADLK,
+                      "a callback cannot wait for its own end; call vigil_loop_shutdown(loop, 0), which does not wait");
     (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
     begin_end(loop);
     if (end_it_ourselves(loop))
@@ -372,6 +371,6 @@ int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns)
     if (rc != 0)
         return rc;
     if (vg_inside(loop))
-        return vg_refuse(loop, -EDEADLK, "a callback cannot wait for the end of its own loop");
+        return vg_why(-EDEADLK, "a callback cannot wait for the end of its own loop");
     return wait_done(loop, vg_deadline_after(timeout_ns), false);
 }

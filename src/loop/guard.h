@@ -5,6 +5,7 @@
 #ifndef VG_LOOP_GUARD_H
 #define VG_LOOP_GUARD_H
 
+#include "base/why.h"
 #include "struct.h"
 
 #include <errno.h>
@@ -28,8 +29,8 @@ extern _Thread_local vg_report_frame *vg_reports;
 static inline int vg_guard_any(const vigil_loop *loop)
 {
     if (loop == NULL)
-        return -EINVAL;
-    return vg_forked(&loop->guard) ? -ECHILD : 0;
+        return VG_WHY_NULL("loop");
+    return vg_forked(&loop->guard) ? vg_why_forked() : 0;
 }
 
 static inline bool vg_is_owner(const vigil_loop *loop)
@@ -49,13 +50,6 @@ static inline bool vg_inside(const vigil_loop *loop)
     return false;
 }
 
-/* Say why, and return the error. */
-static inline int vg_refuse(vigil_loop *loop, int error, const char *why)
-{
-    atomic_store_explicit(&loop->why, why, memory_order_relaxed);
-    return error;
-}
-
 /* An owner's call: by the owner, or while nobody runs the loop. */
 static inline int vg_guard_owner(vigil_loop *loop)
 {
@@ -64,8 +58,7 @@ static inline int vg_guard_owner(vigil_loop *loop)
         return rc;
     uintptr_t owner = atomic_load_explicit(&loop->owner, memory_order_relaxed);
     if (owner != vg_self() && owner != 0)
-        return vg_refuse(loop, -EPERM,
-                         "this call belongs to the thread that runs the loop; post a callback that makes it");
+        return vg_why(-EPERM, "this call belongs to the thread that runs the loop; post a callback that makes it");
     return 0;
 }
 
@@ -78,7 +71,7 @@ static inline vigil_loop_state vg_state(const vigil_loop *loop)
 static inline int vg_guard_open(vigil_loop *loop)
 {
     if (vg_state(loop) >= VIGIL_LOOP_TERMINATING)
-        return vg_refuse(loop, -ESHUTDOWN, "the loop is ending or has ended; make a new one");
+        return vg_why(-ESHUTDOWN, "the loop is ending or has ended; make a new one");
     return 0;
 }
 
@@ -86,7 +79,7 @@ static inline int vg_guard_open(vigil_loop *loop)
 static inline int vg_guard_over(vigil_loop *loop)
 {
     if (vg_state(loop) == VIGIL_LOOP_TERMINATED)
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        return vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
     return 0;
 }
 

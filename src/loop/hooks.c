@@ -20,12 +20,12 @@ int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *c
     if (rc != 0)
         return rc;
     vigil_hook_calls ours;
-    if (calls == NULL || vg_options_take(&ours, sizeof ours, calls, calls->size, sizeof ours) != 0)
-        return vg_refuse(loop, -EINVAL, "hooks need their calls, with the size set");
+    if (calls == NULL || vg_options_take(&ours, sizeof ours, calls, calls->size, sizeof ours, "calls") != 0)
+        return calls == NULL ? VG_WHY_NULL("calls") : -EINVAL;
     uint32_t slot;
     vg_hook *made = vg_registry_alloc(&loop->hook_slots, &slot);
     if (made == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another hook");
+        return vg_why(-ENOMEM, "no memory for another hook");
     made->slot = slot;
     made->alive = true;
     made->number = ++loop->hooks_added;

@@ -186,7 +186,7 @@ int vigil_loop_explain(vigil_loop *loop, char *buffer, size_t room)
     }
     vigil_keeper *keepers = calloc((size_t)count, sizeof *keepers);
     if (keepers == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for the list of what keeps the loop alive");
+        return vg_why(-ENOMEM, "no memory for the list of what keeps the loop alive");
     int found = vigil_loop_keepers(loop, keepers, (size_t)count);
     explain(&to, "%s is kept alive by\n", loop->name);
     for (int i = 0; i < count && i < found; i++)
@@ -203,7 +203,7 @@ int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
     if (rc != 0)
         return rc;
     if (stats == NULL || stats->size < sizeof stats->size)
-        return vg_refuse(loop, -EINVAL, "set stats->size to sizeof *stats first");
+        return vg_why(-EINVAL, "stats is NULL, or stats->size is not set: start from VIGIL_LOOP_STATS_INIT");
     vg_loop_note_sample(loop);
     const vg_file_loop *c = loop->shared;
     vigil_loop_stats s = {.size = sizeof s, .state = vg_state(loop)};
@@ -257,5 +257,5 @@ int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
     for (int i = 0; i < VIGIL_PHASES; i++)
         s.phase_ns[i] = vg_ticks_to_ns(vg_tally_read(&c->phase_ticks[i]), length);
     s.chunks = vg_tally_read(&loop->ingress.pool.held);
-    return vg_options_give(stats, stats->size, &s, sizeof s, sizeof stats->size);
+    return vg_options_give(stats, stats->size, &s, sizeof s, sizeof stats->size, "stats");
 }

@@ -25,11 +25,14 @@ enum {
 
 static int take_loop_options(vigil_loop_options *ours, const vigil_loop_options *given)
 {
-    int rc = given == NULL ? 0 : vg_options_take(ours, sizeof *ours, given, given->size, sizeof *given);
+    int rc = given == NULL ? 0 : vg_options_take(ours, sizeof *ours, given, given->size, sizeof *given, "options");
     if (rc != 0)
         return rc;
-    if ((unsigned)ours->fast_path > VIGIL_FAST_PATH_DISABLED || (unsigned)ours->microtasks > VIGIL_MICROTASK_EXHAUSTIVE)
-        return -EINVAL;
+    if ((unsigned)ours->fast_path > VIGIL_FAST_PATH_DISABLED)
+        return vg_why_say(-EINVAL, "options.fast_path is %d; it must be one of vigil_fast_path", (int)ours->fast_path);
+    if ((unsigned)ours->microtasks > VIGIL_MICROTASK_EXHAUSTIVE)
+        return vg_why_say(-EINVAL, "options.microtasks is %d; it must be one of vigil_microtask_mode",
+                          (int)ours->microtasks);
     ours->size = sizeof *ours;
     return 0;
 }
@@ -62,7 +65,7 @@ static void free_parts(vigil_loop *loop)
 int vigil_loop_create(vigil_loop **result, const vigil_loop_options *given)
 {
     vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
-    int rc = result == NULL ? -EINVAL : take_loop_options(&options, given);
+    int rc = result == NULL ? VG_WHY_NULL("loop") : take_loop_options(&options, given);
     if (rc != 0)
         return rc;
     vigil_loop *loop = aligned_alloc(64, sizeof *loop);
@@ -135,10 +138,9 @@ int vigil_loop_destroy(vigil_loop *loop)
         return 0;
     }
     if (vg_inside(loop))
-        return vg_refuse(loop, -EDEADLK,
-                         "a callback cannot destroy its own loop; shut it down and destroy it after the run");
+        return vg_why(-EDEADLK, "a callback cannot destroy its own loop; shut it down and destroy it after the run");
     if (atomic_load_explicit(&loop->owner, memory_order_relaxed) != 0)
-        return vg_refuse(loop, -EBUSY, "another thread is inside vigil_loop_run; shut the loop down first");
+        return vg_why(-EBUSY, "another thread is inside vigil_loop_run; shut the loop down first");
     int rc = vigil_loop_close(loop); /* nothing but a look if it is done already */
     if (rc != 0)
         return rc;
@@ -150,14 +152,13 @@ int vigil_loop_destroy(vigil_loop *loop)
 int vigil_loop_fork(vigil_loop *loop)
 {
     if (loop == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("loop");
     if (!vg_forked(&loop->guard))
-        return vg_refuse(loop, -EINVAL, "this process is not a child of the one that made the loop");
+        return vg_why(-EINVAL, "this process is not a child of the one that made the loop");
     uintptr_t owner = atomic_load_explicit(&loop->owner, memory_order_relaxed);
     if (owner != 0 && owner != vg_self())
-        return vg_refuse(
-            loop, -EPERM,
-            "another thread was running the loop at the fork, and is not here; the loop can only be destroyed");
+        return vg_why(
+            -EPERM, "another thread was running the loop at the fork, and is not here; the loop can only be destroyed");
     if (loop->fences == VG_FENCE_MEMBARRIER)
         (void)vg_fence_register(); /* belongs to the process; succeeded in the parent */
     vg_ingress_after_fork(&loop->ingress);
@@ -168,16 +169,16 @@ int vigil_loop_fork(vigil_loop *loop)
     if (rc == 0)
         rc = vg_signals_after_fork(loop);
     if (rc != 0)
-        return vg_refuse(loop, rc, "the child could not get descriptors of its own; close some and call again");
+        return vg_why(rc, "the child could not get descriptors of its own; close some and call again");
     /* Not before: the inherited set is the parent's own. */
     vg_children_after_fork(loop);
     rc = vg_loop_note_after_fork(loop);
     if (rc != 0)
-        return vg_refuse(loop, rc, "no memory for the loop's counters; call again");
+        return vg_why(rc, "no memory for the loop's counters; call again");
     vg_forkguard guard;
     rc = vg_forkguard_init(&guard);
     if (rc != 0)
-        return vg_refuse(loop, rc, "no memory for the fork guard; call again");
+        return vg_why(rc, "no memory for the fork guard; call again");
     vg_forkguard_destroy(&loop->guard);
     loop->guard = guard;
     vg_subject_add(&loop->subject, &vg_loop_subject_calls, loop,

@@ -104,7 +104,7 @@ static inline int guard_queue(vigil_loop *loop)
     int rc = vg_guard_owner(loop);
     if (rc != 0)
         return rc;
-    return loop->ended ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one") : 0;
+    return loop->ended ? vg_why(-ESHUTDOWN, "the loop has ended; make a new one") : 0;
 }
 
 /* The queue is named by its offset: the loop may be NULL until the guard has looked. */
@@ -119,10 +119,10 @@ static inline int queue_call(vigil_loop *loop, size_t place, vigil_call_fn fn, v
     if (rc != 0)
         return rc;
     if (fn == NULL)
-        return vg_refuse(loop, -EINVAL, "there is no function to call");
+        return vg_why(-EINVAL, "fn is NULL");
     vg_call *call = vg_call_new(&loop->calls);
     if (call == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory to queue another call");
+        return vg_why(-ENOMEM, "no memory to queue another call");
     call->fn = fn;
     call->cancel = cancel;
     call->arg = arg;
@@ -137,9 +137,9 @@ static inline int queue_post(vigil_loop *loop, size_t place, vigil_post *post)
     if (rc != 0)
         return rc;
     if (post == NULL || post->run == NULL)
-        return vg_refuse(loop, -EINVAL, "the post has no run function; set it up with vigil_post_init");
+        return vg_why(-EINVAL, "post or post->run is NULL; set it up with vigil_post_init");
     if (!vg_post_claim(post))
-        return vg_refuse(loop, -EBUSY, "the post is queued already");
+        return vg_why(-EBUSY, "the post is queued already");
     vg_fifo_push(queue_at(loop, place), post);
     vg_loop_stir(loop);
     return 0;

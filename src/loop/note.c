@@ -149,7 +149,7 @@ int vigil_loop_shows(vigil_loop *loop, const void *what)
     if (rc != 0)
         return rc;
     if (what == NULL)
-        return vg_refuse(loop, -EINVAL, "what must not be NULL");
+        return vg_why(-EINVAL, "what must not be NULL");
     if (loop->last_end == 0)
         return -ENOENT;
     if (loop->level < VIGIL_RECORD_COUNTERS)

@@ -11,14 +11,14 @@ static int refuse_post(vigil_loop *loop, int error)
 {
     (void)atomic_fetch_add_explicit(&loop->shared->refused, 1, memory_order_relaxed);
     if (error == -ESHUTDOWN)
-        return vg_refuse(loop, error, "the loop is ending or has ended and takes no more posts");
+        return vg_why(error, "the loop is ending or has ended and takes no more posts");
     if (error == -ENOMEM)
-        return vg_refuse(loop, error, "no memory for another chunk of posts; try again later");
+        return vg_why(error, "no memory for another chunk of posts; try again later");
     /* The queue is full, so the owner will come by and report the pressure. */
     uint32_t none = 0;
     (void)atomic_compare_exchange_strong_explicit(&loop->pressure, &none, 1, memory_order_relaxed,
                                                   memory_order_relaxed);
-    return vg_refuse(loop, error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
+    return vg_why(error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
 }
 
 VG_PUSHES static inline int push_post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
@@ -38,7 +38,7 @@ VG_PUSHES int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
     if (rc != 0)
         return rc;
     if (fn == NULL)
-        return vg_refuse(loop, -EINVAL, "there is no function to call");
+        return vg_why(-EINVAL, "fn is NULL");
     return push_post(loop, fn, cancel, arg);
 }
 
@@ -67,7 +67,7 @@ static int claim_post(vigil_loop *loop, vigil_post *it)
     if (rc != 0)
         return rc;
     if (it == NULL || it->run == NULL)
-        return vg_refuse(loop, -EINVAL, "the post has no run function; set it up with vigil_post_init");
+        return vg_why(-EINVAL, "post or post->run is NULL; set it up with vigil_post_init");
     return vg_post_claim(it) ? 0 : -EBUSY;
 }
 
@@ -91,7 +91,7 @@ static int too_late(vigil_loop *loop, vigil_post *it)
 {
     unclaim_post(it);
     (void)atomic_fetch_add_explicit(&loop->shared->internal_refused, 1, memory_order_relaxed);
-    return vg_refuse(loop, -ESHUTDOWN, "the loop has ended");
+    return vg_why(-ESHUTDOWN, "the loop has ended");
 }
 
 int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
@@ -183,7 +183,7 @@ int vigil_loop_unref(vigil_loop *loop)
     int64_t refs = atomic_load_explicit(&loop->refs, memory_order_relaxed);
     do {
         if (refs == 0)
-            return vg_refuse(loop, -EINVAL, "an unref without a ref");
+            return vg_why(-EINVAL, "an unref without a ref");
     } while (!atomic_compare_exchange_weak_explicit(&loop->refs, &refs, refs - 1, memory_order_relaxed,
                                                     memory_order_relaxed));
     vg_loop_unkeep(loop);

@@ -228,15 +228,15 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     if (rc != 0)
         return rc;
     if ((unsigned)mode > VIGIL_RUN_NOWAIT)
-        return vg_refuse(loop, -EINVAL, "a loop runs until it ends, once, or without waiting");
+        return vg_why(-EINVAL, "mode is not VIGIL_RUN, VIGIL_RUN_ONCE or VIGIL_RUN_NOWAIT");
     uintptr_t holder;
     if (vg_inside(loop))
-        return vg_refuse(loop, -EDEADLK, "the loop is run by the callback's own caller; return to it instead");
+        return vg_why(-EDEADLK, "the loop is run by the callback's own caller; return to it instead");
     if (!claim_run(loop, &holder)) {
         if (vg_state(loop) >= VIGIL_LOOP_TERMINATING) /* another thread ends it, perhaps before it ever ran */
             return mode == VIGIL_RUN ? vigil_loop_wait(loop, VIGIL_FOREVER)
-                                     : vg_refuse(loop, -ESHUTDOWN, "the loop is ending; make a new one");
-        return vg_refuse(loop, -EBUSY, "another thread runs the loop");
+                                     : vg_why(-ESHUTDOWN, "the loop is ending; make a new one");
+        return vg_why(-EBUSY, "another thread runs the loop");
     }
     atomic_store_explicit(&loop->owner_thread, vg_thread_id(), memory_order_relaxed);
     vg_loop_note_owner(loop, vg_thread_id());
@@ -265,7 +265,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
     vg_loop_note_owner(loop, 0);
     /* release: nothing changed, but the next claim pairs with it */
     atomic_store_explicit(&loop->owner, 0, memory_order_release);
-    return mode == VIGIL_RUN ? 0 : vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+    return mode == VIGIL_RUN ? 0 : vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
 }
 
 int vigil_loop_pause(vigil_loop *loop)
@@ -305,10 +305,4 @@ uint64_t vigil_loop_now_update(vigil_loop *loop)
         return vg_now_ns();
     vg_update_now(loop);
     return vigil_loop_now(loop);
-}
-
-const char *vigil_loop_why(const vigil_loop *loop)
-{
-    const char *why = atomic_load_explicit(&loop->why, memory_order_relaxed);
-    return why != NULL ? why : "";
 }

@@ -82,7 +82,6 @@ struct vigil_loop {
     _Atomic uint64_t end_deadline;      /* of a graceful shutdown */
     _Atomic int owner_thread;           /* system's id of the thread inside run, 0: none; for the watchdog */
     _Atomic uint64_t now;               /* cached time; written by the owner */
-    _Atomic(const char *) why;          /* static text */
     _Atomic uint32_t pressure;          /* 0 none, 1 a post was refused, 2 that was reported */
     alignas(64) _Atomic int64_t keep;   /* refs, and watches that keep the loop alive */
     _Atomic int64_t refs;               /* of keep: vigil_loop_ref */

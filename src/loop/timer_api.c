@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
         deadline--;
     vg_timer *made = reserve_entry(timers) != 0 ? NULL : vg_registry_alloc(&timers->slots, &slot);
     if (made == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another timer");
+        return vg_why(-ENOMEM, "no memory for another timer");
     uint64_t slack = options->slack_ns / VG_SLACK_UNIT;
     bool keeps_alive = (options->flags & VIGIL_TIMER_UNREF) == 0;
     made->interval = options->interval_ns;
@@ -129,16 +129,16 @@ int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_tim
     if (rc != 0)
         return rc;
     if (fn == NULL || options == NULL)
-        return vg_refuse(loop, -EINVAL, "a timer needs a callback and options");
+        return vg_why(-EINVAL, "fn or options is NULL");
     vigil_timer_options ours;
     if (options->size != sizeof ours) { /* a copy costs more than the timer */
-        rc = vg_options_take(&ours, sizeof ours, options, options->size, sizeof ours);
+        rc = vg_options_take(&ours, sizeof ours, options, options->size, sizeof ours, "options");
         if (rc != 0)
-            return vg_refuse(loop, rc, "the options lack their size, or ask for what this library does not know");
+            return vg_why(rc, "the options lack their size, or ask for what this library does not know");
         options = &ours;
     }
     if ((options->flags & ~(VIGIL_TIMER_UNREF | VIGIL_TIMER_FROM_TICK)) != 0)
-        return vg_refuse(loop, -EINVAL, "a flag of the timer's options is not known");
+        return vg_why(-EINVAL, "options->flags has a flag that is not known");
     return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
 }
 
@@ -150,7 +150,7 @@ int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, v
     if (rc != 0)
         return rc;
     if (fn == NULL)
-        return vg_refuse(loop, -EINVAL, "a timer needs a callback");
+        return vg_why(-EINVAL, "fn is NULL");
     vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
     return start_timer(loop, timer, &options, fn, arg, __builtin_return_address(0));
 }
@@ -181,7 +181,7 @@ int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t 
     if (rc != 0)
         return rc;
     if (count > INT32_MAX || (timers == NULL && count != 0))
-        return vg_refuse(loop, -EINVAL, "no timers were given, or more than an int can count");
+        return vg_why(-EINVAL, "timers is NULL, or count is more than an int can hold");
     int cancelled = 0;
     for (size_t i = 0; i < count; i++)
         cancelled += cancel_timer(loop, timers[i]) == 0;
@@ -191,7 +191,7 @@ int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t 
 static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *timer, uint32_t slot, uint64_t deadline)
 {
     if (reserve_entry(&loop->timers) != 0)
-        return vg_refuse(loop, -ENOMEM, "no memory to move the timer; it stays as it was");
+        return vg_why(-ENOMEM, "no memory to move the timer; it stays as it was");
     arm_timer(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
     vg_loop_stir(loop); /* a later deadline needs none: the loop looks again */
     return 0;

@@ -44,13 +44,13 @@ void vg_watch_update_wanted(vigil_loop *loop)
 int vg_watch_open_poller(vigil_loop *loop)
 {
     if (loop->watches.closed)
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        return vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
     if (loop->options.fast_path == VIGIL_FAST_PATH_FORCED)
-        return vg_refuse(loop, -EINVAL,
-                         "the fast path is forced, so this loop cannot watch descriptors, signals or children, nor be "
-                         "embedded; create it with VIGIL_FAST_PATH_AUTO or call vigil_loop_fast_path_set");
+        return vg_why(-EINVAL,
+                      "the fast path is forced, so this loop cannot watch descriptors, signals or children, nor be "
+                      "embedded; create it with VIGIL_FAST_PATH_AUTO or call vigil_loop_fast_path_set");
     int rc = vg_poller_open(&loop->poller);
-    return rc == 0 ? 0 : vg_refuse(loop, rc, "the poller could not be opened; are there too many open descriptors?");
+    return rc == 0 ? 0 : vg_why(rc, "the poller could not be opened; are there too many open descriptors?");
 }
 
 static void unlink_watch(vg_fd *record, const vg_watch *watch)
@@ -292,7 +292,7 @@ int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned event
     if (rc != 0)
         return rc;
     if (fn == NULL || (events & ~ALL_EVENTS) != 0 || (flags & ~(VIGIL_WATCH_EDGE | VIGIL_WATCH_UNREF)) != 0)
-        return vg_refuse(loop, -EINVAL, "a watch needs a callback, and no events or flags but those of vigil/loop.h");
+        return vg_why(-EINVAL, "fn is NULL, or events or flags has a bit that is not known");
     if (fd < 0)
         return -EBADF;
     vg_watch wanted = {.fd = fd,
@@ -328,7 +328,7 @@ int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned events)
     if (rc != 0)
         return rc;
     if ((events & ~ALL_EVENTS) != 0)
-        return vg_refuse(loop, -EINVAL, "no events but those of vigil/loop.h can be watched for");
+        return vg_why(-EINVAL, "events has a bit that is not known");
     if (vg_guard_over(loop) != 0)
         return -ESTALE;
     vg_inflight_begin(loop);
@@ -384,17 +384,16 @@ int vigil_loop_fast_path_set(vigil_loop *loop, vigil_fast_path mode)
     if (rc != 0)
         return rc;
     if ((unsigned)mode > VIGIL_FAST_PATH_DISABLED)
-        return vg_refuse(loop, -EINVAL, "the fast path is automatic, forced or disabled");
+        return vg_why(-EINVAL, "mode is not one of vigil_fast_path");
     rc = vg_guard_over(loop);
     if (rc != 0)
         return rc;
     vg_inflight_begin(loop);
     vg_mutex_lock(&loop->watches.lock);
     if (loop->watches.closed)
-        rc = vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        rc = vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
     else if (mode == VIGIL_FAST_PATH_FORCED && (loop->watches.registered_fds != 0 || loop->embedded))
-        rc =
-            vg_refuse(loop, -EBUSY, "descriptors are watched, so the loop must sleep in the poller; remove them first");
+        rc = vg_why(-EBUSY, "descriptors are watched, so the loop must sleep in the poller; remove them first");
     else if (mode == VIGIL_FAST_PATH_DISABLED)
         rc = vg_poller_open(&loop->poller);
     if (rc == 0) {

@@ -133,7 +133,7 @@ int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
     if (error != 0)
         return error;
     if (given == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("audit");
     vigil_audit filled = {0};
     vigil_audit *audit = &filled;
     audit_look before = audit_look_around(pool);
@@ -156,7 +156,7 @@ int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
     vg_cell_set(&shared->audited_at, vg_ticks());
     describe_audit(audit);
     error = vg_options_give(given, given->size, audit, sizeof *audit,
-                            offsetof(vigil_audit, settled) + sizeof audit->settled);
+                            offsetof(vigil_audit, settled) + sizeof audit->settled, "audit");
     if (error != 0)
         return error;
     if (!audit->settled)

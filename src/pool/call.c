@@ -3,6 +3,7 @@
  * call.c - a function and its argument as a task from the pool's slab. A worker has its own cache; other threads share
  * those of the stripes, under a lock.
  */
+#include "refuse.h"
 #include "call.h"
 
 #include "run.h"
@@ -79,8 +80,10 @@ int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void 
     int error = vg_pool_guard(pool);
     if (error != 0)
         return error;
-    if (fn == NULL || (unsigned)priority >= VG_CLASSES)
-        return -EINVAL;
+    if (fn == NULL)
+        return VG_WHY_NULL("fn");
+    if ((unsigned)priority >= VG_CLASSES)
+        return vg_refuse_priority(priority);
     vg_pool_call *call = call_alloc(pool);
     if (call == NULL)
         return -ENOMEM;

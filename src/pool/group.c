@@ -6,6 +6,7 @@
  * 0-46 the count, biased. The decrement is the last touch of the group; its result says whom to wake. A waiter outside
  * the pool stays until vg_told is set (hand_over_group).
  */
+#include "refuse.h"
 #include "group.h"
 
 #include "base/futex.h"
@@ -40,8 +41,10 @@
 
 int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
 {
-    if (group == NULL || pool == NULL || (flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_DETACHED)) != 0)
-        return -EINVAL;
+    if (group == NULL || pool == NULL)
+        return group == NULL ? VG_WHY_NULL("group") : VG_WHY_NULL("pool");
+    if ((flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_DETACHED)) != 0)
+        return vg_why_say(-EINVAL, "flags is %u; only VIGIL_GROUP_HELP_ANY and VIGIL_GROUP_DETACHED are known", flags);
     vg_worker *worker = vg_worker_of(pool);
     vg_group_prepare(group, pool, (flags & VIGIL_GROUP_DETACHED) == 0 && vg_in_task(worker) ? worker : NULL, 0);
     group->vg_flags = flags;
@@ -60,8 +63,10 @@ static void open_from_outside(vigil_group *group, uint64_t amount)
 
 int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority)
 {
-    if (group == NULL || task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
-        return -EINVAL;
+    if (group == NULL)
+        return VG_WHY_NULL("group");
+    if (task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
+        return vg_refuse_task_or_priority(task, priority);
     int error = vg_pool_guard(group->vg_pool);
     if (error != 0)
         return error;
@@ -87,9 +92,9 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
     if (worker == NULL || worker->pool != group->vg_pool || !vg_in_task(worker))
         return vigil_group_submit(group, task, VIGIL_NORMAL);
     if (vg_forked(&worker->pool->fork_guard))
-        return -ECHILD;
+        return vg_why_forked();
     if (task == NULL || task->run == NULL)
-        return -EINVAL;
+        return vg_refuse_task(task);
     if (!vg_task_take(task))
         return -EBUSY;
     task->vg_group = group;
@@ -107,12 +112,12 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
 int vigil_group_spawn(vigil_group *group, vigil_task *task)
 {
     if (__builtin_expect(group == NULL, 0))
-        return -EINVAL;
+        return VG_WHY_NULL("group");
     vg_worker *worker = vg_current_worker;
     if (__builtin_expect(worker == NULL || group->vg_owner != worker, 0))
         return spawn_elsewhere(group, task);
     if (__builtin_expect(task == NULL || task->run == NULL, 0))
-        return -EINVAL;
+        return vg_refuse_task(task);
     if (__builtin_expect(vg_forked_page(&worker->pool->fork_guard), 0))
         return -ECHILD;
     /* A load instead of an exchange: it detects a queued task, but not two workers that spawn one task at once. */
@@ -444,7 +449,7 @@ static __attribute__((noinline)) int group_wait_longer(vigil_group *group, uint6
 int vigil_group_wait(vigil_group *group)
 {
     if (__builtin_expect(group == NULL, 0))
-        return -EINVAL;
+        return VG_WHY_NULL("group");
     if (__builtin_expect(vg_forked_page(&group->vg_pool->fork_guard), 0))
         return -ECHILD;
     vg_worker *worker = vg_current_worker;
@@ -463,7 +468,7 @@ int vigil_group_wait(vigil_group *group)
 int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
 {
     if (group == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("group");
     int error = vg_pool_guard(group->vg_pool);
     if (error != 0)
         return error;

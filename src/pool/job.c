@@ -232,11 +232,16 @@ int vigil_job_call(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), vo
     const vigil_job_options *with = &taken;
     if (options != NULL)
         error = vg_options_take(&taken, sizeof taken, options, options->size,
-                                offsetof(vigil_job_options, priority) + sizeof taken.priority);
+                                offsetof(vigil_job_options, priority) + sizeof taken.priority, "options");
     if (error != 0)
         return error;
-    if (handle == NULL || fn == NULL || (unsigned)with->priority >= VG_CLASSES || with->delay_ns < 0)
-        return -EINVAL;
+    if (handle == NULL || fn == NULL)
+        return fn == NULL ? VG_WHY_NULL("fn") : VG_WHY_NULL("job");
+    if ((unsigned)with->priority >= VG_CLASSES)
+        return vg_why_say(-EINVAL, "options->priority is %d; it must be VIGIL_CRITICAL (0) to VIGIL_IDLE (4)",
+                          (int)with->priority);
+    if (with->delay_ns < 0)
+        return vg_why_say(-EINVAL, "options->delay_ns is %lld; a delay is 0 or more", (long long)with->delay_ns);
     uint64_t name = 0;
     vg_job *job = vg_handles_alloc(&pool->jobs, 2, &name); /* the user's and the queue's */
     if (job == NULL)

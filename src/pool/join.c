@@ -102,7 +102,7 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
     if (error != 0)
         return error;
     if (a == NULL || b == NULL)
-        return -EINVAL;
+        return a == NULL ? VG_WHY_NULL("a") : VG_WHY_NULL("b");
     join_half both[2] = {{.fn = a, .arg = arg_a}, {.fn = b, .arg = arg_b}};
     vigil_group groups[2]; /* one each, to tell whose failure it was */
     int status[2];
@@ -139,9 +139,9 @@ int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void
     if (__builtin_expect(worker == NULL, 0) || __builtin_expect(worker->pool != pool, 0))
         return join_outside(pool, a, arg_a, b, arg_b);
     if (__builtin_expect(vg_forked_page(&pool->fork_guard), 0))
-        return -ECHILD;
+        return vg_why_forked();
     if (__builtin_expect(a == NULL, 0) || __builtin_expect(b == NULL, 0))
-        return -EINVAL;
+        return a == NULL ? VG_WHY_NULL("a") : VG_WHY_NULL("b");
     vg_own_queue *queue = worker->queue;
     join_frame both;
     memcpy((char *)&both.task + offsetof(vigil_task, run), &join_task_head, sizeof join_task_head);

@@ -30,20 +30,35 @@
 
 static int check_options(const vigil_pool_options *options)
 {
-    if (options->workers > VG_MAX_WORKERS || options->max_spares > VG_MAX_SPARES)
-        return -EINVAL;
-    if ((unsigned)options->idle > VIGIL_IDLE_KEEP_ONE_AWAKE || (unsigned)options->when_full > VIGIL_FULL_BLOCK ||
-        (unsigned)options->fences > VIGIL_FENCE_MEMBARRIER)
-        return -EINVAL;
+    if (options->workers > VG_MAX_WORKERS)
+        return vg_why_say(-EINVAL, "options.workers is %u; the most is %u", options->workers, VG_MAX_WORKERS);
+    if (options->max_spares > VG_MAX_SPARES)
+        return vg_why_say(-EINVAL, "options.max_spares is %u; the most is %u", options->max_spares, VG_MAX_SPARES);
     if (options->no_spares && options->max_spares != 0)
-        return -EINVAL;
-    if (options->spin_us > 1000000 || (options->stack_size != 0 && options->stack_size < vg_thread_min_stack()))
-        return -EINVAL;
+        return vg_why_say(-EINVAL, "options.max_spares is %u, and options.no_spares is set", options->max_spares);
+    if (options->spin_us > 1000000)
+        return vg_why_say(-EINVAL, "options.spin_us is %u; the most is 1000000", options->spin_us);
+    if (options->stack_size != 0 && options->stack_size < vg_thread_min_stack())
+        return vg_why_say(-EINVAL, "options.stack_size is %zu; the least is %zu", options->stack_size,
+                          vg_thread_min_stack());
+    return 0;
+}
+
+static int check_policies(const vigil_pool_options *options)
+{
+    if ((unsigned)options->idle > VIGIL_IDLE_KEEP_ONE_AWAKE)
+        return vg_why_say(-EINVAL, "options.idle is %d; it must be one of vigil_idle_policy", (int)options->idle);
+    if ((unsigned)options->when_full > VIGIL_FULL_BLOCK)
+        return vg_why_say(-EINVAL, "options.when_full is %d; it must be one of vigil_full_policy",
+                          (int)options->when_full);
+    if ((unsigned)options->fences > VIGIL_FENCE_MEMBARRIER)
+        return vg_why_say(-EINVAL, "options.fences is %d; it must be one of vigil_fence_mode", (int)options->fences);
     if ((options->cpus == NULL) != (options->cpu_count == 0))
-        return -EINVAL;
+        return vg_why_say(-EINVAL, "options.cpu_count is %zu, and options.cpus is %s", options->cpu_count,
+                          options->cpus == NULL ? "NULL" : "set");
     for (size_t i = 0; i < options->cpu_count; i++)
         if (options->cpus[i] < 0)
-            return -EINVAL;
+            return vg_why_say(-EINVAL, "options.cpus[%zu] is %d; the numbers of CPUs start at 0", i, options->cpus[i]);
     return 0;
 }
 
@@ -183,13 +198,15 @@ int vigil_pool_create(vigil_pool **out, const vigil_pool_options *given)
     vigil_pool_options taken = VIGIL_POOL_OPTIONS_INIT;
     const vigil_pool_options *options = &taken;
     if (out == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("pool");
     int error = 0;
     if (given != NULL)
         error = vg_options_take(&taken, sizeof taken, given, given->size,
-                                offsetof(vigil_pool_options, workers) + sizeof taken.workers);
+                                offsetof(vigil_pool_options, workers) + sizeof taken.workers, "options");
     if (error == 0)
         error = check_options(options);
+    if (error == 0)
+        error = check_policies(options);
     if (error != 0)
         return error;
     unsigned workers = options->workers != 0 ? options->workers : vigil_cpu_count();
@@ -221,7 +238,7 @@ int vigil_pool_resize(vigil_pool *pool, unsigned workers)
     if (error != 0)
         return error;
     if (workers == 0 || workers > VG_MAX_WORKERS)
-        return -EINVAL;
+        return vg_why_say(-EINVAL, "workers is %u; it must be 1 to %u", workers, VG_MAX_WORKERS);
     const vg_worker *self = vg_worker_of(pool);
     if (self != NULL && self->hook == VG_HOOK_STOP)
         return -EDEADLK; /* growing joins the seat's former thread, which may be this one */

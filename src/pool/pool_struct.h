@@ -5,6 +5,7 @@
 #ifndef VG_POOL_POOL_STRUCT_H
 #define VG_POOL_POOL_STRUCT_H
 
+#include "base/why.h"
 #include "base/clock.h"
 #include "base/forkguard.h"
 #include "base/handles.h"
@@ -133,8 +134,8 @@ struct vigil_pool {
 static inline int vg_pool_guard(const vigil_pool *pool)
 {
     if (pool == NULL)
-        return -EINVAL;
-    return vg_forked(&pool->fork_guard) ? -ECHILD : 0;
+        return VG_WHY_NULL("pool");
+    return vg_forked(&pool->fork_guard) ? vg_why_forked() : 0;
 }
 
 /* The calling thread's worker if it belongs to this pool, else NULL. */

@@ -88,7 +88,7 @@ int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *given)
     if (error != 0)
         return error;
     if (given == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("stats");
     vigil_pool_stats filled = {0};
     vigil_pool_stats *stats = &filled;
     vg_class_sums by_class[VG_CLASSES];
@@ -115,7 +115,7 @@ int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *given)
     stats->spares_started = vg_read_counter(&pool->shared->spares_started);
     stats->spares_refused = vg_read_counter(&pool->shared->spares_refused);
     return vg_options_give(given, given->size, stats, sizeof *stats,
-                           offsetof(vigil_pool_stats, workers) + sizeof stats->workers);
+                           offsetof(vigil_pool_stats, workers) + sizeof stats->workers, "stats");
 }
 
 static int find_seat(vigil_pool *pool, unsigned worker, vg_seat **seat)
@@ -124,7 +124,7 @@ static int find_seat(vigil_pool *pool, unsigned worker, vg_seat **seat)
     if (error != 0)
         return error;
     *seat = worker < VG_MAX_SEATS ? vg_seat_at(pool, worker) : NULL;
-    return *seat == NULL ? -ENOENT : 0;
+    return *seat == NULL ? vg_why_say(-ENOENT, "worker is %u; the pool has no such worker", worker) : 0;
 }
 
 int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_stats *given)
@@ -134,7 +134,7 @@ int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_
     if (error != 0)
         return error;
     if (given == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("stats");
     vigil_worker_stats filled = {0};
     vigil_worker_stats *stats = &filled;
     const vg_file_worker *counts = seat->counts;
@@ -162,7 +162,7 @@ int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_
     for (unsigned s = 0; s < VIGIL_WORKER_STATES; s++)
         stats->time_ns[s] = vg_ticks_to_ns(state_ticks(counts, s, now), length);
     return vg_options_give(given, given->size, stats, sizeof *stats,
-                           offsetof(vigil_worker_stats, state) + sizeof stats->state);
+                           offsetof(vigil_worker_stats, state) + sizeof stats->state, "stats");
 }
 
 int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_change *changes, size_t room)
@@ -172,7 +172,7 @@ int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_ch
     if (error != 0)
         return error;
     if (changes == NULL && room != 0)
-        return -EINVAL;
+        return VG_WHY_NULL("changes");
     const vg_file_worker *counts = seat->counts;
     const uint64_t total = vg_read_counter(&counts->changes); /* pairs with the release in vg_history_put */
     const uint64_t now = vg_ticks();

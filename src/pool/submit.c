@@ -8,6 +8,7 @@
  * Calls from other threads are counted in and out: vigil_pool_destroy waits for a submit that has not returned
  * although its task has run.
  */
+#include "refuse.h"
 #include "submit.h"
 
 #include "bound.h"
@@ -118,7 +119,7 @@ static int begin_submit(vigil_pool *pool, vigil_task *task, vigil_priority prior
     if (error != 0)
         return error;
     if (task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
-        return -EINVAL;
+        return vg_refuse_task_or_priority(task, priority);
     if (!vg_task_take(task))
         return -EBUSY;
     task->vg_group = NULL;
@@ -145,8 +146,13 @@ int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t c
     int error = vg_pool_guard(pool);
     if (error != 0)
         return error;
-    if (tasks == NULL || (unsigned)priority >= VG_CLASSES || (pool->max_queue != 0 && count > pool->max_queue))
-        return -EINVAL;
+    if (tasks == NULL)
+        return VG_WHY_NULL("tasks");
+    if ((unsigned)priority >= VG_CLASSES)
+        return vg_refuse_priority(priority);
+    if (pool->max_queue != 0 && count > pool->max_queue)
+        return vg_why_say(-EINVAL, "count is %zu; max_queue is %zu, and a batch is accepted whole", count,
+                          pool->max_queue);
     if (count == 0)
         return 0;
     const uint64_t now = vg_ticks();
@@ -226,7 +232,7 @@ void vg_submit_due(vigil_pool *pool, vigil_task *task)
 int vigil_pool_submit_after(vigil_pool *pool, vigil_task *task, vigil_priority priority, int64_t delay_ns)
 {
     if (delay_ns < 0)
-        return -EINVAL;
+        return vg_why_say(-EINVAL, "delay_ns is %lld; a delay is 0 or more", (long long)delay_ns);
     int error = begin_submit(pool, task, priority);
     return error != 0 ? error : end_submit(task, vg_submit_delayed(pool, task, (unsigned)priority, delay_ns));
 }

@@ -13,6 +13,7 @@
  * A limit counts places. A call has its place from its submit until fn has returned, or until it is certain that it will
  * not be called. All of that happens on the owner, so the limit needs no lock.
  */
+#include "base/why.h"
 #include "async.h"
 
 #include "calls.h"
@@ -48,10 +49,10 @@ int vigil_limit_create(vigil_limit **out, vigil_loop *loop, size_t most, vigil_l
     if (realm == NULL)
         return error;
     if (out == NULL || most == 0 || (unsigned)policy > VIGIL_LIMIT_REFUSE)
-        return vg_refuse(loop, -EINVAL, "a limit is at least 1, and its policy to queue or to refuse");
+        return vg_why(-EINVAL, "limit is NULL, most is 0, or policy is not one of vigil_limit_policy");
     vigil_limit *limit = calloc(1, sizeof *limit);
     if (limit == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for the limit");
+        return vg_why(-ENOMEM, "no memory for the limit");
     limit->realm = realm;
     limit->most = most;
     limit->policy = policy;
@@ -271,7 +272,7 @@ static int enter_limit(vigil_limit *limit, vg_op *op)
         return 1;
     bool free_place = limit->used < limit->most && vg_list_empty(&limit->waiting);
     if (!free_place && limit->policy == VIGIL_LIMIT_REFUSE)
-        return vg_refuse(limit->realm->loop, -EAGAIN, "the limit is reached; try again when a call has ended");
+        return vg_why(-EAGAIN, "the limit is reached; try again when a call has ended");
     (void)atomic_fetch_add_explicit(&limit->refs, 1, memory_order_relaxed); /* the caller has one */
     op->limit = limit;
     if (free_place)
@@ -283,12 +284,13 @@ static int enter_limit(vigil_limit *limit, vg_op *op)
 
 static int take_async_options(vg_realm *realm, vigil_async_options *taken, const vigil_async_options *given)
 {
-    int error = given == NULL ? 0
-                              : vg_options_take(taken, sizeof *taken, given, given->size,
-                                                offsetof(vigil_async_options, priority) + sizeof given->priority);
+    int error = given == NULL
+                    ? 0
+                    : vg_options_take(taken, sizeof *taken, given, given->size,
+                                      offsetof(vigil_async_options, priority) + sizeof given->priority, "options");
     if (error != 0 || (unsigned)taken->priority >= VIGIL_PRIORITIES ||
         (taken->limit != NULL && taken->limit->realm != realm))
-        return vg_refuse(realm->loop, -EINVAL, "an option is out of range, or the limit belongs to another loop");
+        return vg_why(-EINVAL, "options.priority is out of range, or options.limit belongs to another loop");
     return 0;
 }
 
@@ -317,7 +319,7 @@ int vigil_async(vigil_loop *loop, vigil_pool *pool, vigil_async_fn fn, void *arg
     if (realm == NULL)
         return error;
     if (pool == NULL || fn == NULL || promise == NULL)
-        return vg_refuse(loop, -EINVAL, "there is no pool, no function, or nowhere to put the promise");
+        return vg_why(-EINVAL, "pool, fn or promise is NULL");
     vigil_async_options options = VIGIL_ASYNC_OPTIONS_INIT;
     error = take_async_options(realm, &options, given);
     if (error != 0)

@@ -2,6 +2,7 @@
 /*
  * awaits.c - things to wait for: time, descriptors, children, signals, groups, other promises with a limit.
  */
+#include "base/why.h"
 #include "awaits.h"
 
 #include "promise.h"
@@ -27,7 +28,7 @@ static vg_op *begin_await(vigil_loop *loop, vigil_cancel_token *token, vigil_pro
     if (realm == NULL)
         return NULL;
     if (promise == NULL) {
-        *error = vg_refuse(loop, -EINVAL, "there is nowhere to put the promise");
+        *error = vg_why(-EINVAL, "promise is NULL: there is nowhere to put the result");
         return NULL;
     }
     return vg_op_new(realm, token, created, error);
@@ -176,8 +177,10 @@ static vigil_value wait_for_group(void *arg)
 
 int vigil_promise_group(vigil_loop *loop, vigil_group *group, vigil_cancel_token *token, vigil_promise **promise)
 {
-    if (group == NULL || (group->vg_flags & VIGIL_GROUP_DETACHED) == 0)
-        return -EINVAL;
+    if (group == NULL)
+        return VG_WHY_NULL("group");
+    if ((group->vg_flags & VIGIL_GROUP_DETACHED) == 0)
+        return vg_why(-EINVAL, "group was made without VIGIL_GROUP_DETACHED");
     vigil_async_options options = VIGIL_ASYNC_OPTIONS_INIT;
     options.token = token;
     return vigil_async(loop, group->vg_pool, wait_for_group, group, &options, promise);
@@ -241,7 +244,7 @@ bool vg_op_is_served(const vg_op *op)
 int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **guarded)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     int error;
     vg_op *op = begin_await(promise->realm->loop, token, guarded, __builtin_return_address(0), &error);
     if (op == NULL)
@@ -312,9 +315,9 @@ int vigil_cancel_create_timeout(vigil_cancel_source **out, vigil_loop *loop, uin
     if (realm == NULL)
         return error;
     vigil_cancel_source *source = NULL;
-    error = out == NULL ? -EINVAL : vigil_cancel_create(&source);
+    error = out == NULL ? VG_WHY_NULL("source") : vigil_cancel_create(&source);
     if (error != 0)
-        return vg_refuse(loop, error, "there is nowhere to put the source, or no memory for it");
+        return vg_why(error, "there is nowhere to put the source, or no memory for it");
     vg_op *op = vg_op_new(realm, NULL, NULL, &error);
     if (op == NULL) {
         vigil_cancel_destroy(source);

@@ -13,6 +13,7 @@
  * Abort, as the DOM has it: first every dependent source is marked, then the handlers of the first source run, then those
  * of its dependants. Marking and freeing walk lists, so that a chain may be of any length.
  */
+#include "base/why.h"
 #include "cancel.h"
 
 #include "base/futex.h"
@@ -78,7 +79,7 @@ static vigil_cancel_token *make_token(size_t parents)
 int vigil_cancel_create(vigil_cancel_source **source)
 {
     if (source == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("source");
     vigil_cancel_token *token = make_token(0);
     if (token == NULL)
         return -ENOMEM;
@@ -256,7 +257,7 @@ static void mark_dependants(vigil_cancel_token *token, int status, vigil_cancel_
 int vigil_cancel_abort(vigil_cancel_source *source, int status, const char *text)
 {
     if (source == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("source");
     vigil_cancel_token *token = (vigil_cancel_token *)source;
     if (status >= 0)
         status = -ECANCELED;
@@ -279,8 +280,10 @@ int vigil_cancel_abort(vigil_cancel_source *source, int status, const char *text
 
 int vigil_cancel_add(vigil_cancel_token *token, vigil_cancel_handler *handler)
 {
-    if (token == NULL || handler == NULL || handler->fn == NULL)
-        return -EINVAL;
+    if (token == NULL || handler == NULL)
+        return token == NULL ? VG_WHY_NULL("token") : VG_WHY_NULL("handler");
+    if (handler->fn == NULL)
+        return VG_WHY_NULL("handler->fn");
     int error = 0;
     vg_mutex_lock(&token->lock);
     if (atomic_load_explicit(&token->status, memory_order_relaxed) != 0) {
@@ -302,7 +305,7 @@ int vigil_cancel_add(vigil_cancel_token *token, vigil_cancel_handler *handler)
 int vigil_cancel_remove(vigil_cancel_token *token, vigil_cancel_handler *handler)
 {
     if (token == NULL || handler == NULL)
-        return -EINVAL;
+        return token == NULL ? VG_WHY_NULL("token") : VG_WHY_NULL("handler");
     vg_mutex_lock(&token->lock);
     while (token->running == handler && token->runner != &cancel_thread) {
         uint32_t turn = atomic_load_explicit(&token->turn, memory_order_relaxed); /* changes under the lock */
@@ -335,10 +338,10 @@ static bool follow_parent(vigil_cancel_token *parent, vg_cancel_link *link)
 int vigil_cancel_create_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count)
 {
     if (source == NULL || (tokens == NULL && count != 0))
-        return -EINVAL;
+        return source == NULL ? VG_WHY_NULL("source") : VG_WHY_NULL("tokens");
     for (size_t i = 0; i < count; i++)
         if (tokens[i] == NULL)
-            return -EINVAL;
+            return vg_why_say(-EINVAL, "tokens[%zu] is NULL", i);
     vigil_cancel_token *token = make_token(count);
     if (token == NULL)
         return -ENOMEM;

@@ -7,6 +7,7 @@
  * it: if nobody can settle it any more, it goes, and its reaction is told. The block lives until the last reaction has come or
  * been told; if the list becomes the result's value, as long as that.
  */
+#include "base/why.h"
 #include "promise.h"
 #include "then.h"
 
@@ -145,9 +146,9 @@ static int check_all_here(vg_realm *realm, vigil_promise *const *promises, size_
 {
     for (size_t i = 0; i < count; i++) {
         if (promises[i] == NULL)
-            return vg_refuse(realm->loop, -EINVAL, "one of the promises is NULL");
+            return vg_why(-EINVAL, "promises holds a NULL");
         if (promises[i]->realm != realm)
-            return vg_refuse(realm->loop, -EXDEV, "one of the promises belongs to another loop");
+            return vg_why(-EXDEV, "one of the promises belongs to another loop");
     }
     return 0;
 }
@@ -176,7 +177,7 @@ static int combine_promises(combine_kind kind, vigil_loop *loop, vigil_promise *
     if (realm == NULL)
         return error;
     if (out == NULL || (promises == NULL && count != 0))
-        return vg_refuse(loop, -EINVAL, "there are no promises, or nowhere to put the result");
+        return vg_why(-EINVAL, "promises or promise is NULL");
     error = check_all_here(realm, promises, count);
     if (error != 0)
         return error;
@@ -184,7 +185,7 @@ static int combine_promises(combine_kind kind, vigil_loop *loop, vigil_promise *
     vigil_promise *result = combine == NULL ? NULL : vg_promise_new(realm, VG_KIND_DERIVED, 1, 1, created);
     if (result == NULL) {
         free(combine);
-        return vg_refuse(loop, -ENOMEM, "no memory to combine the promises");
+        return vg_why(-ENOMEM, "no memory to combine the promises");
     }
     combine->result = result;
     result->flags |= VG_WAITING;

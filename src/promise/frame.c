@@ -14,6 +14,7 @@
  * What was awaited is held until the next await, so that frame->value stays valid; it goes after the next call was made, because that
  * call's arguments may look at it.
  */
+#include "base/why.h"
 #include "base/container.h"
 #include "base/raise.h"
 #include "loop/guard.h"
@@ -158,7 +159,8 @@ bool vigil_frame_wait(vigil_frame *frame, int rc)
     if (rc < 0)
         return nothing_to_wait_for(frame, rc);
     if (next == NULL)
-        return nothing_to_wait_for(frame, -EINVAL); /* the call was not given VIGIL_INTO */
+        return nothing_to_wait_for(frame, vg_why(-EINVAL, "the awaited call left its promise elsewhere; give it "
+                                                          "VIGIL_INTO(frame)")); /* the call was not given VIGIL_INTO */
     frame->vg_reaction.run = on_settled;
     frame->vg_reaction.cancel = on_cancelled;
     rc = vigil_promise_reaction_add(next, &frame->vg_reaction);
@@ -168,7 +170,7 @@ bool vigil_frame_wait(vigil_frame *frame, int rc)
 int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     frame->vg_next = vigil_promise_ref(promise);
     return 0;
 }
@@ -196,10 +198,10 @@ bool vigil_frame_returned(vigil_frame *frame, vigil_value result)
 int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **promise)
 {
     if (frame == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("frame");
     int rc = vg_guard_owner(frame->loop);
     if (rc == 0 && steps == NULL)
-        rc = vg_refuse(frame->loop, -EINVAL, "vigil_frame_start needs the function of steps");
+        rc = vg_why(-EINVAL, "steps is NULL");
     if (rc == 0)
         rc = vigil_promise_create(frame->loop, &frame->vg_promise);
     if (rc < 0) {

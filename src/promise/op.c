@@ -55,9 +55,9 @@ vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created
     vigil_loop *loop = realm->loop;
     *error = 0;
     if (vigil_cancel_status(token) != 0)
-        *error = vg_refuse(loop, -ECANCELED, "the token is aborted already");
+        *error = vg_why(-ECANCELED, "the token is aborted already");
     else if (vg_state(loop) >= VIGIL_LOOP_TERMINATING)
-        *error = vg_refuse(loop, -ESHUTDOWN, "the loop is ending and starts nothing new");
+        *error = vg_why(-ESHUTDOWN, "the loop is ending and starts nothing new");
     if (*error != 0)
         return NULL;
     vg_op *op = vg_realm_alloc(realm, VG_SLAB_OPS);
@@ -68,7 +68,7 @@ vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created
             vg_realm_free(realm, VG_SLAB_OPS, op);
     }
     if (op == NULL || (created != NULL && promise == NULL)) {
-        *error = vg_refuse(loop, -ENOMEM, "no memory for another operation");
+        *error = vg_why(-ENOMEM, "no memory for another operation");
         return NULL;
     }
     vigil_post_init(&op->abort_post, op_abort_delivered, op_abort_delivered);

@@ -7,6 +7,7 @@
  * handlers settle what is derived from them. When a round finds only promises that wait for each other, there is a cycle, and every
  * cycle has a link that was made by adoption: those are rejected. When nothing is pending, the realm is closed.
  */
+#include "base/why.h"
 #include "realm.h"
 #include "op.h"
 #include "promise.h"
@@ -169,7 +170,7 @@ static inline vg_realm *realm_find_or_make(vigil_loop *loop, int *error)
     if (__builtin_expect(upstairs == NULL, 0)) {
         vg_realm *realm = realm_make(loop);
         if (realm == NULL) {
-            *error = vg_refuse(loop, -ENOMEM, "no memory for the loop's first promise");
+            *error = vg_why(-ENOMEM, "no memory for the loop's first promise");
             return NULL;
         }
         /* release: the realm's fields; pairs with the acquires here and in src/loop. acquire if it fails: another's realm */
@@ -179,7 +180,7 @@ static inline vg_realm *realm_find_or_make(vigil_loop *loop, int *error)
         free(realm);
     }
     if (__builtin_expect(upstairs == &vg_upstairs_none, 0)) {
-        *error = vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        *error = vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
         return NULL;
     }
     return (vg_realm *)upstairs;
@@ -192,7 +193,7 @@ vg_realm *vg_realm_of(vigil_loop *loop, int *error)
         return NULL;
     vg_realm *realm = realm_find_or_make(loop, error);
     if (realm != NULL && vg_realm_ended(realm)) {
-        *error = vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        *error = vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
         return NULL;
     }
     return realm;
@@ -217,7 +218,7 @@ int vg_realm_guard_owner_slow(const vg_realm *realm)
     if (error != 0)
         return error;
     if (loop->ended || vg_realm_ended(realm))
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one");
+        return vg_why(-ESHUTDOWN, "the loop has ended; make a new one");
     return 0;
 }
 
@@ -251,7 +252,7 @@ int vigil_promise_stats_get(vigil_loop *loop, vigil_promise_stats *stats)
     if (error != 0)
         return error;
     if (stats == NULL)
-        return vg_refuse(loop, -EINVAL, "there is nowhere to put the statistics");
+        return vg_why(-EINVAL, "stats is NULL");
     vigil_promise_stats ours = {.size = sizeof ours};
     /* acquire: what its maker wrote; pairs with the release in realm_find_or_make */
     vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_acquire);
@@ -269,7 +270,7 @@ int vigil_promise_stats_get(vigil_loop *loop, vigil_promise_stats *stats)
         ours.in_flight = atomic_load_explicit(&realm->in_flight, memory_order_relaxed);
         ours.chunks = vg_slab_chunks(&realm->slabs[VG_SLAB_PROMISES]) + vg_slab_chunks(&realm->slabs[VG_SLAB_OPS]);
     }
-    if (vg_options_give(stats, stats->size, &ours, sizeof ours, 2 * sizeof(uint64_t)) != 0)
-        return vg_refuse(loop, -EINVAL, "stats->size must be the size of the struct");
+    if (vg_options_give(stats, stats->size, &ours, sizeof ours, 2 * sizeof(uint64_t), "stats") != 0)
+        return vg_why(-EINVAL, "stats->size must be the size of the struct");
     return 0;
 }

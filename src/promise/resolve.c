@@ -2,6 +2,7 @@
 /*
  * resolve.c - the public calls that make a promise and settle it: from the owner directly, from other threads through the lane.
  */
+#include "base/why.h"
 #include "calls.h"
 #include "promise.h"
 
@@ -20,11 +21,11 @@ static inline int make_promise(vigil_loop *loop, vigil_promise **out, uint8_t ki
     if (realm == NULL)
         return error;
     if (out == NULL)
-        return vg_refuse(loop, -EINVAL, "there is nowhere to put the promise");
+        return vg_why(-EINVAL, "promise is NULL: there is nowhere to put the result");
     vigil_promise *promise = vg_promise_new(realm, kind, users, 0, created);
     if (promise == NULL)
-        return vg_realm_ended(realm) ? vg_refuse(loop, -ESHUTDOWN, "the loop has ended; make a new one")
-                                     : vg_refuse(loop, -ENOMEM, "no memory for another promise");
+        return vg_realm_ended(realm) ? vg_why(-ESHUTDOWN, "the loop has ended; make a new one")
+                                     : vg_why(-ENOMEM, "no memory for another promise");
     *out = promise;
     return 0;
 }
@@ -37,7 +38,7 @@ int vigil_promise_create(vigil_loop *loop, vigil_promise **promise)
 int vigil_resolver_create(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
 {
     if (resolver == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("resolver");
     int error = make_promise(loop, promise, VG_KIND_RESOLVER, 2, __builtin_return_address(0));
     if (error == 0)
         *resolver = (vigil_resolver *)*promise;
@@ -62,9 +63,9 @@ static inline int resolve_by_user(vigil_promise *promise, const vigil_value *val
     if (error != 0)
         return error;
     if (vg_realm_ended(realm))
-        return vg_refuse(loop, -ESHUTDOWN, "the loop has ended, and with it all its promises are settled");
+        return vg_why(-ESHUTDOWN, "the loop has ended, and with it all its promises are settled");
     if (__builtin_expect(value->kind >= VIGIL_PROMISE, 0) && !is_sensible_value(value))
-        return vg_refuse(loop, -EINVAL, "the value is of no known kind, or promises something and names nothing");
+        return vg_why(-EINVAL, "value.kind is not known, or value names no promise or thenable");
     if (!vg_promise_claim(promise))
         return -EALREADY; /* no reason is noted: to be late is nothing special */
     if (vg_on_owner(realm)) {
@@ -83,34 +84,34 @@ static inline int resolve_by_user(vigil_promise *promise, const vigil_value *val
 int vigil_promise_resolve(vigil_promise *promise, vigil_value value)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     if (promise->kind != VG_KIND_ROOT)
-        return vg_refuse(promise->realm->loop, -EPERM,
-                         "the promise is settled by its handler, its operation or its resolver, and by nobody else");
+        return vg_why(-EPERM,
+                      "the promise is settled by its handler, its operation or its resolver, and by nobody else");
     return resolve_by_user(promise, &value);
 }
 
 int vigil_promise_reject(vigil_promise *promise, vigil_value reason)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     if (!vigil_value_is_error(&reason))
-        return vg_refuse(promise->realm->loop, -EINVAL, "a reason is an error: see vigil_value_error");
+        return vg_why(-EINVAL, "reason.kind is not VIGIL_ERROR or VIGIL_AGGREGATE; make it with vigil_value_error");
     return vigil_promise_resolve(promise, reason);
 }
 
 int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value)
 {
-    return resolver == NULL ? -EINVAL : resolve_by_user((vigil_promise *)resolver, &value);
+    return resolver == NULL ? VG_WHY_NULL("resolver") : resolve_by_user((vigil_promise *)resolver, &value);
 }
 
 int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason)
 {
     if (resolver == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("resolver");
     vigil_promise *promise = (vigil_promise *)resolver;
     if (!vigil_value_is_error(&reason))
-        return vg_refuse(promise->realm->loop, -EINVAL, "a reason is an error: see vigil_value_error");
+        return vg_why(-EINVAL, "reason.kind is not VIGIL_ERROR or VIGIL_AGGREGATE; make it with vigil_value_error");
     return resolve_by_user(promise, &reason);
 }
 
@@ -131,14 +132,14 @@ int vigil_promise_resolved(vigil_loop *loop, vigil_value value, vigil_promise **
     if (realm == NULL)
         return error;
     if (out == NULL || !is_sensible_value(&value))
-        return vg_refuse(loop, -EINVAL, "there is no value, or nowhere to put the promise");
+        return vg_why(-EINVAL, "value.kind is not known, or promise is NULL");
     if (value.kind == VIGIL_PROMISE && value.promise->realm == realm) {
         *out = value.promise;
         return 0;
     }
     vigil_promise *promise = vg_promise_new(realm, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
     if (promise == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another promise");
+        return vg_why(-ENOMEM, "no memory for another promise");
     *out = promise;
     vg_promise_resolve(promise, value);
     return 0;
@@ -151,10 +152,10 @@ int vigil_promise_try(vigil_loop *loop, vigil_value (*fn)(void *arg), void *arg,
     if (realm == NULL)
         return error;
     if (out == NULL || fn == NULL)
-        return vg_refuse(loop, -EINVAL, "there is no function, or nowhere to put the promise");
+        return vg_why(-EINVAL, "fn or promise is NULL");
     vigil_promise *promise = vg_promise_new(realm, VG_KIND_DERIVED, 1, 0, __builtin_return_address(0));
     if (promise == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another promise");
+        return vg_why(-ENOMEM, "no memory for another promise");
     *out = promise;
     vg_promise_resolve(promise, vg_call_plain(fn, arg));
     return 0;

@@ -11,6 +11,7 @@
  * adoption's job are neighbours in the queue, and the second of them queues the last step. So the derived promise is queued
  * twice more instead: the same order, no allocation.
  */
+#include "base/why.h"
 #include "then.h"
 #include "adopt.h"
 #include "calls.h"
@@ -242,7 +243,7 @@ static inline __attribute__((always_inline)) int add_handlers(vigil_promise *pro
         return error;
     vigil_promise *derived = vg_promise_new(realm, VG_KIND_DERIVED, out != NULL ? 1 : 0, 1, created);
     if (derived == NULL)
-        return vg_refuse(realm->loop, -ENOMEM, "no memory for another promise");
+        return vg_why(-ENOMEM, "no memory for another promise");
     derived->flags |= VG_WAITING | VG_HANDLERS;
     derived->handlers.fulfilled = handlers.fulfilled;
     derived->handlers.rejected = handlers.rejected;
@@ -260,7 +261,7 @@ int vigil_promise_then(vigil_promise *promise, vigil_then_fn fulfilled, vigil_th
                        vigil_promise **derived)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     vg_handlers handlers = {.fulfilled = fulfilled, .rejected = rejected, .arg = arg, .done = NULL};
     return add_handlers(promise, run_then, handlers, derived, __builtin_return_address(0));
 }
@@ -268,10 +269,10 @@ int vigil_promise_then(vigil_promise *promise, vigil_then_fn fulfilled, vigil_th
 int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *given, vigil_promise **derived)
 {
     if (promise == NULL || given == NULL)
-        return -EINVAL;
+        return promise == NULL ? VG_WHY_NULL("promise") : VG_WHY_NULL("handlers");
     vigil_handlers taken;
-    if (vg_options_take(&taken, sizeof taken, given, given->size, offsetof(vigil_handlers, done)) != 0)
-        return vg_refuse(promise->realm->loop, -EINVAL, "handlers->size must be the size of the struct");
+    if (vg_options_take(&taken, sizeof taken, given, given->size, offsetof(vigil_handlers, done), "handlers") != 0)
+        return vg_why(-EINVAL, "handlers->size must be the size of the struct");
     vg_handlers handlers = {
         .fulfilled = taken.fulfilled, .rejected = taken.rejected, .arg = taken.arg, .done = taken.done};
     return add_handlers(promise, run_then, handlers, derived, __builtin_return_address(0));
@@ -280,7 +281,7 @@ int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *given,
 int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *arg, vigil_promise **derived)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     vg_handlers handlers = {.fulfilled = NULL, .rejected = rejected, .arg = arg, .done = NULL};
     return add_handlers(promise, run_then, handlers, derived, __builtin_return_address(0));
 }
@@ -288,7 +289,7 @@ int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *ar
 int vigil_promise_finally(vigil_promise *promise, vigil_value (*fn)(void *arg), void *arg, vigil_promise **derived)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     vg_handlers handlers = {.fulfilled = NULL, .finally = fn, .arg = arg, .done = NULL};
     if (fn == NULL) /* as in ECMAScript: then(NULL, NULL) */
         return add_handlers(promise, run_then, (vg_handlers){.done = NULL}, derived, __builtin_return_address(0));
@@ -365,12 +366,12 @@ static void cancel_user_reaction(vigil_post *post)
 int vigil_promise_reaction_add(vigil_promise *promise, vigil_reaction *reaction)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     int error = vg_realm_guard_owner(promise->realm);
     if (error != 0)
         return error;
     if (reaction == NULL || reaction->run == NULL)
-        return vg_refuse(promise->realm->loop, -EINVAL, "the reaction has no function to call");
+        return vg_why(-EINVAL, "reaction or reaction->run is NULL");
     vigil_post_init(&reaction->vg_post, run_reaction, cancel_user_reaction);
     vg_promise_subscribe_removable(promise, (vg_removable *)(void *)reaction);
     return 0;
@@ -379,7 +380,7 @@ int vigil_promise_reaction_add(vigil_promise *promise, vigil_reaction *reaction)
 int vigil_promise_reaction_remove(vigil_promise *promise, vigil_reaction *reaction)
 {
     if (promise == NULL || reaction == NULL)
-        return -EINVAL;
+        return promise == NULL ? VG_WHY_NULL("promise") : VG_WHY_NULL("reaction");
     int error = vg_guard_owner(promise->realm->loop);
     if (error != 0)
         return error;

@@ -7,6 +7,7 @@
  * goes into the same list again. Adding any handler counts: then it is the derived promise's turn, so that of a chain the last
  * link reports.
  */
+#include "base/why.h"
 #include "unhandled.h"
 #include "promise.h"
 #include "then.h"
@@ -85,8 +86,8 @@ int vigil_promise_hooks_set(vigil_loop *loop, const vigil_promise_hooks *hooks)
         return error;
     vigil_promise_hooks taken = {.size = sizeof taken};
     if (hooks != NULL &&
-        vg_options_take(&taken, sizeof taken, hooks, hooks->size, offsetof(vigil_promise_hooks, user)) != 0)
-        return vg_refuse(loop, -EINVAL, "hooks->size must be the size of the struct");
+        vg_options_take(&taken, sizeof taken, hooks, hooks->size, offsetof(vigil_promise_hooks, user), "hooks") != 0)
+        return vg_why(-EINVAL, "hooks->size must be the size of the struct");
     realm->hooks = taken;
     atomic_store_explicit(&realm->traced, taken.unhandled != NULL || taken.handled != NULL, memory_order_relaxed);
     return 0;
@@ -95,7 +96,7 @@ int vigil_promise_hooks_set(vigil_loop *loop, const vigil_promise_hooks *hooks)
 int vigil_promise_mark_handled(vigil_promise *promise)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     int error = vg_guard_owner(promise->realm->loop);
     if (error != 0)
         return error;

@@ -5,6 +5,7 @@
  * A waiter sleeps on the state word itself. Settling must not pay for that: a waiter first counts itself in the realm, with a
  * heavy fence, and whoever settles looks at that count after a light one. If it is zero then, the waiter sees the new state.
  */
+#include "base/why.h"
 #include "realm.h"
 
 #include "base/futex.h"
@@ -31,7 +32,7 @@ vigil_promise_state vigil_promise_result(vigil_promise *promise, vigil_value *va
 int vigil_promise_take(vigil_promise *promise, vigil_value *value)
 {
     if (promise == NULL || value == NULL)
-        return -EINVAL;
+        return promise == NULL ? VG_WHY_NULL("promise") : VG_WHY_NULL("value");
     vigil_promise_state state = vg_promise_state(promise);
     if (state == VIGIL_PENDING)
         return -EAGAIN;
@@ -63,15 +64,15 @@ static int sleep_until_settled(vigil_promise *promise, uint64_t deadline)
 int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *value)
 {
     if (promise == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("promise");
     vg_realm *realm = promise->realm;
     int rc = vg_guard_any(realm->loop);
     if (rc != 0)
         return rc;
     if (vg_on_owner(realm))
-        return vg_refuse(realm->loop, -EDEADLK,
-                         "the owner cannot wait for what only it can do; add a handler instead, or wait on another "
-                         "thread");
+        return vg_why(-EDEADLK,
+                      "the owner cannot wait for what only it can do; add a handler instead, or wait on another "
+                      "thread");
     uint64_t deadline = vg_deadline_after(timeout_ns);
     (void)atomic_fetch_add_explicit(&realm->waiters, 1, memory_order_relaxed);
     /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish_state */

@@ -8,6 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "base/why.h"
 #include "names.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ static int keep_name(uintptr_t address, const char *name)
     while (at < kept_name_count && kept_names[at].address != address)
         at++;
     if (at == VG_FILE_NAMES)
-        return -ENOSPC;
+        return vg_why(-ENOSPC, "1024 functions have names, which is the most");
     if (at == kept_name_count)
         kept_name_count++;
     kept_names[at].address = address;
@@ -65,8 +66,10 @@ static int keep_name(uintptr_t address, const char *name)
 
 int vigil_record_name(void (*function)(void), const char *name)
 {
-    if (function == NULL || name == NULL || name[0] == '\0')
-        return -EINVAL;
+    if (function == NULL)
+        return VG_WHY_NULL("function");
+    if (name == NULL || name[0] == '\0')
+        return vg_why(-EINVAL, "name is NULL or empty");
     vg_mutex_lock(&vg_the_recorder.lock);
     int error = keep_name((uintptr_t)function, name);
     vg_mutex_unlock(&vg_the_recorder.lock);

@@ -2,6 +2,7 @@
 /*
  * watch.c - the public side of the recorder.
  */
+#include "base/why.h"
 #include "life.h"
 #include "recorder.h"
 #include "ring.h"
@@ -29,13 +30,18 @@ static int take_record_config(vg_record_config *config, const vigil_record_optio
     vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
     if (given != NULL) {
         int error = vg_options_take(&options, sizeof options, given, given->size,
-                                    offsetof(vigil_record_options, level) + sizeof options.level);
+                                    offsetof(vigil_record_options, level) + sizeof options.level, "options");
         if (error != 0)
             return error;
     }
-    if ((unsigned)options.level > VIGIL_RECORD_EVENTS || options.ring_events > RECORD_MOST_EVENTS ||
-        (options.max_bytes != 0 && options.max_bytes < RECORD_LEAST_BYTES))
-        return -EINVAL;
+    if ((unsigned)options.level > VIGIL_RECORD_EVENTS)
+        return vg_why_say(-EINVAL, "options.level is %d; it must be one of vigil_record_level", (int)options.level);
+    if (options.ring_events > RECORD_MOST_EVENTS)
+        return vg_why_say(-EINVAL, "options.ring_events is %u; the most is %u", options.ring_events,
+                          (unsigned)RECORD_MOST_EVENTS);
+    if (options.max_bytes != 0 && options.max_bytes < RECORD_LEAST_BYTES)
+        return vg_why_say(-EINVAL, "options.max_bytes is %llu; the least is %llu",
+                          (unsigned long long)options.max_bytes, (unsigned long long)RECORD_LEAST_BYTES);
     *config = (vg_record_config){.log = options.log, .user = options.user};
     config->level = options.level == VIGIL_RECORD_DEFAULT ? VIGIL_RECORD_EVENTS : (unsigned)options.level;
     config->max_bytes = options.max_bytes != 0 ? options.max_bytes : RECORD_DEFAULT_BYTES;
@@ -59,7 +65,7 @@ int vigil_record_configure(const vigil_record_options *options)
         return error;
     vg_mutex_lock(&vg_the_recorder.lock);
     if (vg_the_recorder.users != 0)
-        error = -EBUSY;
+        error = vg_why(-EBUSY, "there are pools or loops; configure the recorder before the first or after the last");
     else
         vg_the_record_config = config;
     vg_mutex_unlock(&vg_the_recorder.lock);
@@ -95,7 +101,7 @@ static void count_events(const vg_recorder *recorder, vigil_record_stats *stats)
 int vigil_record_stats_get(vigil_record_stats *given)
 {
     if (given == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("stats");
     const vg_recorder *recorder = &vg_the_recorder;
     vigil_record_stats stats = {.size = sizeof stats, .level = VIGIL_RECORD_OFF};
     vg_mutex_lock(&vg_the_recorder.lock);
@@ -108,7 +114,7 @@ int vigil_record_stats_get(vigil_record_stats *given)
     }
     vg_mutex_unlock(&vg_the_recorder.lock);
     return vg_options_give(given, given->size, &stats, sizeof stats,
-                           offsetof(vigil_record_stats, level) + sizeof stats.level);
+                           offsetof(vigil_record_stats, level) + sizeof stats.level, "stats");
 }
 
 /*
@@ -118,7 +124,7 @@ int vigil_record_stats_get(vigil_record_stats *given)
 int vigil_record_mark(const char *name, uint64_t value)
 {
     if (name == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("name");
     vg_recorder *recorder = &vg_the_recorder;
     vg_mutex_lock(&recorder->lock);
     const bool on = recorder->users != 0 && recorder->level == VIGIL_RECORD_EVENTS;

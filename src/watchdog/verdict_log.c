@@ -2,6 +2,7 @@
 /*
  * verdict_log.c - the last verdicts, for the process itself (vigil_watchdog_verdicts).
  */
+#include "base/why.h"
 #include "verdict_log.h"
 
 #include "watchdog.h"
@@ -67,10 +68,10 @@ void vg_log_after_fork(void)
 int vigil_watchdog_verdicts(vigil_verdict *verdicts, size_t room)
 {
     if (verdicts == NULL && room != 0)
-        return -EINVAL;
+        return VG_WHY_NULL("verdicts");
     for (size_t i = 0; i < room; i++)
         if (verdicts[i].size < offsetof(vigil_verdict, stall) + sizeof verdicts[i].stall)
-            return -EINVAL;
+            return vg_why_say(-EINVAL, "verdicts[%zu].size is %zu; start from VIGIL_VERDICT_INIT", i, verdicts[i].size);
     vg_watchdog_adopt();
     vg_mutex_lock(&verdict_log.lock);
     size_t given = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/why.h"
 #include "verdicts.h"
 
 #include "verdict_log.h"
@@ -163,7 +164,7 @@ static void say_part(vg_words *to, const char *title, const char *text)
 int vigil_verdict_text(const vigil_verdict *verdict, char *text, size_t room)
 {
     if (verdict == NULL || (text == NULL && room != 0))
-        return -EINVAL;
+        return verdict == NULL ? VG_WHY_NULL("verdict") : VG_WHY_NULL("text");
     char none[1];
     vg_words to = vg_words_into(room != 0 ? text : none, room);
     vg_say(&to, "%s: %s%s (no. %llu%s%s", vigil_severity_name(verdict->severity), vigil_stall_name(verdict->stall),

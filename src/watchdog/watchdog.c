@@ -12,6 +12,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "base/why.h"
 #include "watchdog.h"
 
 #include "drift.h"
@@ -427,19 +428,22 @@ static int check_watchdog_options(vigil_watchdog_options *options)
 {
     const unsigned day_ms = 86400000;
     if (options->interval_ms != 0 && (options->interval_ms < 10 || options->interval_ms > 10000))
-        return -EINVAL;
+        return vg_why_say(-EINVAL, "options.interval_ms is %u; it must be 10 to 10000", options->interval_ms);
     if (options->hog_ms > day_ms || options->loop_ms > day_ms || options->stuck_ms > day_ms ||
-        options->growth_ms > day_ms || options->repeat_ms > day_ms || options->max_spares > 64)
-        return -EINVAL;
+        options->growth_ms > day_ms || options->repeat_ms > day_ms)
+        return vg_why(-EINVAL, "options.hog_ms, loop_ms, stuck_ms, growth_ms or repeat_ms is longer than a day");
+    if (options->max_spares > 64)
+        return vg_why_say(-EINVAL, "options.max_spares is %u; the most is 64", options->max_spares);
     if ((options->recover &
          ~(VIGIL_RECOVER_REWAKE | VIGIL_RECOVER_SPARE | VIGIL_RECOVER_REJECT | VIGIL_RECOVER_CALL)) != 0)
-        return -EINVAL;
+        return vg_why_say(-EINVAL, "options.recover is %u; only VIGIL_RECOVER_* are known", options->recover);
     if (((options->recover & VIGIL_RECOVER_CALL) != 0) != (options->on_recover != NULL))
-        return -EINVAL;
-    if ((unsigned)options->least > VIGIL_SEVERITY_CRITICAL || options->stack_signal < -1)
-        return -EINVAL;
-    if (options->stack_signal == SIGKILL || options->stack_signal == SIGSTOP || options->stack_signal >= NSIG)
-        return -EINVAL;
+        return vg_why(-EINVAL, "options.on_recover and VIGIL_RECOVER_CALL in options.recover go together");
+    if ((unsigned)options->least > VIGIL_SEVERITY_CRITICAL)
+        return vg_why_say(-EINVAL, "options.least is %d; it must be one of vigil_severity", (int)options->least);
+    if (options->stack_signal == SIGKILL || options->stack_signal == SIGSTOP || options->stack_signal >= NSIG ||
+        options->stack_signal < -1)
+        return vg_why_say(-EINVAL, "options.stack_signal is %d, which cannot be handled", options->stack_signal);
     options->interval_ms = unless_zero(options->interval_ms, 200);
     options->hog_ms = unless_zero(options->hog_ms, 1000);
     options->loop_ms = unless_zero(options->loop_ms, 500);
@@ -455,7 +459,7 @@ static int check_watchdog_options(vigil_watchdog_options *options)
 static int start_watchdog(const vigil_watchdog_options *options)
 {
     if (watchdog.running)
-        return -EALREADY;
+        return vg_why(-EALREADY, "the watchdog runs already; there is one for each process");
     watchdog_thread *it = calloc(1, sizeof *it);
     if (it == NULL)
         return -ENOMEM;
@@ -491,7 +495,7 @@ int vigil_watchdog_start(const vigil_watchdog_options *given)
     int error = 0;
     if (given != NULL)
         error = vg_options_take(&options, sizeof options, given, given->size,
-                                offsetof(vigil_watchdog_options, interval_ms) + sizeof options.interval_ms);
+                                offsetof(vigil_watchdog_options, interval_ms) + sizeof options.interval_ms, "options");
     if (error == 0)
         error = check_watchdog_options(&options);
     if (error != 0)
@@ -514,7 +518,7 @@ int vigil_watchdog_stop(void)
         watchdog.stopping = true;
     vg_mutex_unlock(&watchdog.lock);
     if (!ours)
-        return -ENOENT;
+        return vg_why(-ENOENT, "the watchdog does not run");
     atomic_store_explicit(&watchdog.quit, 1, memory_order_relaxed); /* the same word is slept on */
     (void)vg_futex_wake(&watchdog.quit, VG_WAKE_ALL);
     vg_thread_join(watchdog.thread); /* without the lock: it takes it now and then */
@@ -533,11 +537,11 @@ int vigil_watchdog_stop(void)
 int vigil_watchdog_stats_get(vigil_watchdog_stats *given)
 {
     if (given == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("stats");
     vg_watchdog_adopt();
     vg_mutex_lock(&watchdog.lock);
     vigil_watchdog_stats stats = watchdog.stats;
     vg_mutex_unlock(&watchdog.lock);
     return vg_options_give(given, given->size, &stats, sizeof stats,
-                           offsetof(vigil_watchdog_stats, running) + sizeof stats.running);
+                           offsetof(vigil_watchdog_stats, running) + sizeof stats.running, "stats");
 }

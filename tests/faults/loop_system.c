@@ -135,7 +135,7 @@ static void no_descriptors_left_is_an_answer_and_changes_nothing(void **state)
     for (int kind = EVENTFD; kind >= CREATE; kind--) {
         make_fail(kind, EMFILE, 1);
         must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), -EMFILE);
-        must(vigil_loop_why(loop)[0] != '\0');
+        must(vigil_why()[0] != '\0');
     }
     make_fail(PIPE, EMFILE, 1);
     must_equal(vigil_signal_add(loop, NULL, 10, on_signal, NULL), -EMFILE);

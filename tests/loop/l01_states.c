@@ -21,7 +21,7 @@ static void a_loop_is_awake_then_running_then_terminated(void **state)
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), -ESHUTDOWN);
     must_equal(vigil_loop_call(loop, note_state, NULL, &loop), -ESHUTDOWN);
-    must(vigil_loop_why(loop)[0] != '\0');
+    must(vigil_why()[0] != '\0');
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_close(loop), 0);
     must_equal(vigil_loop_wait(loop, 0), 0);

@@ -35,7 +35,7 @@ static void the_bound_is_exact_and_pressure_is_reported(void **state)
         must_equal(vigil_loop_call(loop, count, NULL, &ran), 0);
     for (int i = 0; i < 5; i++)
         must_equal(vigil_loop_call(loop, count, NULL, &ran), -EAGAIN);
-    must(strstr(vigil_loop_why(loop), "max_posts") != NULL);
+    must(strstr(vigil_why(), "max_posts") != NULL);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     must_equal(tally_get(&ran), 100);
     must_equal(on_count, 1);
