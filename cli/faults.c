@@ -108,8 +108,8 @@ static int right_waits_for_left(void *arg)
 static void inject_cycle(struct game *game)
 {
     circle.pool = game->pool;
-    vigil_job_call(game->pool, &circle.job[0], left_waits_for_right, NULL, NULL);
-    vigil_job_call(game->pool, &circle.job[1], right_waits_for_left, NULL, NULL);
+    vigil_job_call(game->pool, left_waits_for_right, NULL, NULL, &circle.job[0]);
+    vigil_job_call(game->pool, right_waits_for_left, NULL, NULL, &circle.job[1]);
     atomic_fetch_add_explicit(&circle.ready, 1, memory_order_relaxed); /* the handles are there */
 }
 
@@ -140,7 +140,7 @@ static void letters_come_in(vigil_loop *loop, vigil_timer timer, void *arg)
 static void inject_flood(struct game *game)
 {
     vigil_timer_options options = {.size = sizeof options, .interval_ns = 20000000};
-    vigil_timer_start_with(game->loop, NULL, &options, letters_come_in, game);
+    vigil_timer_start_with(game->loop, &options, letters_come_in, game, NULL);
 }
 
 static void callback_reads_a_slow_disk(vigil_loop *loop, vigil_timer timer, void *arg)
@@ -151,7 +151,7 @@ static void callback_reads_a_slow_disk(vigil_loop *loop, vigil_timer timer, void
 
 static void inject_blocked_loop(struct game *game)
 {
-    vigil_timer_start(game->loop, NULL, 0, callback_reads_a_slow_disk, NULL);
+    vigil_timer_start(game->loop, 0, callback_reads_a_slow_disk, NULL, NULL);
 }
 
 /* Whoever watches the demo lets it go on. */

@@ -256,7 +256,7 @@ static void harm_is_done(vigil_loop *loop, vigil_timer timer, void *arg)
         world.quiet = true;
         vigil_pool_stats_get(world.game.pool, &stats);
         if (stats.total.queued + stats.total.running > 0 || stats.searching > 0) {
-            vigil_timer_start(loop, NULL, 5000000, harm_is_done, arg);
+            vigil_timer_start(loop, 5000000, harm_is_done, arg, NULL);
             return;
         }
     }
@@ -270,7 +270,7 @@ static void harm_is_done(vigil_loop *loop, vigil_timer timer, void *arg)
     }
     if (fault->when_it_stands != NULL) {
         vigil_timer_options options = {.size = sizeof options, .delay_ns = TURN_NS, .interval_ns = TURN_NS / 2};
-        vigil_timer_start_with(loop, NULL, &options, harm_bites, NULL);
+        vigil_timer_start_with(loop, &options, harm_bites, NULL, NULL);
     }
 }
 
@@ -304,10 +304,10 @@ static struct bot *new_bots(unsigned count, int class, uint32_t *random)
     return bots;
 }
 
-static int repeat(vigil_loop *loop, uint64_t every_ns, uint64_t first_ns, vigil_timer_fn fn)
+static int repeat(vigil_loop *loop, int64_t every_ns, int64_t first_ns, vigil_timer_fn fn)
 {
     vigil_timer_options options = {.size = sizeof options, .delay_ns = first_ns, .interval_ns = every_ns};
-    return vigil_timer_start_with(loop, NULL, &options, fn, NULL);
+    return vigil_timer_start_with(loop, &options, fn, NULL, NULL);
 }
 
 static int build(const struct game_options *options)
@@ -336,13 +336,13 @@ static int build(const struct game_options *options)
         options->fault->prepare(&pool_options);
     /* Signals first: threads that the pool starts inherit the mask. */
     if (error == 0)
-        error = vigil_signal_add(loop, NULL, SIGINT, told_to_end, NULL);
+        error = vigil_signal_add(loop, SIGINT, told_to_end, NULL, NULL);
     if (error == 0)
-        error = vigil_signal_add(loop, NULL, SIGTERM, told_to_end, NULL);
+        error = vigil_signal_add(loop, SIGTERM, told_to_end, NULL, NULL);
     if (error == 0)
         error = vigil_pool_create(&world.game.pool, &pool_options);
     if (error == 0)
-        error = vigil_watch_add(loop, NULL, world.chat[1], VIGIL_FD_READ, 0, chat_arrives, NULL, NULL);
+        error = vigil_watch_add(loop, world.chat[1], VIGIL_FD_READ, 0, chat_arrives, NULL, NULL, NULL);
     if (error == 0)
         error = repeat(loop, TURN_NS, TURN_NS, turn_begins);
     if (error == 0)
@@ -350,9 +350,9 @@ static int build(const struct game_options *options)
     if (error == 0)
         error = repeat(loop, 333000000, 333000000, weather_changes);
     if (error == 0 && options->seconds > 0)
-        error = vigil_timer_start(loop, NULL, (uint64_t)options->seconds * SECOND_NS, end_of_game, NULL);
+        error = vigil_timer_start(loop, (uint64_t)options->seconds * SECOND_NS, end_of_game, NULL, NULL);
     if (error == 0 && options->fault != NULL)
-        error = vigil_timer_start(loop, NULL, FAULT_DELAY_NS, harm_is_done, NULL);
+        error = vigil_timer_start(loop, FAULT_DELAY_NS, harm_is_done, NULL, NULL);
     if (error == 0) {
         vigil_watchdog_options watchdog = VIGIL_WATCHDOG_OPTIONS_INIT;
         if (options->recover)

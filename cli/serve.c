@@ -43,9 +43,9 @@ static int serve_look(struct look *look, const struct server_options *options)
     be_no_subject();
     int status, error = vigil_loop_create(&loop, &loop_options);
     if (error == 0)
-        error = vigil_signal_add(loop, NULL, SIGINT, told_to_end, NULL);
+        error = vigil_signal_add(loop, SIGINT, told_to_end, NULL, NULL);
     if (error == 0)
-        error = vigil_signal_add(loop, NULL, SIGTERM, told_to_end, NULL);
+        error = vigil_signal_add(loop, SIGTERM, told_to_end, NULL, NULL);
     if (error < 0) {
         say_error("serve: the loop does not start: %s", vigil_strerror(error));
         status = EXIT_FAILED;

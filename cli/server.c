@@ -211,7 +211,7 @@ static enum MHD_Result begin_stream(struct server *server, struct MHD_Connection
     server->readers = r;
     if (!server->sampling) {
         vigil_timer_options options = {.size = sizeof options, .delay_ns = SAMPLE_NS / 10, .interval_ns = SAMPLE_NS};
-        server->sampling = vigil_timer_start_with(server->loop, &server->timer, &options, sample, server) == 0;
+        server->sampling = vigil_timer_start_with(server->loop, &options, sample, server, &server->timer) == 0;
     }
     return answer(connection, MHD_HTTP_OK, "text/event-stream; charset=utf-8", response);
 }
@@ -421,9 +421,9 @@ int server_create(struct server **result, vigil_loop *loop, struct look *look, c
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = before_poll, .check = after_poll};
     int error = info != NULL ? 0 : -EIO;
     if (error == 0)
-        error = vigil_watch_add(loop, &server->watch, info->epoll_fd, VIGIL_FD_READ, 0, readable, NULL, server);
+        error = vigil_watch_add(loop, info->epoll_fd, VIGIL_FD_READ, 0, readable, NULL, server, &server->watch);
     if (error == 0)
-        error = vigil_hook_add(loop, &server->hook, &calls, server);
+        error = vigil_hook_add(loop, &calls, server, &server->hook);
     if (error < 0) {
         say_error("serve: the server does not start: %s", vigil_strerror(error));
         if (server->daemon == NULL)

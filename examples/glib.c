@@ -83,7 +83,7 @@ int main(void)
     if (rc == 0)
         rc = vigil_pool_create(&app.pool, NULL);
     if (rc == 0)
-        rc = vigil_timer_start_with(app.loop, &app.timer, &options, vigil_tick, &app);
+        rc = vigil_timer_start_with(app.loop, &options, vigil_tick, &app, &app.timer);
     if (rc == 0)
         rc = vigil_loop_fd(app.loop);
     if (rc < 0) {
@@ -98,7 +98,7 @@ int main(void)
     g_main_loop_run(app.main);
 
     g_source_remove(app.source);
-    (void)vigil_pool_stop(app.pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
+    (void)vigil_pool_shutdown(app.pool, VIGIL_FOREVER);
     (void)vigil_pool_destroy(app.pool);
     (void)vigil_loop_shutdown(app.loop, VIGIL_FOREVER);
     (void)vigil_loop_destroy(app.loop);

@@ -97,8 +97,8 @@ static void request_comes_in(vigil_loop *loop, vigil_timer timer, void *arg)
 static void *stop_pool(void *arg)
 {
     struct server *server = arg;
-    if (vigil_pool_stop(server->pool, VIGIL_STOP_GRACEFUL, LIMIT_NS) == -ETIMEDOUT)
-        (void)vigil_pool_stop(server->pool, VIGIL_STOP_NOW, VIGIL_FOREVER);
+    if (vigil_pool_shutdown(server->pool, LIMIT_NS) == -ETIMEDOUT)
+        (void)vigil_pool_close(server->pool, VIGIL_FOREVER);
     (void)vigil_loop_unref(server->loop); /* every answer has been posted: the loop may end when it has run them */
     return NULL;
 }
@@ -109,7 +109,7 @@ static void asked_to_end(vigil_loop *loop, vigil_signal signal, const vigil_sign
     struct server *server = arg;
     if (server->stopping) {
         printf("signal %d again: now\n", info->signo);
-        (void)vigil_pool_stop(server->pool, VIGIL_STOP_NOW, 0); /* turns the graceful stop into this one */
+        (void)vigil_pool_close(server->pool, 0); /* turns the graceful stop into this one */
         return;
     }
     printf("signal %d: finishing %u requests\n", info->signo, server->accepted - server->answered);
@@ -131,15 +131,15 @@ int main(void)
     }
     server.loop = loop;
     /* Signals first: threads that start later inherit that they are blocked. */
-    rc = vigil_signal_add(loop, NULL, SIGTERM, asked_to_end, &server);
+    rc = vigil_signal_add(loop, SIGTERM, asked_to_end, &server, NULL);
     if (rc == 0)
-        rc = vigil_signal_add(loop, NULL, SIGINT, asked_to_end, &server);
+        rc = vigil_signal_add(loop, SIGINT, asked_to_end, &server, NULL);
     if (rc == 0)
         rc = vigil_pool_create(&server.pool, NULL);
     if (rc == 0)
         rc = vigil_loop_ref(loop); /* till the pool has stopped */
     if (rc == 0)
-        rc = vigil_timer_start_with(loop, &server.incoming, &every_millisecond, request_comes_in, &server);
+        rc = vigil_timer_start_with(loop, &every_millisecond, request_comes_in, &server, &server.incoming);
     if (rc < 0) {
         fprintf(stderr, "graceful: %s\n", vigil_strerror(rc));
         (void)vigil_pool_destroy(server.pool);

@@ -14,7 +14,7 @@ int main(void)
     if (vigil_pool_create(&pool, NULL) < 0)
         return 1;
     vigil_pool_call(pool, greet, NULL, "world", VIGIL_HIGH);
-    vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
+    vigil_pool_shutdown(pool, VIGIL_FOREVER);
     vigil_pool_destroy(pool);
     return 0;
 }

@@ -56,7 +56,7 @@ static void http_turn(struct server *server)
     (void)MHD_run(server->http);
     (void)vigil_timer_cancel(server->loop, server->timer);
     if (MHD_get_timeout(server->http, &ms) == MHD_YES)
-        (void)vigil_timer_start(server->loop, &server->timer, ms * 1000000U, http_timeout, server);
+        (void)vigil_timer_start(server->loop, (int64_t)ms * 1000000, http_timeout, server, &server->timer);
 }
 
 static void http_timeout(vigil_loop *loop, vigil_timer timer, void *arg)
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int rc = vigil_loop_create(&server.loop, NULL);
     if (rc == 0)
-        rc = vigil_signal_add(server.loop, NULL, SIGINT, interrupted, NULL);
+        rc = vigil_signal_add(server.loop, SIGINT, interrupted, NULL, NULL);
     if (rc == 0)
         rc = vigil_pool_create(&server.pool, NULL);
     if (rc < 0) {
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     int fd = MHD_get_daemon_info(server.http, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     client.port = MHD_get_daemon_info(server.http, MHD_DAEMON_INFO_BIND_PORT)->port;
     client.loop = server.loop;
-    rc = vigil_watch_add(server.loop, &server.watch, fd, VIGIL_FD_READ, 0, http_ready, NULL, &server);
+    rc = vigil_watch_add(server.loop, fd, VIGIL_FD_READ, 0, http_ready, NULL, &server, &server.watch);
     printf("http://127.0.0.1:%u/\n", client.port);
     fflush(stdout);
     pthread_t thread;
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
     if (alone)
         pthread_join(thread, NULL);
     (void)MHD_quiesce_daemon(server.http);
-    (void)vigil_pool_stop(server.pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
+    (void)vigil_pool_shutdown(server.pool, VIGIL_FOREVER);
     (void)vigil_loop_run(server.loop, VIGIL_RUN_NOWAIT);
     (void)vigil_watch_remove(server.loop, server.watch);
     MHD_stop_daemon(server.http);

@@ -68,7 +68,7 @@ static vigil_js_value count_primes(vigil_js_frame *frame)
     }
     vigil_js_value promise = NULL;
     count *it = calloc(1, sizeof *it);
-    if (it == NULL || vigil_js_promise_create(frame->js, &it->promise, &promise) < 0) {
+    if (it == NULL || vigil_js_promise_create(&it->promise, frame->js, &promise) < 0) {
         free(it);
         frame->thrown = vigil_js_make_error(frame->js, "no memory");
         return NULL;

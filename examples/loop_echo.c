@@ -72,13 +72,13 @@ static void incoming(vigil_loop *loop, vigil_watch watch, int listener, unsigned
     if (connection == NULL)
         return;
     connection->fd = accept(listener, NULL, NULL);
-    if (connection->fd < 0 || vigil_timer_start(loop, &connection->timer, SILENCE_NS, silent, connection) != 0) {
+    if (connection->fd < 0 || vigil_timer_start(loop, SILENCE_NS, silent, connection, &connection->timer) != 0) {
         if (connection->fd >= 0)
             close(connection->fd);
         free(connection);
         return;
     }
-    if (vigil_watch_add(loop, &connection->watch, connection->fd, VIGIL_FD_READ, 0, readable, gone, connection) != 0) {
+    if (vigil_watch_add(loop, connection->fd, VIGIL_FD_READ, 0, readable, gone, connection, &connection->watch) != 0) {
         (void)vigil_timer_cancel(loop, connection->timer);
         gone(connection);
     }
@@ -134,9 +134,9 @@ int main(int argc, char **argv)
     }
     int rc = vigil_loop_create(&loop, NULL);
     if (rc == 0)
-        rc = vigil_signal_add(loop, NULL, SIGINT, interrupted, NULL);
+        rc = vigil_signal_add(loop, SIGINT, interrupted, NULL, NULL);
     if (rc == 0)
-        rc = vigil_watch_add(loop, NULL, listener, VIGIL_FD_READ, 0, incoming, NULL, NULL);
+        rc = vigil_watch_add(loop, listener, VIGIL_FD_READ, 0, incoming, NULL, NULL, NULL);
     if (rc != 0) {
         fprintf(stderr, "no loop: %s\n", vigil_strerror(rc));
         return 1;

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     struct part all = {pool, numbers, room, count};
     vigil_job job;
     double begin = seconds();
-    rc = vigil_job_call(pool, &job, sort, &all, NULL);
+    rc = vigil_job_call(pool, sort, &all, NULL, &job);
     if (rc == 0) {
         int waited = vigil_job_wait(pool, job, VIGIL_FOREVER, &rc);
         rc = waited < 0 ? waited : rc;

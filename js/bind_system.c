@@ -318,7 +318,7 @@ static vg_val signal_watch(vg_call *call)
     if (!watch)
         return vg_number(call->engine, -ENOMEM);
     watch->signo = signo;
-    result = vigil_signal_add(js->loop, &watch->handle, signo, on_signal, js);
+    result = vigil_signal_add(js->loop, signo, on_signal, js, &watch->handle);
     if (result < 0) {
         free(watch);
     } else {

@@ -346,7 +346,7 @@ static vg_val make_instance(vg_call *call)
     return pointer ? vg_instance(call->engine, class->class, class->prototype, pointer) : vg_throw(call, "no memory");
 }
 
-int vigil_js_class_create(vigil_js *js, vigil_js_class **out, const char *name, const vigil_js_method *methods,
+int vigil_js_class_create(vigil_js_class **out, vigil_js *js, const char *name, const vigil_js_method *methods,
                           void *(*construct)(vigil_js_frame *frame), void (*finalize)(void *pointer))
 {
     /* A constructor that returns an object gives that object to `new`. */

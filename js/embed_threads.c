@@ -103,7 +103,7 @@ static void drop_promise(vg_done *done)
     free_promise(promise);
 }
 
-int vigil_js_promise_create(vigil_js *js, vigil_js_promise **out, vigil_js_value *value)
+int vigil_js_promise_create(vigil_js_promise **out, vigil_js *js, vigil_js_value *value)
 {
     vigil_js_promise *promise = js && out && value ? calloc(1, sizeof *promise) : NULL;
     vg_val made;

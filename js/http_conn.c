@@ -87,7 +87,7 @@ vg_http_conn *vg_http_conn_new(vg_http_server *server, int fd)
     vg_http_parse_begin(conn);
     if (!server->path)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (vigil_watch_add(http->js->loop, &conn->watch, fd, VIGIL_FD_READ, 0, vg_http_conn_event, NULL, conn) < 0) {
+    if (vigil_watch_add(http->js->loop, fd, VIGIL_FD_READ, 0, vg_http_conn_event, NULL, conn, &conn->watch) < 0) {
         free(conn);
         return NULL;
     }

@@ -171,7 +171,7 @@ void vg_http_timer_before(vg_http *http, uint64_t deadline)
         int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
         if (fd < 0)
             return; /* no descriptor: the next deadline asks again */
-        if (vigil_watch_add(http->js->loop, &http->timer, fd, VIGIL_FD_READ, VIGIL_WATCH_UNREF, on_timer, NULL, http) <
+        if (vigil_watch_add(http->js->loop, fd, VIGIL_FD_READ, VIGIL_WATCH_UNREF, on_timer, NULL, http, &http->timer) <
             0) {
             close(fd);
             return;
@@ -269,8 +269,8 @@ static void on_incoming(vigil_loop *loop, vigil_watch watch, int fd, unsigned ev
 
 int vg_http_watch_server(vg_http_server *server)
 {
-    return vigil_watch_add(server->http->js->loop, &server->watch, server->fd, VIGIL_FD_READ,
-                           server->unref ? VIGIL_WATCH_UNREF : 0, on_incoming, NULL, server);
+    return vigil_watch_add(server->http->js->loop, server->fd, VIGIL_FD_READ, server->unref ? VIGIL_WATCH_UNREF : 0,
+                           on_incoming, NULL, server, &server->watch);
 }
 
 static int bound(int family, const struct sockaddr *address, socklen_t length, int backlog)

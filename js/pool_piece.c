@@ -199,7 +199,7 @@ vg_val vg_piece_later(vg_call *call)
         side->under_way = it;
         it->submitted_ns = now_ns();
         vg_port_hold(js->port);
-        error = vigil_job_call(pool, &it->job, fn, it, &options);
+        error = vigil_job_call(pool, fn, it, &options, &it->job);
         if (error < 0) {
             vg_port_release(js->port);
             unlink_piece(it);

@@ -105,7 +105,7 @@ static void sync_timer(vigil_js *js)
         vigil_timer_options options = {.size = sizeof options,
                                        .deadline_ns = js->base_ns + (uint64_t)(wanted * 1e6),
                                        .flags = ref ? 0 : VIGIL_TIMER_UNREF};
-        if (vigil_timer_start_with(js->loop, &js->timer, &options, on_timer, js) < 0) {
+        if (vigil_timer_start_with(js->loop, &options, on_timer, js, &js->timer) < 0) {
             js->timer.id = 0;
             wanted = (double)INFINITY;
         }
@@ -205,7 +205,7 @@ int vg_js_turn_init(vigil_js *js)
     js->state[VG_STATE_NEXT_EXPIRY] = (double)INFINITY;
     if (!js->records)
         js->state[VG_STATE_NAMING] = (double)-INFINITY; /* never to be counted down to a name */
-    return vigil_hook_add(js->loop, &js->hook, &calls, js);
+    return vigil_hook_add(js->loop, &calls, js, &js->hook);
 }
 
 void vg_js_turn_end(vigil_js *js)

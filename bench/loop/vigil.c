@@ -23,7 +23,7 @@ static void open_loop(bool with_fd)
     bench_must(vigil_loop_create(&loop, &options) == 0, "the loop");
     int pipes[2];
     if (with_fd)
-        bench_must(pipe(pipes) == 0 && vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL) == 0,
+        bench_must(pipe(pipes) == 0 && vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL, NULL) == 0,
                    "a watch");
 }
 
@@ -64,7 +64,7 @@ static void timer_add(size_t i, unsigned delay_ms)
 {
     vigil_timer_options options = {
         .size = sizeof options, .delay_ns = delay_ms * UINT64_C(1000000), .flags = VIGIL_TIMER_FROM_TICK};
-    bench_must(vigil_timer_start_with(loop, &names[i], &options, fired, NULL) == 0, "a timer");
+    bench_must(vigil_timer_start_with(loop, &options, fired, NULL, &names[i]) == 0, "a timer");
 }
 
 static void timer_again(size_t i, unsigned delay_ms)
@@ -88,7 +88,7 @@ static void readable(vigil_loop *of, vigil_watch watch, int fd, unsigned events,
 
 static void watch_fd(int fd)
 {
-    bench_must(vigil_watch_add(loop, NULL, fd, VIGIL_FD_READ, 0, readable, NULL, NULL) == 0, "a watch");
+    bench_must(vigil_watch_add(loop, fd, VIGIL_FD_READ, 0, readable, NULL, NULL, NULL) == 0, "a watch");
 }
 
 static void soon(loop_fn fn, void *arg)

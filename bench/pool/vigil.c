@@ -40,7 +40,7 @@ static void produce(size_t first, size_t count, pool_fn fn)
 
 static void stop(void)
 {
-    bench_must(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0, "vigil_pool_stop");
+    bench_must(vigil_pool_shutdown(pool, VIGIL_FOREVER) == 0, "vigil_pool_shutdown");
     vigil_pool_destroy(pool);
     free(items);
 }

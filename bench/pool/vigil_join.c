@@ -45,7 +45,7 @@ static uint64_t fib(unsigned workers, unsigned n)
     struct fib root = {.n = n};
     vigil_job job;
     int status = -1;
-    bench_must(vigil_job_call(pool, &job, join_fib, &root, NULL) == 0, "vigil_job_call");
+    bench_must(vigil_job_call(pool, join_fib, &root, NULL, &job) == 0, "vigil_job_call");
     bench_must(vigil_job_wait(pool, job, VIGIL_FOREVER, &status) == 0 && status == 0, "vigil_job_wait");
     bench_must(vigil_job_unref(pool, job) == 0, "vigil_job_unref");
     return root.value;

@@ -79,7 +79,7 @@ static vigil_value count(vigil_value *value, void *arg)
 static void chain(void)
 {
     vigil_promise *root;
-    must(vigil_promise_create(loop, &root));
+    must(vigil_promise_create(&root, loop));
     vigil_promise *p = vigil_promise_ref(root);
     for (int i = 0; i < 7; i++)
         p = vigil_promise_chain(p, i == 3 ? adopts : NULL, NULL, NULL);

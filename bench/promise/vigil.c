@@ -40,7 +40,7 @@ static void create(void)
 {
     for (int i = 0; i < BATCH; i++) {
         vigil_promise *p;
-        must(vigil_promise_create(loop, &p));
+        must(vigil_promise_create(&p, loop));
         vigil_promise_unref(p);
     }
 }
@@ -49,7 +49,7 @@ static void then(void)
 {
     for (int i = 0; i < BATCH / 10; i++) {
         vigil_promise *p;
-        must(vigil_promise_create(loop, &p));
+        must(vigil_promise_create(&p, loop));
         for (int k = 0; k < 10; k++)
             must(vigil_promise_then(p, add, NULL, NULL, NULL));
         vigil_promise_unref(p);
@@ -60,7 +60,7 @@ static void resolve(void)
 {
     for (int i = 0; i < BATCH; i++) {
         vigil_promise *p;
-        must(vigil_promise_create(loop, &p));
+        must(vigil_promise_create(&p, loop));
         must(vigil_promise_then(p, add, NULL, NULL, NULL));
         must(vigil_promise_resolve(p, vigil_value_int(1)));
         vigil_promise_unref(p);
@@ -70,7 +70,7 @@ static void resolve(void)
 static void chain(void)
 {
     vigil_promise *first;
-    must(vigil_promise_create(loop, &first));
+    must(vigil_promise_create(&first, loop));
     vigil_promise *p = vigil_promise_ref(first);
     for (int i = 0; i < 100; i++)
         p = vigil_promise_chain(p, add, NULL, NULL);
@@ -84,7 +84,7 @@ static void all(void)
     vigil_promise *them[100];
     vigil_promise *p;
     for (int i = 0; i < 100; i++)
-        must(vigil_promise_create(loop, &them[i]));
+        must(vigil_promise_create(&them[i], loop));
     must(vigil_promise_all(loop, them, 100, &p));
     must(vigil_promise_then(p, count, NULL, NULL, NULL));
     vigil_promise_unref(p);
@@ -174,7 +174,7 @@ static vigil_value came(vigil_value *value, void *arg)
     if (gap_ns == 0)
         start();
     else
-        must(vigil_timer_start(loop, NULL, gap_ns, next, NULL));
+        must(vigil_timer_start(loop, (int64_t)gap_ns, next, NULL, NULL));
     return vigil_value_none();
 }
 

@@ -88,7 +88,7 @@ static int nothing(void *arg)
 
 static void make_job(void)
 {
-    vgc_assert(vigil_job_call(pool, &job, nothing, NULL, NULL) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, nothing, NULL, NULL, &job) == 0, "the job is accepted");
 }
 
 static void *cancel_it(void *arg)
@@ -129,7 +129,7 @@ static void mail_to_nobody(void)
 static void *discard_all(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0) == 0, "nothing is left to wait for");
+    vgc_assert(vigil_pool_close(pool, 0) == 0, "nothing is left to wait for");
     return NULL;
 }
 

@@ -129,7 +129,7 @@ static void sweep_beside(void)
     const shape *s = vgc_arg();
     bare_pool_init(1, s->fences);
     vgc_assert(vg_handles_init(&pool->jobs, vg_job_size(), 4) == 0, "a table of jobs");
-    vgc_assert(vigil_job_call(pool, &job, never, NULL, NULL) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, never, NULL, NULL, &job) == 0, "the job is accepted");
     (void)vgc_thread_start(cancel_job, NULL);
     bare_worker_start(0);
     submit(0);

@@ -25,7 +25,8 @@ static const setup *the_setup(void)
 
 static void end_the_loop(void)
 {
-    vgc_assert((the_setup()->end == CLOSE ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER)) == 0,
+    vgc_assert((the_setup()->end == CLOSE ? vigil_loop_close(loop, VIGIL_FOREVER)
+                                          : vigil_loop_shutdown(loop, VIGIL_FOREVER)) == 0,
                "the loop ends");
 }
 

@@ -45,7 +45,7 @@ static void hook_and_box(void)
     const vigil_hook_calls calls = {.size = sizeof calls, .prepare = take_box, .recheck = box_is_full};
     vigil_hook hook;
     make(true);
-    vgc_assert(vigil_hook_add(loop, &hook, &calls, NULL) == 0, "the hook is added");
+    vgc_assert(vigil_hook_add(loop, &calls, NULL, &hook) == 0, "the hook is added");
     pthread_t threads[2] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(fill_box, NULL)};
     finish(threads, 2);
     vgc_assert(the_setup()->end != AT_REST || boxes_taken == 1, "the loop does not sleep beside a full box");

@@ -61,7 +61,8 @@ static inline void finish(const pthread_t *threads, int count)
         vgc_quiesce();
         vgc_assert(asleep(), "the loop sleeps when nothing is to be done");
     } else {
-        vgc_assert((end == CLOSE ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER)) == 0,
+        vgc_assert((end == CLOSE ? vigil_loop_close(loop, VIGIL_FOREVER) : vigil_loop_shutdown(loop, VIGIL_FOREVER)) ==
+                       0,
                    "the loop ends");
     }
     for (int i = end == AT_REST ? 1 : 0; i < count; i++)

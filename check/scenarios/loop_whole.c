@@ -25,7 +25,7 @@ static void posts_and_end(void)
 static void *close_it(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_loop_close(loop) == 0, "the loop ends");
+    vgc_assert(vigil_loop_close(loop, VIGIL_FOREVER) == 0, "the loop ends");
     return NULL;
 }
 
@@ -159,7 +159,7 @@ static void end_against_run(void)
     make(true);
     post_number(0, 1);
     pthread_t other = vgc_thread_start(run_if_open, NULL);
-    vgc_assert(vigil_loop_close(loop) == 0, "the loop ends, whoever ends it");
+    vgc_assert(vigil_loop_close(loop, VIGIL_FOREVER) == 0, "the loop ends, whoever ends it");
     vgc_thread_join(other);
     each_post_ended_once(false);
     destroy();
@@ -227,7 +227,7 @@ static void on_closed(void *arg)
 static void *add_watch(void *arg)
 {
     (void)arg;
-    int error = vigil_watch_add(loop, &the_watch, watched_fd, VIGIL_FD_READ, 0, on_readable, on_closed, NULL);
+    int error = vigil_watch_add(loop, watched_fd, VIGIL_FD_READ, 0, on_readable, on_closed, NULL, &the_watch);
     vgc_assert(error == 0 || error == -ESHUTDOWN, "a watch is added, or refused because the loop ends");
     added = error == 0;
     return NULL;
@@ -358,7 +358,7 @@ static void cancel_against_fire(void)
 {
     make(true);
     due_at = vgc_clock_now() + DELAY;
-    vgc_assert(vigil_timer_start(loop, &the_timer, DELAY, on_timer, NULL) == 0, "the timer is started");
+    vgc_assert(vigil_timer_start(loop, DELAY, on_timer, NULL, &the_timer) == 0, "the timer is started");
     pthread_t threads[2] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(post_cancel, NULL)};
     finish(threads, 2);
     if (the_setup()->end == AT_REST)

@@ -221,7 +221,7 @@ static inline void *finish_with(const pthread_t *other)
     if (end == AT_REST || end == AUDIT)
         vgc_quiesce();
     else
-        vgc_assert(vigil_pool_stop(pool, end == STOP_NOW ? VIGIL_STOP_NOW : VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0,
+        vgc_assert((end == STOP_NOW ? vigil_pool_close : vigil_pool_shutdown)(pool, VIGIL_FOREVER) == 0,
                    "the pool stops");
     if (other != NULL)
         result = vgc_thread_join(*other);

@@ -33,7 +33,7 @@ static void job_start(void *arg)
 {
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.cancel = job_cancel_body;
-    vgc_assert(vigil_job_call(pool, &job, job_body, arg, &options) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, job_body, arg, &options, &job) == 0, "the job is accepted");
 }
 
 static void job_wait(void)
@@ -110,7 +110,7 @@ static void wait_for_delayed(void)
     pool_make();
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.delay_ns = 1000;
-    vgc_assert(vigil_job_call(pool, &job, job_body, NULL, &options) == 0, "the job is accepted");
+    vgc_assert(vigil_job_call(pool, job_body, NULL, &options, &job) == 0, "the job is accepted");
     counted_make(0)->body = wait_inside;
     vgc_quiesce(); /* the worker and the timer sleep */
     vgc_clock_advance(1000);

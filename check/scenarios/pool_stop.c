@@ -18,9 +18,8 @@ static void stop_against_submit(void)
 {
     pool_make();
     pthread_t other = vgc_thread_start(submit_two, NULL);
-    vgc_assert(
-        vigil_pool_stop(pool, the_setup()->end == STOP_NOW ? VIGIL_STOP_NOW : VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0,
-        "the pool stops");
+    vgc_assert((the_setup()->end == STOP_NOW ? vigil_pool_close : vigil_pool_shutdown)(pool, VIGIL_FOREVER) == 0,
+               "the pool stops");
     vgc_thread_join(other);
     each_ended_once(the_setup()->end != STOP_NOW);
     numbers_agree();
@@ -30,7 +29,7 @@ static void stop_against_submit(void)
 static void *stop_gracefully(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0, "the pool stops");
+    vgc_assert(vigil_pool_shutdown(pool, VIGIL_FOREVER) == 0, "the pool stops");
     return NULL;
 }
 
@@ -41,7 +40,7 @@ static void two_stops(void)
     submit(0);
     submit(1);
     pthread_t other = vgc_thread_start(stop_gracefully, NULL);
-    vgc_assert(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER) == 0, "the pool stops");
+    vgc_assert(vigil_pool_close(pool, VIGIL_FOREVER) == 0, "the pool stops");
     vgc_thread_join(other);
     each_ended_once(false);
     numbers_agree();
@@ -55,7 +54,7 @@ static void two_stops_delayed(void)
     (void)counted_make(0);
     vgc_assert(vigil_pool_submit_after(pool, &tasks[0].task, VIGIL_NORMAL, 1000) == 0, "it is taken");
     pthread_t other = vgc_thread_start(stop_gracefully, NULL);
-    vgc_assert(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER) == 0, "the pool stops");
+    vgc_assert(vigil_pool_close(pool, VIGIL_FOREVER) == 0, "the pool stops");
     vgc_thread_join(other);
     each_ended_once(false);
     numbers_agree();

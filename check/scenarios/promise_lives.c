@@ -26,7 +26,7 @@ static bool owner_too(void) /* besides the thread that settles */
 static void make_on_owner(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
+    vgc_assert(vigil_promise_create(&promise, loop) == 0, "a promise is made");
     if (owner_too())
         (void)vigil_promise_ref(promise);
 }
@@ -34,7 +34,7 @@ static void make_on_owner(void *arg)
 static void use_again(void)
 {
     vigil_promise *another = NULL;
-    if (vigil_promise_create(loop, &another) == 0) {
+    if (vigil_promise_create(&another, loop) == 0) {
         (void)vigil_promise_resolve(another, vigil_value_int(1));
         vigil_promise_unref(another);
     }
@@ -106,7 +106,7 @@ static void used_again_elsewhere(void)
 {
     loop_make(VIGIL_FAST_PATH_AUTO, false);
     vgc_assert(vigil_loop_ref(loop) == 0, "somebody keeps the loop");
-    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made, on no owner");
+    vgc_assert(vigil_promise_create(&promise, loop) == 0, "a promise is made, on no owner");
     (void)vigil_promise_ref(promise);
     (void)vigil_promise_ref(promise);
     vgc_assert(vigil_loop_call(loop, settle_and_let_go, NULL, NULL) == 0, "a post is accepted");
@@ -131,7 +131,7 @@ static vigil_value never(vigil_value *value, void *arg)
 static void make_chain(void *arg)
 {
     (void)arg;
-    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
+    vgc_assert(vigil_promise_create(&promise, loop) == 0, "a promise is made");
     vgc_assert(vigil_promise_then(promise, never, NULL, NULL, &derived) == 0, "and one that is derived from it");
 }
 
@@ -184,7 +184,7 @@ static void *make_one(void *arg)
 {
     vigil_promise *mine = NULL;
     (void)arg;
-    int rc = vigil_promise_create(loop, &mine);
+    int rc = vigil_promise_create(&mine, loop);
     vgc_assert(rc == 0 || rc == -ESHUTDOWN, "a promise is made, or the loop has ended");
     if (rc == 0)
         vigil_promise_unref(mine);
@@ -228,7 +228,7 @@ static void *look_at_it(void *arg)
     (void)arg;
     if (vigil_promise_result(promise, &value) == VIGIL_FULFILLED)
         vgc_assert(value.integer == 7 && payload == 1, "with its value, and what was written before it");
-    int rc = vigil_promise_create(loop, &another);
+    int rc = vigil_promise_create(&another, loop);
     if (rc == 0)
         vigil_promise_unref(another);
     else
@@ -241,7 +241,7 @@ static void *look_at_it(void *arg)
 static void looked_at(void)
 {
     loop_make(VIGIL_FAST_PATH_AUTO, true);
-    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
+    vgc_assert(vigil_promise_create(&promise, loop) == 0, "a promise is made");
     (void)vigil_promise_ref(promise);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(say_it, NULL),
                             vgc_thread_start(look_at_it, NULL)};
@@ -257,7 +257,7 @@ static void gone_with_the_last(void)
 {
     loop_make(VIGIL_FAST_PATH_AUTO, false);
     vgc_assert(vigil_loop_ref(loop) == 0, "somebody keeps the loop");
-    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
+    vgc_assert(vigil_promise_create(&promise, loop) == 0, "a promise is made");
     derived = vigil_promise_ref(promise);
     pthread_t threads[2] = {vgc_thread_start(let_go_of_derived, NULL), vgc_thread_start(let_go_of_promise, NULL)};
     for (int i = 0; i < 2; i++)
@@ -305,7 +305,7 @@ static void limited(void)
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
     vgc_thread_join(other);
     vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
-    vgc_assert(vigil_pool_stop(workers, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
+    vgc_assert(vigil_pool_shutdown(workers, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
                "and the pool after it");
 }
 
@@ -368,7 +368,7 @@ static void one_done(void)
     }
     vgc_assert(vigil_loop_run(loop, VIGIL_RUN) == 0, "the loop runs to its end");
     vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
-    vgc_assert(vigil_pool_stop(workers, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
+    vgc_assert(vigil_pool_shutdown(workers, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
                "and the pool after it");
     vgc_assert(argument_done == 1 && argument == -1, "done is called once, at the end");
 }

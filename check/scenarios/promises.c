@@ -64,7 +64,7 @@ static void make(void)
 {
     watch_if_asked();
     loop_make(VIGIL_FAST_PATH_AUTO, true);
-    vgc_assert(vigil_promise_create(loop, &promise) == 0, "a promise is made");
+    vgc_assert(vigil_promise_create(&promise, loop) == 0, "a promise is made");
     vgc_assert(vigil_promise_then(promise, on_settled, on_settled, NULL, NULL) == 0, "a handler is added");
 }
 
@@ -74,7 +74,8 @@ static void finish(const pthread_t *threads, int count)
         vgc_quiesce();
         vgc_assert(asleep(), "the loop sleeps when nothing is to be done");
     } else {
-        vgc_assert((the_end() == CLOSE ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER)) == 0,
+        vgc_assert((the_end() == CLOSE ? vigil_loop_close(loop, VIGIL_FOREVER)
+                                       : vigil_loop_shutdown(loop, VIGIL_FOREVER)) == 0,
                    "the loop ends");
     }
     for (int i = the_end() == AT_REST ? 1 : 0; i < count; i++)
@@ -159,7 +160,7 @@ static void call_against_end(void)
     }
     vgc_assert(handled <= 1 && (the_end() == CLOSE || handled == 1), "it is settled once");
     vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes while the call may be in flight");
-    vgc_assert(vigil_pool_stop(workers, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
+    vgc_assert(vigil_pool_shutdown(workers, VIGIL_FOREVER) == 0 && vigil_pool_destroy(workers) == 0,
                "and the pool after it");
 }
 

@@ -203,7 +203,7 @@ static void start_editing(const char *prompt)
     stop_editing();
     the.editing = true;
     rl_callback_handler_install(prompt, edited);
-    if (vigil_watch_add(vigil_js_loop(the.js), &the.input, 0, VIGIL_FD_READ, 0, on_input, NULL, NULL) < 0)
+    if (vigil_watch_add(vigil_js_loop(the.js), 0, VIGIL_FD_READ, 0, on_input, NULL, NULL, &the.input) < 0)
         the.editing = false;
 }
 
@@ -360,8 +360,8 @@ int main(int argc, char **argv)
     if (error == 0 && pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
         error = -errno;
     if (error == 0)
-        error = vigil_watch_add(vigil_js_loop(the.js), &the.signals, signal_pipe[0], VIGIL_FD_READ, VIGIL_WATCH_UNREF,
-                                on_interrupt, NULL, NULL);
+        error = vigil_watch_add(vigil_js_loop(the.js), signal_pipe[0], VIGIL_FD_READ, VIGIL_WATCH_UNREF, on_interrupt,
+                                NULL, NULL, &the.signals);
     if (error < 0) {
         (void)fprintf(stderr, "vigil repl: the JavaScript host could not be made: %s\n", vigil_strerror(error));
         return 1;
@@ -386,7 +386,7 @@ int main(int argc, char **argv)
     else
 #endif
         /* A regular file cannot be watched, and need not be. */
-        if (vigil_watch_add(vigil_js_loop(the.js), &the.input, 0, VIGIL_FD_READ, 0, on_input, NULL, NULL) < 0)
+        if (vigil_watch_add(vigil_js_loop(the.js), 0, VIGIL_FD_READ, 0, on_input, NULL, NULL, &the.input) < 0)
             while (read_some())
                 ;
     status = vigil_js_run(the.js);

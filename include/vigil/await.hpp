@@ -178,7 +178,7 @@ class [[nodiscard]] sleep_for : private detail::waits_on_loop
     {
         it_ = it;
         vigil_timer timer;
-        status_ = vigil_timer_start(loop_.get(), &timer, detail::nanoseconds_of(time_), fire, this);
+        status_ = vigil_timer_start(loop_.get(), time_.count(), fire, this, &timer);
         if (status_ < 0)
             return false;
         status_ = watch_for_the_end([](vigil_at_end *self) { end(static_cast<sleep_for *>(self)); });
@@ -213,7 +213,7 @@ class [[nodiscard]] ready : private detail::waits_on_loop
         status_ = watch_for_the_end([](vigil_at_end *self) { end(static_cast<ready *>(self)); });
         if (status_ < 0)
             return false;
-        status_ = vigil_watch_add(loop_.get(), &watch_, fd_, events_, 0, fire, nullptr, this);
+        status_ = vigil_watch_add(loop_.get(), fd_, events_, 0, fire, nullptr, this, &watch_);
         if (status_ < 0)
             (void)vigil_loop_at_end_remove(loop_.get(), this);
         return status_ >= 0;
@@ -644,7 +644,7 @@ struct loop_run : vigil_post {
 } // namespace detail
 
 /*
- * Run the loop on this thread, with `work` on it, until work has ended; its value or exception. The loop may be run again. stop() does
+ * Run the loop on this thread, with `work` on it, until work has ended; its value or exception. The loop may be run again. pause() does
  * not end it; if the loop is shut down, what work waits for on the loop throws, and this returns when work has unwound.
  */
 template <class T> T loop_ref::run(task<T> work) const

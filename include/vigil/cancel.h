@@ -39,10 +39,10 @@ VIGIL_API int vigil_cancel_create(vigil_cancel_source **source);
    It holds references to the tokens until it is gone. count may be 0. 0; -EINVAL; -ENOMEM. */
 VIGIL_API int vigil_cancel_create_any(vigil_cancel_source **source, vigil_cancel_token *const *tokens, size_t count);
 
-/* A source that aborts itself with -ETIMEDOUT when delay_ns have passed on the loop. The timer does not keep the loop alive; if
+/* A source that aborts itself with -ETIMEDOUT when timeout_ns have passed on the loop (negative: never, as a plain source). The timer does not keep the loop alive; if
    the loop ends first, it is aborted with -ESHUTDOWN then. Owner of the loop.
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_cancel_create_timeout(vigil_cancel_source **source, vigil_loop *loop, uint64_t delay_ns);
+VIGIL_API int vigil_cancel_create_timeout(vigil_cancel_source **source, vigil_loop *loop, int64_t timeout_ns);
 
 /* Abort: the status (a negative errno; anything else counts as -ECANCELED) and the text (copied; NULL for none) are there for
    good, and when this returns every handler that was there has run, or runs on another thread that was first.

@@ -23,6 +23,7 @@
 #error "vigil.hpp and its parts need C++20 (-std=c++20); in older C++ use the C headers, vigil/vigil.h"
 #endif
 
+#include <chrono>
 #include <cerrno>
 #include <exception>
 #include <new>
@@ -35,6 +36,8 @@
 
 namespace vigil
 {
+/* A timeout without limit, as VIGIL_FOREVER; 0 does not wait. */
+inline constexpr std::chrono::nanoseconds forever{VIGIL_FOREVER};
 
 namespace detail
 {

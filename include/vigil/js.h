@@ -191,7 +191,7 @@ typedef struct vigil_js_method {
 /* construct(frame) returns the pointer for `new Name(...)`, or NULL after setting frame->thrown; NULL: not constructible from
    JavaScript. finalize(pointer) runs when an instance is collected, and must not call the host. The class is the global's
    property `name`, and the host's own. 0; -EINVAL; -ENOMEM. */
-VIGIL_API int vigil_js_class_create(vigil_js *js, vigil_js_class **class_, const char *name,
+VIGIL_API int vigil_js_class_create(vigil_js_class **class_, vigil_js *js, const char *name,
                                     const vigil_js_method *methods, void *(*construct)(vigil_js_frame *frame),
                                     void (*finalize)(void *pointer));
 /* An instance around `pointer`. NULL: no memory. */
@@ -259,7 +259,7 @@ VIGIL_API int vigil_js_port_call(vigil_js_port *port, void (*fn)(vigil_js *js, v
 /* A promise that is settled once, from any thread; until then it keeps the loop alive. */
 typedef struct vigil_js_promise vigil_js_promise;
 /* Owner. *value is the promise as JavaScript sees it. 0; -ENOMEM. */
-VIGIL_API int vigil_js_promise_create(vigil_js *js, vigil_js_promise **promise, vigil_js_value *value);
+VIGIL_API int vigil_js_promise_create(vigil_js_promise **promise, vigil_js *js, vigil_js_value *value);
 /* Settle it: on the owner, make(js, arg) gives the value or reason (NULL: undefined). dropped(arg), if not NULL, runs instead when
    the host ends first. The handle is gone after this call. Any thread. 0; -EINVAL; -ENOMEM (the handle is still good). */
 VIGIL_API int vigil_js_promise_settle(vigil_js_promise *promise, bool fulfil,

@@ -204,10 +204,10 @@ VIGIL_API int vigil_loop_pause(vigil_loop *loop);
  */
 VIGIL_API int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns);
 
-/* End the loop now: the callback that runs finishes, nothing else starts, cancel callbacks run for what is dropped.
-   Any thread; waits for the end. 0; -EDEADLK inside a callback of the loop (nothing happens: use vigil_loop_shutdown);
-   -ECHILD. */
-VIGIL_API int vigil_loop_close(vigil_loop *loop);
+/* End the loop at once: the callback that runs finishes, nothing else starts, cancel callbacks run for what is dropped.
+   Any thread; waits for the end. 0; -ETIMEDOUT the callback does not return, the end goes on; -EDEADLK inside a callback of the
+   loop (nothing happens: use vigil_loop_shutdown); -EINVAL; -ECHILD. */
+VIGIL_API int vigil_loop_close(vigil_loop *loop, int64_t timeout_ns);
 
 /* Wait till the loop is done: no callback runs or will ever run. Any thread; blocks.
    0; -ETIMEDOUT; -EDEADLK inside a callback of the loop; -ECHILD. */
@@ -327,18 +327,18 @@ typedef void (*vigil_timer_fn)(vigil_loop *loop, vigil_timer timer, void *arg);
 
 typedef struct vigil_timer_options {
     size_t size;
-    uint64_t delay_ns;    /* from the instant of the call, or with VIGIL_TIMER_FROM_TICK from the loop's time */
+    int64_t delay_ns;     /* from the instant of the call, or with VIGIL_TIMER_FROM_TICK from the loop's time */
     uint64_t deadline_ns; /* if not 0: the absolute CLOCK_MONOTONIC time, and delay_ns is not looked at */
-    uint64_t interval_ns; /* 0: once. Else again at deadline + n * interval; see docs/loop.md on catching up */
-    uint64_t slack_ns;    /* may be late by so much (at most 4 s), so that it can share a wake-up with others */
+    int64_t interval_ns;  /* 0: once. Else again at deadline + n * interval; see docs/loop.md on catching up */
+    int64_t slack_ns;     /* may be late by so much (at most 4 s), so that it can share a wake-up with others */
     unsigned flags;
 } vigil_timer_options;
 
 /* Start a timer: fn(loop, timer, arg) at or after the deadline, in a later turn. *timer (may be NULL) is its name until it has
    fired for the last time. Owner. 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, vigil_timer_fn fn, void *arg);
-VIGIL_API int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_timer_options *options,
-                                     vigil_timer_fn fn, void *arg);
+VIGIL_API int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg, vigil_timer *timer);
+VIGIL_API int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
+                                     vigil_timer *timer);
 
 /* Cancel. Owner. The answer is exact:
    0        it will not run (again), not even if it is due in this very turn
@@ -353,7 +353,7 @@ VIGIL_API int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timer
 /* Set the deadline anew: delay_ns from now, whether it runs, waits or is due. The interval stays. Inside its own callback
    this brings a timer without interval back to life. Postponing costs no walk through the heap. Owner.
    0; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
-VIGIL_API int vigil_timer_again(vigil_loop *loop, vigil_timer timer, uint64_t delay_ns);
+VIGIL_API int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns);
 
 /* The same to an absolute time. */
 VIGIL_API int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns);
@@ -390,8 +390,8 @@ typedef void (*vigil_watch_fn)(vigil_loop *loop, vigil_watch watch, int fd, unsi
  * 0; -EINVAL bad events, or the fast path is forced, or it is this loop's own fd; -EBADF; -EOPNOTSUPP the fd cannot be polled (a
  * regular file); -ELOOP loops that watch each other; -ENOMEM; -EMFILE; -ENOSPC; -ESHUTDOWN; -ECHILD.
  */
-VIGIL_API int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned events, unsigned flags,
-                              vigil_watch_fn fn, vigil_call_fn closed, void *arg);
+VIGIL_API int vigil_watch_add(vigil_loop *loop, int fd, unsigned events, unsigned flags, vigil_watch_fn fn,
+                              vigil_call_fn closed, void *arg, vigil_watch *watch);
 
 /* Watch for other events. Any thread. An event that was collected before still comes, unless the new events exclude it.
    0; -EINVAL; -ESTALE; -EBADF or -ENOENT: the fd was closed behind the watch (which is over, see VIGIL_FD_GONE);
@@ -430,7 +430,7 @@ typedef struct vigil_hook_calls {
 } vigil_hook_calls;
 
 /* 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *calls, void *arg);
+VIGIL_API int vigil_hook_add(vigil_loop *loop, const vigil_hook_calls *calls, void *arg, vigil_hook *hook);
 /* 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_hook_remove(vigil_loop *loop, vigil_hook hook);
 
@@ -457,7 +457,7 @@ typedef void (*vigil_signal_fn)(vigil_loop *loop, vigil_signal signal, const vig
    calls vigil_loop_fork. docs/loop.md, "The special problem of signals".
    0; -EINVAL also SIGKILL, SIGSTOP, faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP), the fast path is forced; -EPERM;
    -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_signal_fn fn, void *arg);
+VIGIL_API int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg, vigil_signal *signal);
 /* The last watch of a signal in the process restores the handler that was there before, unless somebody has installed another
    one since. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_signal_remove(vigil_loop *loop, vigil_signal signal);
@@ -470,7 +470,7 @@ typedef void (*vigil_child_fn)(vigil_loop *loop, vigil_child child, pid_t pid, i
 
 /* Call fn once when the child process has ended, and reap it: it and no other. Keeps the loop alive. Owner.
    0; -EINVAL; -ENOENT no such child of this process; -ENOSYS no pidfd_open; -EPERM; -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_child_add(vigil_loop *loop, vigil_child *child, pid_t pid, vigil_child_fn fn, void *arg);
+VIGIL_API int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg, vigil_child *child);
 /* Stop watching; the child is not reaped. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_child_remove(vigil_loop *loop, vigil_child child);
 

@@ -96,10 +96,6 @@ template <class F> struct anchored final : anchor {
     }
 };
 
-inline std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) noexcept
-{
-    return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
-}
 } // namespace detail
 
 class loop_ref
@@ -140,7 +136,7 @@ class loop_ref
         check(queue(vigil_loop_defer_call, std::forward<F>(fn)), "deferring a call");
     }
 
-    /* True: it may be run again (stopped, or something keeps it alive). */
+    /* True: it may be run again (paused, or something keeps it alive). */
     bool run(vigil_run_mode mode = VIGIL_RUN) const
     {
         return check(vigil_loop_run(loop_, mode), "running a loop") == 1;
@@ -148,19 +144,20 @@ class loop_ref
     /* Run a coroutine on the loop to its end; in await.hpp. */
     template <class T> T run(task<T> work) const;
 
-    void stop() const
+    void pause() const
     {
-        check(vigil_loop_pause(loop_), "stopping a loop");
+        check(vigil_loop_pause(loop_), "pausing a loop");
     }
     /* False: the time ran out; a callback does not return. */
-    bool shutdown(std::chrono::nanoseconds timeout = std::chrono::nanoseconds(VIGIL_FOREVER)) const
+    bool shutdown(std::chrono::nanoseconds timeout = forever) const
     {
         const int rc = vigil_loop_shutdown(loop_, timeout.count());
         return rc != -ETIMEDOUT && check(rc, "shutting a loop down") >= 0;
     }
-    void close() const
+    bool close(std::chrono::nanoseconds timeout = forever) const
     {
-        check(vigil_loop_close(loop_), "closing a loop");
+        const int rc = vigil_loop_close(loop_, timeout.count());
+        return rc != -ETIMEDOUT && check(rc, "closing a loop") >= 0;
     }
     bool is_owner() const noexcept
     {
@@ -333,14 +330,14 @@ class [[nodiscard]] timer : public detail::owned<vigil_timer, vigil_timer_cancel
     template <std::invocable F> timer(loop_ref loop, std::chrono::nanoseconds delay, F &&fn)
     {
         vigil_timer_options options{};
-        options.delay_ns = detail::nanoseconds_of(delay);
+        options.delay_ns = delay.count();
         start(loop, options, std::forward<F>(fn));
     }
     /* Again and again; see docs/loop.md on catching up. */
     template <std::invocable F> static timer every(loop_ref loop, std::chrono::nanoseconds interval, F &&fn)
     {
         vigil_timer_options options{};
-        options.delay_ns = options.interval_ns = detail::nanoseconds_of(interval);
+        options.delay_ns = options.interval_ns = interval.count();
         timer made;
         made.start(loop, options, std::forward<F>(fn));
         return made;
@@ -359,7 +356,7 @@ class [[nodiscard]] timer : public detail::owned<vigil_timer, vigil_timer_cancel
        False: it has fired or was cancelled. */
     bool again(std::chrono::nanoseconds delay) const
     {
-        const int rc = vigil_timer_again(loop_, id_, detail::nanoseconds_of(delay));
+        const int rc = vigil_timer_again(loop_, id_, delay.count());
         return rc != -ESTALE && check(rc, "setting a timer again") >= 0;
     }
 
@@ -374,7 +371,7 @@ class [[nodiscard]] timer : public detail::owned<vigil_timer, vigil_timer_cancel
             box *self = static_cast<box *>(arg);
             self->enter([&] { self->fn(); });
         };
-        check(vigil_timer_start_with(loop_, &id_, &options, fire, made.get()), "starting a timer");
+        check(vigil_timer_start_with(loop_, &options, fire, made.get(), &id_), "starting a timer");
         anchor_ = made.release();
     }
 };
@@ -393,7 +390,7 @@ class [[nodiscard]] signal : public detail::owned<vigil_signal, vigil_signal_rem
             box *self = static_cast<box *>(arg);
             self->enter([&] { self->fn(*info); });
         };
-        check(vigil_signal_add(loop_, &id_, signo, fire, made.get()), "watching for a signal");
+        check(vigil_signal_add(loop_, signo, fire, made.get(), &id_), "watching for a signal");
         anchor_ = made.release();
     }
 };
@@ -412,7 +409,7 @@ class [[nodiscard]] child : public detail::owned<vigil_child, vigil_child_remove
             box *self = static_cast<box *>(arg);
             self->enter([&] { self->fn(code, status); });
         };
-        check(vigil_child_add(loop_, &id_, pid, fire, made.get()), "watching a child process");
+        check(vigil_child_add(loop_, pid, fire, made.get(), &id_), "watching a child process");
         anchor_ = made.release();
     }
 };
@@ -432,7 +429,7 @@ class [[nodiscard]] watch
             detail::guarded_callback([&] { static_cast<box *>(arg)->fn(seen); });
         };
         loop_ = loop.get();
-        check(vigil_watch_add(loop_, &id_, fd, events, flags, fire, box::drop, made.get()), "watching a descriptor");
+        check(vigil_watch_add(loop_, fd, events, flags, fire, box::drop, made.get(), &id_), "watching a descriptor");
         (void)made.release();
     }
     watch(watch &&other) noexcept : loop_(other.loop_), id_(std::exchange(other.id_, vigil_watch{0}))

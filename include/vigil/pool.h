@@ -190,22 +190,25 @@ static inline vigil_pool_options vigil_pool_options_init(void)
  */
 VIGIL_API int vigil_pool_create(vigil_pool **pool, const vigil_pool_options *options);
 
-typedef enum vigil_stop_mode {
-    VIGIL_STOP_GRACEFUL = 0, /* everything accepted runs, delayed tasks at their time */
-    VIGIL_STOP_NOW = 1       /* running tasks finish; what has not started gets its cancel callback */
-} vigil_stop_mode;
-
 /*
- * Stop the pool: from here on submits answer -ESHUTDOWN. Waits till every accepted task has finished or been cancelled
- * and the workers are gone. Any thread but a worker of this pool; blocks; may be called again and by several threads,
- * also to turn a graceful stop that takes too long into VIGIL_STOP_NOW.
- * Tasks that run may still spawn and submit while a graceful stop drains; with VIGIL_STOP_NOW these are cancelled.
- * 0 stopped; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task, a cancel callback or a worker's hook; -ECHILD.
+ * End the pool gracefully: every accepted task runs, delayed tasks at their time. From here on submits answer -ESHUTDOWN,
+ * except those of tasks that still run. Waits until all of these have finished and the workers are gone.
+ * Any thread but a worker of this pool; blocks; may be called again and by several threads. vigil_pool_close ends a shutdown
+ * that takes too long.
+ * 0 ended; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task, a cancel callback or a worker's hook; -EINVAL; -ECHILD.
  */
-VIGIL_API int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns);
+VIGIL_API int vigil_pool_shutdown(vigil_pool *pool, int64_t timeout_ns);
 
 /*
- * Give the pool back; stops it with VIGIL_STOP_NOW first if nobody has. NULL is allowed. No other thread may be inside a
+ * End the pool at once: running tasks finish, every other accepted task gets its cancel callback, on this thread or a worker,
+ * and so does what running tasks still spawn and submit. Waits until the workers are gone.
+ * Any thread but a worker of this pool; blocks as long as tasks run; may be called again and by several threads.
+ * 0 ended; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task, a cancel callback or a worker's hook; -EINVAL; -ECHILD.
+ */
+VIGIL_API int vigil_pool_close(vigil_pool *pool, int64_t timeout_ns);
+
+/*
+ * Give the pool back; closes it first if nobody has ended it. NULL is allowed. No other thread may be inside a
  * call on this pool, except a submit whose task has already run. Blocks as long as tasks run.
  * After fork, in the child: frees what it can without touching the parent's threads.
  * 0; -EDEADLK called inside a task, a cancel callback or a worker's hook of this pool (nothing happens).
@@ -297,8 +300,8 @@ typedef enum vigil_job_state {
 
 /* Run fn(arg) on a worker and keep its status. *job must be given back with vigil_job_unref, at any time.
    options may be NULL. Any thread; as vigil_pool_call. */
-VIGIL_API int vigil_job_call(vigil_pool *pool, vigil_job *job, int (*fn)(void *arg), void *arg,
-                             const vigil_job_options *options);
+VIGIL_API int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
+                             vigil_job *job);
 
 /* Wait for the end of the job. Inside a task of the same pool this helps: it runs the job itself if it has not started,
    and other work while the job runs elsewhere. *status (may be NULL) is what fn returned, -ECANCELED if it was cancelled.

@@ -4,7 +4,7 @@
  *
  * A function object given to submit, spawn or call may be move-only. It is moved into one allocation together with its
  * task (none at all if it is trivially copyable and no larger than a pointer), called once on a worker, and destroyed right
- * after; or destroyed without being called, if the pool is stopped first. If the call fails it was not called and is destroyed.
+ * after; or destroyed without being called, if the pool is closed first. If the call fails it was not called and is destroyed.
  *
  *     vigil::pool pool;
  *     pool.submit([file = std::move(file)] { file->sync(); }, vigil::low);
@@ -37,9 +37,6 @@ inline constexpr priority high = VIGIL_HIGH;
 inline constexpr priority normal = VIGIL_NORMAL;
 inline constexpr priority low = VIGIL_LOW;
 inline constexpr priority idle = VIGIL_IDLE;
-
-/* A time that never runs out. */
-inline constexpr std::chrono::nanoseconds forever{VIGIL_FOREVER};
 
 template <class R> class job;
 
@@ -193,10 +190,15 @@ class pool_ref
     {
         return in_time(vigil_pool_wait_idle(pool_, timeout.count()), "waiting for the pool to be idle");
     }
-    /* False: the time ran out, and it goes on stopping. */
-    bool stop(vigil_stop_mode mode = VIGIL_STOP_GRACEFUL, std::chrono::nanoseconds timeout = forever) const
+    /* End it: everything accepted runs. False: the time ran out, and the end goes on. */
+    bool shutdown(std::chrono::nanoseconds timeout = forever) const
     {
-        return in_time(vigil_pool_stop(pool_, mode, timeout.count()), "stopping the pool");
+        return in_time(vigil_pool_shutdown(pool_, timeout.count()), "shutting the pool down");
+    }
+    /* End it at once: what has not started is destroyed without being called. False: as above. */
+    bool close(std::chrono::nanoseconds timeout = forever) const
+    {
+        return in_time(vigil_pool_close(pool_, timeout.count()), "closing the pool");
     }
     void resize(unsigned workers) const
     {
@@ -240,8 +242,8 @@ inline pool_ref current_pool() noexcept
 }
 
 /*
- * Owns a pool. The destructor stops it as vigil_pool_destroy does: what runs finishes, what has not started is destroyed without
- * being called; call stop() first if it shall run. Destroying a pool inside one of its own tasks ends the program.
+ * Owns a pool. The destructor closes it as vigil_pool_destroy does: what runs finishes, what has not started is destroyed without
+ * being called; call shutdown() first if that is to run. Destroying a pool inside one of its own tasks ends the program.
  */
 class pool : public pool_ref
 {
@@ -368,7 +370,7 @@ template <std::invocable F> job<std::invoke_result_t<std::decay_t<F> &>> pool_re
     options.cancel = detail::job_work<D, R>::cancel;
     job<R> made;
     made.pool_ = pool_;
-    check(vigil_job_call(pool_, &made.id_, detail::job_work<D, R>::run, work.get(), &options), "starting a job");
+    check(vigil_job_call(pool_, detail::job_work<D, R>::run, work.get(), &options, &made.id_), "starting a job");
     made.result_ = work.release();
     return made;
 }

@@ -187,11 +187,11 @@ typedef enum vigil_promise_state {
 /* A pending promise that vigil_promise_resolve and _reject may settle. One allocation from the loop's slab. Any thread.
    A pending promise does not keep the loop alive (see vigil_loop_ref); work in flight does.
    0; -EINVAL; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_promise_create(vigil_loop *loop, vigil_promise **promise);
+VIGIL_API int vigil_promise_create(vigil_promise **promise, vigil_loop *loop);
 
 /* The same with the right to settle apart from the promise: vigil_promise_resolve answers -EPERM, only the resolver can. Any
    thread. The resolver is to be given back with vigil_resolver_destroy. */
-VIGIL_API int vigil_resolver_create(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver);
+VIGIL_API int vigil_resolver_create(vigil_resolver **resolver, vigil_promise **promise, vigil_loop *loop);
 VIGIL_API int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value);
 VIGIL_API int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason);
 /* The resolver is not used any more. If it has settled nothing the promise is rejected with -EPIPE. NULL is allowed. */
@@ -327,11 +327,11 @@ VIGIL_API int vigil_promise_race(vigil_loop *loop, vigil_promise *const *promise
 VIGIL_API int vigil_promise_any(vigil_loop *loop, vigil_promise *const *promises, size_t count,
                                 vigil_promise **promise);
 
-/* A promise that settles as `promise` does, unless the token is aborted (NULL: none) or timeout_ns have passed (0: no limit)
-   before: then it is rejected with the token's status or -ETIMEDOUT. What goes on behind `promise` is not touched. If nobody can
+/* A promise that settles as `promise` does, unless the token is aborted (NULL: none) or timeout_ns have passed (negative: no
+   limit; 0: unless it is settled already) before: then it is rejected with the token's status or -ETIMEDOUT. What goes on behind `promise` is not touched. If nobody can
    settle that one any more, and there is neither token nor limit, nobody can settle this one either. Owner.
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint64_t timeout_ns,
+VIGIL_API int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, int64_t timeout_ns,
                                   vigil_promise **guarded);
 
 /* ---- rejections that nobody handles ----------------------------------------------------------------------------- */
@@ -384,16 +384,16 @@ typedef struct vigil_async_options {
     size_t size;
     vigil_priority priority;   /* the _INIT macro says VIGIL_NORMAL */
     vigil_cancel_token *token; /* borrowed for the call; NULL: none */
-    uint64_t timeout_ns;       /* 0: no limit */
+    int64_t timeout_ns;        /* the _INIT macro says VIGIL_FOREVER; 0: rejected unless it is settled at once */
     vigil_limit *limit;        /* of the same loop; NULL: none */
     void (*done)(void *arg);   /* may be NULL. After fn has returned or will never be called, and after the handlers
                                   that the promise had when it was settled: whichever is last. On the owner, or on the
                                   worker or whoever stops the pool if the promise was settled before */
 } vigil_async_options;
 
-#define VIGIL_ASYNC_OPTIONS_INIT                                       \
-    {                                                                  \
-        sizeof(vigil_async_options), VIGIL_NORMAL, NULL, 0, NULL, NULL \
+#define VIGIL_ASYNC_OPTIONS_INIT                                                   \
+    {                                                                              \
+        sizeof(vigil_async_options), VIGIL_NORMAL, NULL, VIGIL_FOREVER, NULL, NULL \
     }
 
 /*
@@ -421,7 +421,7 @@ VIGIL_API int vigil_async(vigil_loop *loop, vigil_pool *pool, vigil_async_fn fn,
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD; and what the underlying call answers. */
 
 /* Fulfilled (VIGIL_NONE) when delay_ns have passed. */
-VIGIL_API int vigil_promise_sleep(vigil_loop *loop, uint64_t delay_ns, vigil_cancel_token *token,
+VIGIL_API int vigil_promise_sleep(vigil_loop *loop, int64_t delay_ns, vigil_cancel_token *token,
                                   vigil_promise **promise);
 
 /* Fulfilled with the events (VIGIL_INT, VIGIL_FD_*) when the descriptor has some of those; rejected with -EBADF if it is closed

@@ -105,8 +105,7 @@ class cancel_source
     /* Aborts itself with -ETIMEDOUT. Owner of the loop. */
     cancel_source(loop_ref loop, std::chrono::nanoseconds timeout)
     {
-        vigil::check(vigil_cancel_create_timeout(&source_, loop.get(), detail::nanoseconds_of(timeout)),
-                     "making a timeout");
+        vigil::check(vigil_cancel_create_timeout(&source_, loop.get(), timeout.count()), "making a timeout");
     }
     cancel_source(cancel_source &&other) noexcept : source_(std::exchange(other.source_, nullptr))
     {
@@ -280,7 +279,7 @@ class promise
     /* A pending one, to be settled with resolve or reject. Any thread. */
     explicit promise(loop_ref loop)
     {
-        check(vigil_promise_create(loop.get(), &promise_), "making a promise");
+        check(vigil_promise_create(&promise_, loop.get()), "making a promise");
     }
     promise(const promise &other) noexcept : promise_(vigil_promise_ref(other.promise_))
     {
@@ -341,7 +340,7 @@ class promise
 
     static promise after(loop_ref loop, std::chrono::nanoseconds time, token_ref token = {})
     {
-        return make(vigil_promise_sleep, loop.get(), detail::nanoseconds_of(time), token.get());
+        return make(vigil_promise_sleep, loop.get(), time.count(), token.get());
     }
     static promise fd(loop_ref loop, int fd, unsigned events, token_ref token = {})
     {
@@ -373,9 +372,9 @@ class promise
         return many(vigil_promise_any, loop, of);
     }
     /* The same promise, but not for longer than this, or than the token lets it. */
-    promise guard(token_ref token, std::chrono::nanoseconds timeout = std::chrono::nanoseconds(0)) const
+    promise guard(token_ref token, std::chrono::nanoseconds timeout = forever) const
     {
-        return make(vigil_promise_guard, promise_, token.get(), detail::nanoseconds_of(timeout));
+        return make(vigil_promise_guard, promise_, token.get(), timeout.count());
     }
 
     template <class Made, class... Args> static promise make(Made *call, Args... args)
@@ -549,7 +548,7 @@ inline detail::settles_to_be_taken operator co_await(promise &&it)
 struct async_options {
     priority level = normal;
     token_ref token = {};
-    std::chrono::nanoseconds timeout{0}; /* 0: no limit */
+    std::chrono::nanoseconds timeout = forever;
     vigil_limit *limit = nullptr;
 };
 
@@ -572,7 +571,7 @@ template <std::invocable F> promise async(loop_ref loop, pool_ref pool, F &&fn, 
     vigil_async_options raw = VIGIL_ASYNC_OPTIONS_INIT;
     raw.priority = options.level;
     raw.token = options.token.get();
-    raw.timeout_ns = detail::nanoseconds_of(options.timeout);
+    raw.timeout_ns = options.timeout.count();
     raw.limit = options.limit;
     raw.done = work::done;
     vigil_promise *made = nullptr;

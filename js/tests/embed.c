@@ -131,7 +131,7 @@ static void c_classes_have_instances_subclasses_and_finalizers(void **state)
     vigil_js_class *class = NULL;
     (void)state;
     finalized = 0;
-    assert_int_equal(vigil_js_class_create(js, &class, "Counter", methods, construct_counter, count_final), 0);
+    assert_int_equal(vigil_js_class_create(&class, js, "Counter", methods, construct_counter, count_final), 0);
     char *text = vigil_js_to_text(
         js,
         eval(js, "const c = new Counter(5); c.next(); class D extends Counter { twice() { return "
@@ -223,7 +223,7 @@ static void promises_are_settled_and_work_is_posted_from_other_threads(void **st
              "globalThis.expect = (p) => p.then((v) => got.push(v), (e) => got.push('!' + e)); 0");
     for (int i = 0; i < COUNT; i++) {
         vigil_js_value promise, function = vigil_js_get(js, vigil_js_global(js), "expect");
-        assert_int_equal(vigil_js_promise_create(js, &its[i].promise, &promise), 0);
+        assert_int_equal(vigil_js_promise_create(&its[i].promise, js, &promise), 0);
         assert_int_equal(vigil_js_call(js, function, NULL, 1, &promise, NULL), 0);
         its[i].text[0] = (char)('0' + i);
         its[i].text[1] = 0;
@@ -253,7 +253,7 @@ static void what_comes_too_late_is_dropped(void **state)
     vigil_js_port *port = vigil_js_port_open(js);
     (void)state;
     dropped = 0;
-    assert_int_equal(vigil_js_promise_create(js, &promise, &value), 0);
+    assert_int_equal(vigil_js_promise_create(&promise, js, &value), 0);
     vigil_js_destroy(js);
     assert_int_equal(vigil_js_promise_settle(promise, true, NULL, count_dropped, NULL), 0);
     assert_int_equal(vigil_js_port_call(port, posted, count_dropped, NULL), 0);

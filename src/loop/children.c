@@ -109,7 +109,7 @@ static int open_pidfd(pid_t pid)
     return rc;
 }
 
-int vigil_child_add(vigil_loop *loop, vigil_child *result, pid_t pid, vigil_child_fn fn, void *arg)
+int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg, vigil_child *result)
 {
     int rc = vg_guard_owner(loop);
     if (rc == 0)

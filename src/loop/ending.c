@@ -350,7 +350,7 @@ int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns)
     return vg_why(-ETIMEDOUT, "a callback does not return; the loop ends when it does");
 }
 
-int vigil_loop_close(vigil_loop *loop)
+int vigil_loop_close(vigil_loop *loop, int64_t timeout_ns)
 {
     int rc = vg_guard_any(loop);
     if (rc != 0)
@@ -358,11 +358,14 @@ int vigil_loop_close(vigil_loop *loop)
     if (vg_inside(loop))
         return vg_why(-EDEADLK,
                       "a callback cannot wait for its own end; call vigil_loop_shutdown(loop, 0), which does not wait");
+    const uint64_t deadline = vg_deadline_after(timeout_ns);
     (void)atomic_fetch_or_explicit(&loop->interrupt, VG_ABORT, memory_order_relaxed);
     begin_end(loop);
     if (end_it_ourselves(loop))
         return 0;
-    return wait_done(loop, VG_NO_DEADLINE, true);
+    if (wait_done(loop, deadline, true) == 0)
+        return 0;
+    return vg_why(-ETIMEDOUT, "a callback of the loop does not return; the loop ends when it does");
 }
 
 int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns)

@@ -12,7 +12,7 @@
 
 #include "base/options.h"
 
-int vigil_hook_add(vigil_loop *loop, vigil_hook *hook, const vigil_hook_calls *calls, void *arg)
+int vigil_hook_add(vigil_loop *loop, const vigil_hook_calls *calls, void *arg, vigil_hook *hook)
 {
     int rc = vg_guard_owner(loop);
     if (rc == 0)

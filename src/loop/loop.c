@@ -141,7 +141,7 @@ int vigil_loop_destroy(vigil_loop *loop)
         return vg_why(-EDEADLK, "a callback cannot destroy its own loop; shut it down and destroy it after the run");
     if (atomic_load_explicit(&loop->owner, memory_order_relaxed) != 0)
         return vg_why(-EBUSY, "another thread is inside vigil_loop_run; shut the loop down first");
-    int rc = vigil_loop_close(loop); /* nothing but a look if it is done already */
+    int rc = vigil_loop_close(loop, VIGIL_FOREVER); /* nothing but a look if it is done already */
     if (rc != 0)
         return rc;
     vg_subject_remove(&loop->subject);

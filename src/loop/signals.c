@@ -202,7 +202,7 @@ static bool is_fault(int signo)
     return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL || signo == SIGTRAP;
 }
 
-int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_signal_fn fn, void *arg)
+int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg, vigil_signal *signal)
 {
     int rc = vg_guard_owner(loop);
     if (rc == 0)
@@ -210,8 +210,7 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
     if (rc != 0)
         return rc;
     if (fn == NULL || signo < 1 || signo >= _NSIG || signo == SIGKILL || signo == SIGSTOP || is_fault(signo))
-        return vg_refuse(loop, -EINVAL,
-                         "a signal watch needs a callback and a signal that can be caught and is no fault");
+        return vg_why(-EINVAL, "a signal watch needs a callback and a signal that can be caught and is no fault");
     rc = first_use(loop);
     if (rc != 0)
         return rc;
@@ -219,7 +218,7 @@ int vigil_signal_add(vigil_loop *loop, vigil_signal *signal, int signo, vigil_si
     uint32_t slot;
     signal_watch *made = vg_registry_alloc(&signals->slots, &slot);
     if (made == NULL)
-        return vg_refuse(loop, -ENOMEM, "no memory for another signal watch");
+        return vg_why(-ENOMEM, "no memory for another signal watch");
     rc = begin_watching(loop, signo);
     if (rc != 0) {
         vg_registry_free(&signals->slots, slot, made);

@@ -79,6 +79,11 @@ static void end_timer(vigil_loop *loop, vg_timer *timer, uint32_t slot)
 
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
 
+static __attribute__((noinline, cold)) int refuse_delay(int64_t delay_ns)
+{
+    return vg_why_say(-EINVAL, "delay_ns is %lld; a delay is 0 or more", (long long)delay_ns);
+}
+
 static uint64_t saturating_add(uint64_t a, uint64_t b)
 {
     return a + b < a ? VG_NO_DEADLINE - 1 : a + b;
@@ -94,15 +99,15 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     uint64_t deadline = options->deadline_ns;
     if (deadline == 0)
         deadline = saturating_add((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant_now(&loop->instant),
-                                  options->delay_ns);
+                                  (uint64_t)options->delay_ns);
     else if (deadline == VG_NO_DEADLINE)
         deadline--;
     vg_timer *made = reserve_entry(timers) != 0 ? NULL : vg_registry_alloc(&timers->slots, &slot);
     if (made == NULL)
         return vg_why(-ENOMEM, "no memory for another timer");
-    uint64_t slack = options->slack_ns / VG_SLACK_UNIT;
+    uint64_t slack = (uint64_t)options->slack_ns / VG_SLACK_UNIT;
     bool keeps_alive = (options->flags & VIGIL_TIMER_UNREF) == 0;
-    made->interval = options->interval_ns;
+    made->interval = (uint64_t)options->interval_ns;
     made->fn = fn;
     made->arg = arg;
     made->created = created;
@@ -120,8 +125,8 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     return 0;
 }
 
-int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_timer_options *options, vigil_timer_fn fn,
-                           void *arg)
+int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
+                           vigil_timer *timer)
 {
     int rc = vg_guard_owner(loop);
     if (rc == 0)
@@ -134,15 +139,17 @@ int vigil_timer_start_with(vigil_loop *loop, vigil_timer *timer, const vigil_tim
     if (options->size != sizeof ours) { /* a copy costs more than the timer */
         rc = vg_options_take(&ours, sizeof ours, options, options->size, sizeof ours, "options");
         if (rc != 0)
-            return vg_why(rc, "the options lack their size, or ask for what this library does not know");
+            return rc;
         options = &ours;
     }
     if ((options->flags & ~(VIGIL_TIMER_UNREF | VIGIL_TIMER_FROM_TICK)) != 0)
         return vg_why(-EINVAL, "options->flags has a flag that is not known");
+    if ((options->delay_ns | options->interval_ns | options->slack_ns) < 0)
+        return vg_why(-EINVAL, "options->delay_ns, interval_ns or slack_ns is negative");
     return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
 }
 
-int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, vigil_timer_fn fn, void *arg)
+int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg, vigil_timer *timer)
 {
     int rc = vg_guard_owner(loop);
     if (rc == 0)
@@ -150,7 +157,9 @@ int vigil_timer_start(vigil_loop *loop, vigil_timer *timer, uint64_t delay_ns, v
     if (rc != 0)
         return rc;
     if (fn == NULL)
-        return vg_why(-EINVAL, "fn is NULL");
+        return VG_WHY_NULL("fn");
+    if (delay_ns < 0)
+        return refuse_delay(delay_ns);
     vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
     return start_timer(loop, timer, &options, fn, arg, __builtin_return_address(0));
 }
@@ -215,10 +224,12 @@ static inline int move_timer(vigil_loop *loop, vigil_timer name, uint64_t deadli
     return again_in_heap(loop, timer, slot, deadline);
 }
 
-int vigil_timer_again(vigil_loop *loop, vigil_timer timer, uint64_t delay_ns)
+int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns)
 {
     int rc = vg_guard_owner(loop);
-    return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant_now(&loop->instant), delay_ns));
+    if (rc == 0 && delay_ns < 0)
+        rc = refuse_delay(delay_ns);
+    return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant_now(&loop->instant), (uint64_t)delay_ns));
 }
 
 int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns)
@@ -262,6 +273,8 @@ int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline
     uint32_t slot = slot_of(&loop->timers, timer);
     if (slot == UINT32_MAX)
         return -ESTALE;
+    if (deadline_ns == NULL)
+        return VG_WHY_NULL("deadline_ns");
     *deadline_ns = ((const vg_timer *)vg_registry_at(&loop->timers.slots, slot))->deadline;
     return 0;
 }

@@ -283,8 +283,8 @@ static bool take_back_watch(vigil_loop *loop, vigil_watch watch)
     return found != NULL;
 }
 
-int vigil_watch_add(vigil_loop *loop, vigil_watch *watch, int fd, unsigned events, unsigned flags, vigil_watch_fn fn,
-                    vigil_call_fn closed, void *arg)
+int vigil_watch_add(vigil_loop *loop, int fd, unsigned events, unsigned flags, vigil_watch_fn fn, vigil_call_fn closed,
+                    void *arg, vigil_watch *watch)
 {
     int rc = vg_guard_any(loop);
     if (rc == 0)

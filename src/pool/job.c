@@ -222,8 +222,8 @@ static void sweep_if_many(vigil_pool *pool, unsigned class_)
     atomic_store_explicit(&pool->husks_kept[class_], waiting > 0 ? waiting : 0, memory_order_relaxed);
 }
 
-int vigil_job_call(vigil_pool *pool, vigil_job *handle, int (*fn)(void *arg), void *arg,
-                   const vigil_job_options *options)
+int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
+                   vigil_job *handle)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)

@@ -304,7 +304,7 @@ int vigil_pool_destroy(vigil_pool *pool)
     }
     if (vg_part_of(pool))
         return -EDEADLK;
-    (void)vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER);
+    (void)vigil_pool_close(pool, VIGIL_FOREVER);
     vg_subject_remove(&pool->subject);
     wait_for_leavers(pool);
     pool_free(pool);

@@ -89,20 +89,18 @@ static void discard_queued(vigil_pool *pool)
     }
 }
 
-int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
+static int end_pool(vigil_pool *pool, bool at_once, int64_t timeout_ns)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
         return error;
-    if ((unsigned)mode > VIGIL_STOP_NOW)
-        return -EINVAL;
     if (vg_part_of(pool))
-        return -EDEADLK;
+        return vg_why(-EDEADLK, "a task, cancel callback or hook of the pool cannot wait for the end of the pool");
     const uint64_t deadline = vg_deadline_after(timeout_ns);
-    raise_phase(pool, mode == VIGIL_STOP_NOW ? VG_DISCARDING : VG_DRAINING);
+    raise_phase(pool, at_once ? VG_DISCARDING : VG_DRAINING);
     vg_stripe *call = vg_visit_begin(pool); /* for the audit: before the fence in close_entrances, see discard_mail */
     close_entrances(pool);
-    if (mode == VIGIL_STOP_NOW)
+    if (at_once)
         discard_queued(pool);
     vg_visit_end(call);
     error = vg_wait_until_idle(pool, deadline);
@@ -124,4 +122,14 @@ int vigil_pool_stop(vigil_pool *pool, vigil_stop_mode mode, int64_t timeout_ns)
     }
     vg_mutex_unlock(&pool->admin);
     return 0;
+}
+
+int vigil_pool_shutdown(vigil_pool *pool, int64_t timeout_ns)
+{
+    return end_pool(pool, false, timeout_ns);
+}
+
+int vigil_pool_close(vigil_pool *pool, int64_t timeout_ns)
+{
+    return end_pool(pool, true, timeout_ns);
 }

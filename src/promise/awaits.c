@@ -45,18 +45,18 @@ static void slept(vigil_loop *loop, vigil_timer timer, void *arg)
     vg_op_finish(op, vigil_value_none());
 }
 
-int vigil_promise_sleep(vigil_loop *loop, uint64_t delay_ns, vigil_cancel_token *token, vigil_promise **promise)
+int vigil_promise_sleep(vigil_loop *loop, int64_t delay_ns, vigil_cancel_token *token, vigil_promise **promise)
 {
     int error;
     vg_op *op = begin_await(loop, token, promise, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
-    error = vigil_timer_start(loop, &op->timer, delay_ns, slept, op);
+    error = vigil_timer_start(loop, delay_ns, slept, op, &op->timer);
     if (error != 0) {
         vg_op_discard(op);
         return error;
     }
-    return vg_op_arm(op, token, 0, promise);
+    return vg_op_arm(op, token, VIGIL_FOREVER, promise);
 }
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ int vigil_promise_fd(vigil_loop *loop, int fd, unsigned events, vigil_cancel_tok
         return error;
     vigil_watch watch;
     vg_op_ref(op); /* the watch's, till it is closed */
-    error = vigil_watch_add(loop, &watch, fd, events, 0, fd_ready, fd_closed, op);
+    error = vigil_watch_add(loop, fd, events, 0, fd_ready, fd_closed, op, &watch);
     if (error != 0) {
         vg_op_unref(op);
         vg_op_discard(op);
@@ -95,7 +95,7 @@ int vigil_promise_fd(vigil_loop *loop, int fd, unsigned events, vigil_cancel_tok
     }
     op->id = watch.id;
     op->stop = fd_stop;
-    return vg_op_arm(op, token, 0, promise);
+    return vg_op_arm(op, token, VIGIL_FOREVER, promise);
 }
 
 /* ---- children and signals ---------------------------------------------------------------------------------------- */
@@ -128,14 +128,14 @@ int vigil_promise_child(vigil_loop *loop, pid_t pid, vigil_cancel_token *token, 
     if (op == NULL)
         return error;
     vigil_child child;
-    error = vigil_child_add(loop, &child, pid, child_ended, op);
+    error = vigil_child_add(loop, pid, child_ended, op, &child);
     if (error != 0) {
         vg_op_discard(op);
         return error;
     }
     op->id = child.id;
     op->stop = child_stop;
-    return vg_op_arm(op, token, 0, promise);
+    return vg_op_arm(op, token, VIGIL_FOREVER, promise);
 }
 
 static void signal_came(vigil_loop *loop, vigil_signal signal, const vigil_signal_info *info, void *arg)
@@ -157,14 +157,14 @@ int vigil_promise_signal(vigil_loop *loop, int signo, vigil_cancel_token *token,
     if (op == NULL)
         return error;
     vigil_signal signal;
-    error = vigil_signal_add(loop, &signal, signo, signal_came, op);
+    error = vigil_signal_add(loop, signo, signal_came, op, &signal);
     if (error != 0) {
         vg_op_discard(op);
         return error;
     }
     op->id = signal.id;
     op->stop = signal_stop;
-    return vg_op_arm(op, token, 0, promise);
+    return vg_op_arm(op, token, VIGIL_FOREVER, promise);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -241,7 +241,7 @@ bool vg_op_is_served(const vg_op *op)
            vg_promise_state(op->guard.link.source) != VIGIL_PENDING;
 }
 
-int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **guarded)
+int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *token, int64_t timeout_ns, vigil_promise **guarded)
 {
     if (promise == NULL)
         return VG_WHY_NULL("promise");
@@ -308,7 +308,7 @@ static void clock_stop(vg_op *op)
     vigil_cancel_destroy(source);
 }
 
-int vigil_cancel_create_timeout(vigil_cancel_source **out, vigil_loop *loop, uint64_t delay_ns)
+int vigil_cancel_create_timeout(vigil_cancel_source **out, vigil_loop *loop, int64_t timeout_ns)
 {
     int error;
     vg_realm *realm = vg_realm_of_owner(loop, &error);
@@ -317,7 +317,11 @@ int vigil_cancel_create_timeout(vigil_cancel_source **out, vigil_loop *loop, uin
     vigil_cancel_source *source = NULL;
     error = out == NULL ? VG_WHY_NULL("source") : vigil_cancel_create(&source);
     if (error != 0)
-        return vg_why(error, "there is nowhere to put the source, or no memory for it");
+        return error;
+    if (timeout_ns < 0) {
+        *out = source;
+        return 0;
+    }
     vg_op *op = vg_op_new(realm, NULL, NULL, &error);
     if (op == NULL) {
         vigil_cancel_destroy(source);
@@ -325,8 +329,8 @@ int vigil_cancel_create_timeout(vigil_cancel_source **out, vigil_loop *loop, uin
     }
     op->abort_post.run = clock_unwanted;
     op->abort_post.cancel = clock_unwanted;
-    vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns, .flags = VIGIL_TIMER_UNREF};
-    error = vigil_timer_start_with(loop, &op->timer, &options, clock_rings, op);
+    vigil_timer_options options = {.size = sizeof options, .delay_ns = timeout_ns, .flags = VIGIL_TIMER_UNREF};
+    error = vigil_timer_start_with(loop, &options, clock_rings, op, &op->timer);
     if (error != 0) {
         vg_op_discard(op);
         vigil_cancel_destroy(source);

@@ -203,7 +203,7 @@ int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **
     if (rc == 0 && steps == NULL)
         rc = vg_why(-EINVAL, "steps is NULL");
     if (rc == 0)
-        rc = vigil_promise_create(frame->loop, &frame->vg_promise);
+        rc = vigil_promise_create(&frame->vg_promise, frame->loop);
     if (rc < 0) {
         vigil_frame_free(frame);
         return rc;

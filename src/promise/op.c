@@ -96,12 +96,12 @@ static void op_time_is_up(vigil_loop *loop, vigil_timer timer, void *arg)
         vg_op_finish(op, vigil_value_error(-ETIMEDOUT));
 }
 
-int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **promise)
+int vg_op_arm(vg_op *op, vigil_cancel_token *token, int64_t timeout_ns, vigil_promise **promise)
 {
     int error = 0;
-    if (timeout_ns != 0) {
+    if (timeout_ns >= 0) {
         vigil_timer_options options = {.size = sizeof options, .delay_ns = timeout_ns, .flags = VIGIL_TIMER_UNREF};
-        error = vigil_timer_start_with(op->realm->loop, &op->timer, &options, op_time_is_up, op);
+        error = vigil_timer_start_with(op->realm->loop, &options, op_time_is_up, op, &op->timer);
     }
     if (error == 0 && token != NULL) {
         op->handler = (vigil_cancel_handler){.fn = op_aborted};

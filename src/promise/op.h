@@ -68,7 +68,7 @@ struct vg_op {
 vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error);
 /* Owner. The last step of starting one: the token and the time (0: no limit) may finish it from here on, and the user gets the
    promise. 0; else it is discarded. */
-int vg_op_arm(vg_op *op, vigil_cancel_token *token, uint64_t timeout_ns, vigil_promise **promise);
+int vg_op_arm(vg_op *op, vigil_cancel_token *token, int64_t timeout_ns, vigil_promise **promise);
 /* Owner. It could not be started: nothing of it is seen. */
 void vg_op_discard(vg_op *op);
 /* Owner. Takes the value over. Does nothing but destroy the value if it is finished already. */

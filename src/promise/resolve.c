@@ -30,12 +30,12 @@ static inline int make_promise(vigil_loop *loop, vigil_promise **out, uint8_t ki
     return 0;
 }
 
-int vigil_promise_create(vigil_loop *loop, vigil_promise **promise)
+int vigil_promise_create(vigil_promise **promise, vigil_loop *loop)
 {
     return make_promise(loop, promise, VG_KIND_ROOT, 1, __builtin_return_address(0));
 }
 
-int vigil_resolver_create(vigil_loop *loop, vigil_promise **promise, vigil_resolver **resolver)
+int vigil_resolver_create(vigil_resolver **resolver, vigil_promise **promise, vigil_loop *loop)
 {
     if (resolver == NULL)
         return VG_WHY_NULL("resolver");

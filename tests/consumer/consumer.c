@@ -27,7 +27,7 @@ int main(void)
     for (int i = 0; i < TASKS && error == 0; i++)
         error = vigil_pool_call(pool, run, NULL, &ran[i], (vigil_priority)(i % VIGIL_PRIORITIES));
     if (error == 0)
-        error = vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
+        error = vigil_pool_shutdown(pool, VIGIL_FOREVER);
     if (error < 0) {
         fprintf(stderr, "consumer: %s\n", vigil_strerror(error));
         return 1;

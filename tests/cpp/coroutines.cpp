@@ -344,9 +344,9 @@ TEST(a_pool_that_stops_ends_what_waits_for_it)
     };
     for (int i = 0; i < 5; i++)
         vigil::detach(body());
-    must(!pool.stop(VIGIL_STOP_NOW, 1ms));
+    must(!pool.close(1ms));
     leave.set();
-    must(pool.stop(VIGIL_STOP_NOW));
+    must(pool.close());
     must(cancelled.load() == 5);
     must_refuse(-ESHUTDOWN, [&] {
         const auto late = [&]() -> task<> { co_await pool; };

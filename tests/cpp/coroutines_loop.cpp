@@ -156,7 +156,7 @@ TEST(the_end_of_the_loop_ends_every_wait)
             vigil::detach(sleeper());
             vigil::detach(reader());
             vigil::detach(sleeper());
-            loop.stop();
+            loop.pause();
         });
         must(loop.run());
         if (abrupt)

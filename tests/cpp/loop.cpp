@@ -183,7 +183,7 @@ TEST(posts_from_other_threads_arrive)
 TEST(a_loop_stops_and_goes_on_and_shuts_down)
 {
     vigil::loop loop;
-    loop.post([&] { loop.stop(); });
+    loop.post([&] { loop.pause(); });
     must(loop.run());
     bool ran = false;
     loop.post([&] { ran = true; });

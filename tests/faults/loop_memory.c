@@ -94,18 +94,18 @@ static bool live(struct life *life, int readable, pid_t child)
     for (int i = 0; i < POSTS; i++)
         life->accepted += went_well(life, vigil_loop_call(loop, on_post, NULL, life));
     for (int i = 0; i < 700; i++)
-        life->timers += went_well(life, vigil_timer_start(loop, NULL, (uint64_t)i, on_timer, life));
+        life->timers += went_well(life, vigil_timer_start(loop, (uint64_t)i, on_timer, life, NULL));
     for (int i = 0; i < 3; i++)
         life->watches +=
-            went_well(life, vigil_watch_add(loop, NULL, readable, VIGIL_FD_READ, 0, on_watch, on_closed, life));
+            went_well(life, vigil_watch_add(loop, readable, VIGIL_FD_READ, 0, on_watch, on_closed, life, NULL));
     for (int i = 0; i < 100; i++) {
         life->calls += went_well(life, vigil_loop_microtask_call(loop, on_call, NULL, life));
         life->calls += went_well(life, vigil_loop_immediate_call(loop, on_call, NULL, life));
     }
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = on_prepare};
-    (void)went_well(life, vigil_hook_add(loop, NULL, &calls, NULL));
-    (void)went_well(life, vigil_signal_add(loop, NULL, 10, on_signal, NULL));
-    life->calls += went_well(life, vigil_child_add(loop, NULL, child, on_child, life));
+    (void)went_well(life, vigil_hook_add(loop, &calls, NULL, NULL));
+    (void)went_well(life, vigil_signal_add(loop, 10, on_signal, NULL, NULL));
+    life->calls += went_well(life, vigil_child_add(loop, child, on_child, life, NULL));
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(life->ran, life->accepted);
     must_equal(life->fired, life->timers);
@@ -155,11 +155,11 @@ static void a_burst_fires_without_memory_for_its_batch(void **state)
     struct life life = {0};
     must_equal(vigil_loop_create(&life.loop, NULL), 0);
     for (int i = 0; i < 5000; i++)
-        must_equal(vigil_timer_start(life.loop, NULL, 0, on_timer, &life), 0);
+        must_equal(vigil_timer_start(life.loop, 0, on_timer, &life, NULL), 0);
     must_equal(vigil_loop_run(life.loop, VIGIL_RUN_NOWAIT), 0);
     must_equal(life.fired, 5000);
     for (int i = 0; i < 50000; i++)
-        must_equal(vigil_timer_start(life.loop, NULL, 0, on_timer, &life), 0);
+        must_equal(vigil_timer_start(life.loop, 0, on_timer, &life, NULL), 0);
     faults_reset();
     faults_fail_after(FAULT_ALLOC, 0);
     while (vigil_loop_run(life.loop, VIGIL_RUN_NOWAIT) == 1) {

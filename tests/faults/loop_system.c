@@ -134,18 +134,18 @@ static void no_descriptors_left_is_an_answer_and_changes_nothing(void **state)
     loop = make(VIGIL_FAST_PATH_AUTO);
     for (int kind = EVENTFD; kind >= CREATE; kind--) {
         make_fail(kind, EMFILE, 1);
-        must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), -EMFILE);
+        must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen, NULL), -EMFILE);
         must(vigil_why()[0] != '\0');
     }
     make_fail(PIPE, EMFILE, 1);
-    must_equal(vigil_signal_add(loop, NULL, 10, on_signal, NULL), -EMFILE);
+    must_equal(vigil_signal_add(loop, 10, on_signal, NULL, NULL), -EMFILE);
     make_fail(TIMERFD, EMFILE, 1);
     must_equal(vigil_loop_fd(loop), -EMFILE);
     make_fail(CTL, ENOMEM, 1);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), -ENOMEM);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen, NULL), -ENOMEM);
     make_fail(CTL, ENOSPC, 1);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), -ENOSPC);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen, NULL), -ENOSPC);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(tally_get(&seen), 1);
     must_equal(vigil_loop_destroy(loop), 0);
@@ -177,7 +177,7 @@ static void interrupted_waits_are_no_events(void **state)
     struct tally seen = {0};
     must_equal(pipe(pipes), 0);
     loop = make(VIGIL_FAST_PATH_AUTO);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen, NULL), 0);
     struct writer writer = {.fd = pipes[1]};
     pthread_t thread = start_thread(write_later, &writer);
     make_fail(WAIT, EINTR, 50);
@@ -208,7 +208,7 @@ static void interrupted_futex_waits_are_no_wake_ups(void **state)
     uint64_t last = now_ns() + 10000000;
     for (uint64_t i = 0; i < 20; i++) {
         vigil_timer_options options = {.size = sizeof options, .deadline_ns = last - i * 500000};
-        must_equal(vigil_timer_start_with(loop, NULL, &options, on_timer, &seen), 0);
+        must_equal(vigil_timer_start_with(loop, &options, on_timer, &seen, NULL), 0);
     }
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must(now_ns() >= last);
@@ -225,7 +225,7 @@ static void a_poller_closed_by_mistake_is_made_anew(void **state)
     struct tally seen = {0};
     must_equal(pipe(pipes), 0);
     loop = make(VIGIL_FAST_PATH_AUTO);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_and_go, NULL, &seen, NULL), 0);
     int fd = vigil_loop_fd(loop);
     must(fd >= 0);
     must_equal(close(fd), 0); /* somebody closes what is not his */
@@ -246,7 +246,7 @@ static void embedding_works_without_a_timer_descriptor(void **state)
     loop = make(VIGIL_FAST_PATH_AUTO);
     struct tally seen = {0};
     must(vigil_loop_fd(loop) >= 0);
-    must_equal(vigil_timer_start(loop, NULL, 2000000, on_timer, &seen), 0);
+    must_equal(vigil_timer_start(loop, 2000000, on_timer, &seen, NULL), 0);
     while (vigil_loop_run(loop, VIGIL_RUN_NOWAIT) == 1) {
     }
     must_equal(tally_get(&seen), 1);

@@ -31,7 +31,7 @@ static void must_work(vigil_pool *pool)
     vigil_job job;
     for (int i = 0; i < 10; i++)
         must_equal(vigil_pool_call(pool, count_run, NULL, &ran, (vigil_priority)(i % VIGIL_PRIORITIES)), 0);
-    must_equal(vigil_job_call(pool, &job, count_run, &ran, NULL), 0);
+    must_equal(vigil_job_call(pool, count_run, &ran, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
     must_equal(vigil_job_unref(pool, job), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
@@ -176,7 +176,7 @@ static int jobs_many(struct subject *subject)
     int rc = 0;
     uint32_t accepted = 0;
     for (int i = 0; i < MANY; i++) {
-        int one = vigil_job_call(subject->pool, &jobs[accepted], count_run, &subject->ran, NULL);
+        int one = vigil_job_call(subject->pool, count_run, &subject->ran, NULL, &jobs[accepted]);
         accepted += one == 0;
         if (one != 0)
             rc = one;
@@ -386,7 +386,7 @@ static void a_spare_that_finds_no_memory_is_counted_as_refused_and_harms_nobody(
 static void stopping_and_destroying_need_no_memory(void **state)
 {
     (void)state;
-    for (int mode = VIGIL_STOP_GRACEFUL; mode <= VIGIL_STOP_NOW; mode++) {
+    for (int mode = END_GRACEFUL; mode <= END_AT_ONCE; mode++) {
         vigil_pool *pool = pool_of(3);
         static struct leaf leaves[100];
         struct tally ran = {0};
@@ -400,7 +400,7 @@ static void stopping_and_destroying_need_no_memory(void **state)
         must_equal(vigil_pool_submit_after(pool, &late, VIGIL_LOW, 1000000), 0);
         faults_reset();
         faults_fail_after(FAULT_ALLOC, 0);
-        must_equal(vigil_pool_stop(pool, (vigil_stop_mode)mode, VIGIL_FOREVER), 0);
+        must_equal(end_pool(pool, (enum end_mode)mode, VIGIL_FOREVER), 0);
         vigil_pool_stats stats = pool_stats(pool);
         must_equal(stats.total.completed + stats.total.cancelled, 101);
         pool_unwatch(pool);

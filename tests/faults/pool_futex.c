@@ -62,7 +62,7 @@ static void workout(vigil_idle_policy idle, vigil_fence_mode fences)
         struct leaf member;
         struct leaf late;
         int status = 0;
-        must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
+        must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &job), 0);
         gate_wait_entered(&gate, 1);
         must_equal(vigil_job_wait(pool, job, 200000, &status), -ETIMEDOUT); /* never early, whatever comes back */
         gate_open(&gate);

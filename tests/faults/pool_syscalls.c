@@ -119,7 +119,7 @@ static void round_of_everything(vigil_pool *pool, struct leaf *leaves, unsigned 
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     for (int i = 0; i < COUNT; i++) {
         vigil_job job;
-        must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
         must_equal(vigil_job_unref(pool, job), 0);
     }
@@ -141,7 +141,7 @@ static void fill_while_held(vigil_pool *pool, struct leaf *leaves, unsigned work
         vigil_task_init(&leaves[i].task, leaf_run, NULL);
         must_equal(vigil_pool_submit(pool, &leaves[i].task, VIGIL_NORMAL), 0);
         must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
-        must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), 0);
         must_equal(vigil_job_unref(pool, job), 0);
     }
     hold_release(&hold);

@@ -141,7 +141,7 @@ static void a_delayed_submit_without_a_timer_thread_is_refused_and_works_later(v
     vigil_job job = {0};
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.delay_ns = 1000;
-    must_equal(vigil_job_call(pool, &job, join_meeting, NULL, &options), -EAGAIN);
+    must_equal(vigil_job_call(pool, join_meeting, NULL, &options, &job), -EAGAIN);
     must_equal(vigil_pool_submit(pool, &task, VIGIL_NORMAL), 0); /* without a delay it needs no thread */
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     faults_reset();

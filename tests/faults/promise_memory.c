@@ -78,7 +78,7 @@ static vigil_value quiet_value(void)
 static void roots(void)
 {
     vigil_promise *p = NULL;
-    if (!went_well(vigil_promise_create(loop, &p)))
+    if (!went_well(vigil_promise_create(&p, loop)))
         return;
     vigil_promise *q = NULL;
     if (went_well(vigil_promise_finally(p, finally_nothing, NULL, &q)))
@@ -97,7 +97,7 @@ static void roots(void)
         handle(q);
     resolve(p, quiet_value());
     handle(p);
-    if (went_well(vigil_promise_create(loop, &p))) {
+    if (went_well(vigil_promise_create(&p, loop))) {
         resolve(p, vigil_value_thenable(&thenable, NULL)); /* memory may be missing later: then it is rejected */
         handle(p);
     }
@@ -134,7 +134,7 @@ static void calls(void)
         options.limit = limit;
     for (int i = 0; i < 20; i++) {
         vigil_promise *p = NULL;
-        options.timeout_ns = i % 2 == 0 ? 0 : 1000000000000;
+        options.timeout_ns = i % 2 == 0 ? VIGIL_FOREVER : 1000000000000;
         if (!went_well(vigil_async(loop, life.pool, work, NULL, &options, &p)))
             continue;
         life.want_done++;

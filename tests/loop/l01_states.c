@@ -23,7 +23,7 @@ static void a_loop_is_awake_then_running_then_terminated(void **state)
     must_equal(vigil_loop_call(loop, note_state, NULL, &loop), -ESHUTDOWN);
     must(vigil_why()[0] != '\0');
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_wait(loop, 0), 0);
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_TERMINATED);
     must_equal(vigil_loop_destroy(loop), 0);
@@ -34,7 +34,7 @@ static void do_what_is_wrong_inside(void *arg)
     vigil_loop *loop = arg;
     must_equal(vigil_loop_run(loop, VIGIL_RUN), -EDEADLK);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), -EDEADLK);
-    must_equal(vigil_loop_close(loop), -EDEADLK);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), -EDEADLK);
     must_equal(vigil_loop_destroy(loop), -EDEADLK);
     must_equal(vigil_loop_wait(loop, VIGIL_FOREVER), -EDEADLK);
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_RUNNING);
@@ -58,7 +58,7 @@ static void two_threads_cannot_run_one_loop(void **state)
     must_equal(vigil_loop_run(loop, VIGIL_RUN), -EBUSY);
     must_equal(vigil_loop_destroy(loop), -EBUSY);
     must_equal(vigil_loop_immediate_call(loop, note_state, NULL, &loop), -EPERM);
-    must_equal(vigil_timer_start(loop, NULL, 0, NULL, NULL), -EPERM);
+    must_equal(vigil_timer_start(loop, 0, NULL, NULL, NULL), -EPERM);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     join_thread(thread);
     must_equal(vigil_loop_destroy(loop), 0);
@@ -163,7 +163,7 @@ static void bad_arguments_are_refused(void **state)
     loop = loop_plain();
     must_equal(vigil_loop_call(loop, NULL, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_run(loop, (vigil_run_mode)7), -EINVAL);
-    must_equal(vigil_timer_start(loop, NULL, 0, NULL, NULL), -EINVAL);
+    must_equal(vigil_timer_start(loop, 0, NULL, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_unref(loop), -EINVAL);
     vigil_timer stale = {.id = 12345};
     must_equal(vigil_timer_cancel(loop, stale), -ESTALE);

@@ -140,8 +140,8 @@ static void an_idle_loop_makes_no_wake_ups(void **state)
         vigil_loop *loop = loop_with(&options);
         vigil_timer timer;
         vigil_timer cancelled;
-        must_equal(vigil_timer_start(loop, &timer, 3600000000000U, late, NULL), 0);
-        must_equal(vigil_timer_start(loop, &cancelled, 1000000U, late, NULL), 0);
+        must_equal(vigil_timer_start(loop, 3600000000000U, late, NULL, &timer), 0);
+        must_equal(vigil_timer_start(loop, 1000000U, late, NULL, &cancelled), 0);
         must_equal(vigil_timer_cancel(loop, cancelled), 0); /* a dead timer wakes nobody */
         pthread_t owner = start_thread(loop_runner, loop);
         loop_wait_sleeping(loop);

@@ -96,9 +96,9 @@ static void one_turn_runs_its_phases_in_the_written_order(void **state)
     must_equal(write(pipes[1], "x", 1), 1);
     must_equal(vigil_loop_defer_call(loop, on_deferred, NULL, NULL), 0);
     must_equal(vigil_loop_immediate_call(loop, on_immediate, NULL, NULL), 0);
-    must_equal(vigil_hook_add(loop, &hook, &calls, NULL), 0);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, on_readable, on_closed, NULL), 0);
-    must_equal(vigil_timer_start(loop, NULL, 0, on_timer, NULL), 0);
+    must_equal(vigil_hook_add(loop, &calls, NULL, &hook), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, on_readable, on_closed, NULL, NULL), 0);
+    must_equal(vigil_timer_start(loop, 0, on_timer, NULL, NULL), 0);
     must_equal(vigil_loop_call(loop, on_post, NULL, NULL), 0);
     vigil_post_init(&internal, on_internal, NULL);
     must_equal(vigil_loop_post_internal(loop, &internal), 0);
@@ -142,7 +142,7 @@ static void timer_more(vigil_loop *of, vigil_timer timer, void *arg)
     (void)timer;
     journal_add(&journal, *(char *)arg);
     if (depth-- > 0)
-        must_equal(vigil_timer_start(of, NULL, 0, timer_more, arg), 0);
+        must_equal(vigil_timer_start(of, 0, timer_more, arg, NULL), 0);
 }
 
 static void what_a_callback_adds_to_its_own_phase_waits_for_the_next_turn(void **state)
@@ -160,7 +160,7 @@ static void what_a_callback_adds_to_its_own_phase_waits_for_the_next_turn(void *
         if (kind == 2)
             must_equal(vigil_loop_defer_call(loop, defer_more, NULL, &letters[2]), 0);
         if (kind == 3)
-            must_equal(vigil_timer_start(loop, NULL, 0, timer_more, &letters[3]), 0);
+            must_equal(vigil_timer_start(loop, 0, timer_more, &letters[3], NULL), 0);
         for (size_t turn = 1; turn <= 4; turn++) {
             must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), turn < 4);
             must_equal(journal.length, turn);
@@ -227,7 +227,7 @@ static void hooks_bound_the_sleep_and_have_the_last_look(void **state)
     struct library library = {.most = 1000000, .has_work = false};
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = prepare, .recheck = recheck, .check = check};
     vigil_hook hook;
-    must_equal(vigil_hook_add(loop, &hook, &calls, &library), 0);
+    must_equal(vigil_hook_add(loop, &calls, &library, &hook), 0);
     uint64_t before = now_ns();
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0); /* sleeps for the millisecond that prepare allows */
     must(now_ns() - before >= 1000000);

@@ -117,8 +117,8 @@ static void an_endless_microtask_starves_neither_timers_nor_descriptors_nor_shut
     must_equal(pipe(endless.pipes), 0);
     must_equal(write(endless.pipes[1], "x", 1), 1);
     must_equal(vigil_loop_call(loop, begin, NULL, &endless.post), 0);
-    must_equal(vigil_timer_start(loop, NULL, 2000000, on_timer, NULL), 0);
-    must_equal(vigil_watch_add(loop, NULL, endless.pipes[0], VIGIL_FD_READ, 0, on_readable, NULL, NULL), 0);
+    must_equal(vigil_timer_start(loop, 2000000, on_timer, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, endless.pipes[0], VIGIL_FD_READ, 0, on_readable, NULL, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* ends by the deadline of the shutdown */
     must(endless.timer && endless.fd);
     must(endless.breaches > 0);
@@ -173,7 +173,7 @@ static void exhaustive_mode_goes_on_and_says_so(void **state)
 
 static void *close_it(void *arg)
 {
-    must_equal(vigil_loop_close(arg), 0);
+    must_equal(vigil_loop_close(arg, VIGIL_FOREVER), 0);
     return NULL;
 }
 

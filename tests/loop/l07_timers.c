@@ -33,7 +33,7 @@ static void a_timer_is_never_early_also_after_a_long_callback(void **state)
         for (int i = 0; i < 20; i++) {
             uint64_t delay = (uint64_t)(20 - i) * 137001U;
             shots[i] = (struct shot){.deadline = now_ns() + delay};
-            must_equal(vigil_timer_start(loop, NULL, delay, fire, &shots[i]), 0);
+            must_equal(vigil_timer_start(loop, (int64_t)delay, fire, &shots[i], NULL), 0);
         }
         must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
         for (int i = 0; i < 20; i++) {
@@ -53,7 +53,7 @@ static void work_then_start(void *arg)
     while (now_ns() < until) {
     }
     late_shot = (struct shot){.deadline = now_ns() + 2 * MS};
-    must_equal(vigil_timer_start(loop, NULL, 2 * MS, fire, &late_shot), 0);
+    must_equal(vigil_timer_start(loop, 2 * MS, fire, &late_shot, NULL), 0);
 }
 
 static void a_delay_counts_from_the_call_not_from_the_turn(void **state)
@@ -77,7 +77,7 @@ static vigil_timer at(uint64_t deadline, vigil_timer_fn fn, void *arg)
 {
     vigil_timer timer;
     vigil_timer_options options = {.size = sizeof options, .deadline_ns = deadline};
-    must_equal(vigil_timer_start_with(loop, &timer, &options, fn, arg), 0);
+    must_equal(vigil_timer_start_with(loop, &options, fn, arg, &timer), 0);
     return timer;
 }
 
@@ -187,8 +187,9 @@ static void a_repeating_timer_keeps_its_schedule_and_skips_what_it_missed(void *
     (void)state;
     loop = loop_plain();
     struct series series = {.base = now_ns() + MS, .interval = 2 * MS, .stop_after = 6, .hold = 9 * MS};
-    vigil_timer_options options = {.size = sizeof options, .deadline_ns = series.base, .interval_ns = series.interval};
-    must_equal(vigil_timer_start_with(loop, NULL, &options, tick, &series), 0);
+    vigil_timer_options options = {
+        .size = sizeof options, .deadline_ns = series.base, .interval_ns = (int64_t)series.interval};
+    must_equal(vigil_timer_start_with(loop, &options, tick, &series, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(series.count, 6);
     must_equal(series.cancel_answer, 0); /* inside its own callback: it will not run again */
@@ -211,7 +212,7 @@ static void a_timer_can_be_armed_again_in_its_own_callback(void **state)
     loop = loop_plain();
     int left = 5;
     vigil_timer timer;
-    must_equal(vigil_timer_start(loop, &timer, 0, rearm, &left), 0);
+    must_equal(vigil_timer_start(loop, 0, rearm, &left, &timer), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(left, 0);
     must_equal(vigil_timer_again(loop, timer, 0), -ESTALE);
@@ -225,9 +226,9 @@ static void unref_lets_the_loop_end_and_ref_keeps_it(void **state)
     loop = loop_plain();
     vigil_timer_options options = {
         .size = sizeof options, .delay_ns = 3600000 * (uint64_t)MS, .flags = VIGIL_TIMER_UNREF};
-    must_equal(vigil_timer_start_with(loop, NULL, &options, say, &letters[0]), 0);
+    must_equal(vigil_timer_start_with(loop, &options, say, &letters[0], NULL), 0);
     vigil_timer timer;
-    must_equal(vigil_timer_start(loop, &timer, MS, say, &letters[1]), 0);
+    must_equal(vigil_timer_start(loop, MS, say, &letters[1], &timer), 0);
     must_equal(vigil_timer_unref(loop, timer), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     must_equal(vigil_timer_ref(loop, timer), 0);
@@ -246,7 +247,7 @@ static void slack_lets_timers_share_a_wake_up_and_is_never_early(void **state)
     for (int i = 0; i < 50; i++) {
         shots[i] = (struct shot){.deadline = base + (uint64_t)i * 100000U};
         vigil_timer_options options = {.size = sizeof options, .deadline_ns = shots[i].deadline, .slack_ns = 50 * MS};
-        must_equal(vigil_timer_start_with(loop, NULL, &options, fire, &shots[i]), 0);
+        must_equal(vigil_timer_start_with(loop, &options, fire, &shots[i], NULL), 0);
     }
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     for (int i = 0; i < 50; i++) {

@@ -85,8 +85,8 @@ static void start(struct entry *entry)
         entry->deadline -= 1000000; /* overdue from the start */
     entry->interval = entry->repeats ? 20000 + dice(200000) : 0;
     vigil_timer_options options = {
-        .size = sizeof options, .deadline_ns = entry->deadline, .interval_ns = entry->interval};
-    must_equal(vigil_timer_start_with(loop, &entry->timer, &options, fired, (void *)(uintptr_t)entry->name), 0);
+        .size = sizeof options, .deadline_ns = entry->deadline, .interval_ns = (int64_t)entry->interval};
+    must_equal(vigil_timer_start_with(loop, &options, fired, (void *)(uintptr_t)entry->name, &entry->timer), 0);
 }
 
 static void random_operation(void)

@@ -64,7 +64,7 @@ static void on_closed(void *arg)
 
 static void add(struct seen *seen, int fd, unsigned events, unsigned flags)
 {
-    must_equal(vigil_watch_add(loop, &seen->watch, fd, events, flags, on_event, on_closed, seen), 0);
+    must_equal(vigil_watch_add(loop, fd, events, flags, on_event, on_closed, seen, &seen->watch), 0);
 }
 
 static void several_watches_share_an_fd(void **state)
@@ -157,9 +157,9 @@ static void a_callback_removes_itself_and_its_neighbour(void **state)
     make_pair(first);
     make_pair(second);
     memset(mutual, 0, sizeof mutual);
-    must_equal(vigil_watch_add(loop, &mutual[0].watch, first[0], VIGIL_FD_READ, 0, remove_both, on_closed, &mutual[0]),
+    must_equal(vigil_watch_add(loop, first[0], VIGIL_FD_READ, 0, remove_both, on_closed, &mutual[0], &mutual[0].watch),
                0);
-    must_equal(vigil_watch_add(loop, &mutual[1].watch, second[0], VIGIL_FD_READ, 0, remove_both, on_closed, &mutual[1]),
+    must_equal(vigil_watch_add(loop, second[0], VIGIL_FD_READ, 0, remove_both, on_closed, &mutual[1], &mutual[1].watch),
                0);
     poke(first[1]);
     poke(second[1]);
@@ -212,7 +212,7 @@ static void a_stale_event_never_reaches_the_new_file_of_the_same_number(void **s
     memset(&victim, 0, sizeof victim);
     memset(&culprit, 0, sizeof culprit);
     reborn.read_it = true;
-    must_equal(vigil_watch_add(loop, &culprit.watch, first[0], VIGIL_FD_READ, 0, reopen, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, first[0], VIGIL_FD_READ, 0, reopen, NULL, NULL, &culprit.watch), 0);
     add(&victim, old_fd, VIGIL_FD_READ, 0);
     poke(first[1]); /* the culprit is ready first */
     poke(second[1]);
@@ -389,13 +389,13 @@ static void what_cannot_be_watched_is_refused(void **state)
     struct seen seen = {0};
     int file = open("/proc/self/exe", O_RDONLY);
     must(file >= 0);
-    must_equal(vigil_watch_add(loop, NULL, file, VIGIL_FD_READ, 0, on_event, NULL, &seen), -EOPNOTSUPP);
+    must_equal(vigil_watch_add(loop, file, VIGIL_FD_READ, 0, on_event, NULL, &seen, NULL), -EOPNOTSUPP);
     close(file);
-    must_equal(vigil_watch_add(loop, NULL, file, VIGIL_FD_READ, 0, on_event, NULL, &seen), -EBADF);
-    must_equal(vigil_watch_add(loop, NULL, -1, VIGIL_FD_READ, 0, on_event, NULL, &seen), -EBADF);
-    must_equal(vigil_watch_add(loop, NULL, 0, 4711, 0, on_event, NULL, &seen), -EINVAL);
-    must_equal(vigil_watch_add(loop, NULL, 0, VIGIL_FD_READ, 4711, on_event, NULL, &seen), -EINVAL);
-    must_equal(vigil_watch_add(loop, NULL, 0, VIGIL_FD_READ, 0, NULL, NULL, &seen), -EINVAL);
+    must_equal(vigil_watch_add(loop, file, VIGIL_FD_READ, 0, on_event, NULL, &seen, NULL), -EBADF);
+    must_equal(vigil_watch_add(loop, -1, VIGIL_FD_READ, 0, on_event, NULL, &seen, NULL), -EBADF);
+    must_equal(vigil_watch_add(loop, 0, 4711, 0, on_event, NULL, &seen, NULL), -EINVAL);
+    must_equal(vigil_watch_add(loop, 0, VIGIL_FD_READ, 4711, on_event, NULL, &seen, NULL), -EINVAL);
+    must_equal(vigil_watch_add(loop, 0, VIGIL_FD_READ, 0, NULL, NULL, &seen, NULL), -EINVAL);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     must_equal(vigil_loop_destroy(loop), 0);
 }
@@ -434,7 +434,7 @@ static void watches_come_and_go_from_other_threads_while_the_loop_is_blocked(voi
         vigil_watch watch;
         if (i % 4 == 0)
             loop_wait_sleeping(loop);
-        must_equal(vigil_watch_add(loop, &watch, pair[0], 0, 0, far_event, far_closed, &far), 0);
+        must_equal(vigil_watch_add(loop, pair[0], 0, 0, far_event, far_closed, &far, &watch), 0);
         must_equal(vigil_watch_modify(loop, watch, VIGIL_FD_READ), 0);
         poke(pair[1]);
         tally_wait(&far.events, 1);
@@ -470,8 +470,8 @@ static void *churn(void *arg)
         struct far far = {0};
         vigil_watch first;
         vigil_watch second;
-        must_equal(vigil_watch_add(loop, &first, pair[0], VIGIL_FD_READ, 0, far_event, far_closed, &far), 0);
-        must_equal(vigil_watch_add(loop, &second, pair[0], VIGIL_FD_WRITE, VIGIL_WATCH_UNREF, writable, NULL, NULL), 0);
+        must_equal(vigil_watch_add(loop, pair[0], VIGIL_FD_READ, 0, far_event, far_closed, &far, &first), 0);
+        must_equal(vigil_watch_add(loop, pair[0], VIGIL_FD_WRITE, VIGIL_WATCH_UNREF, writable, NULL, NULL, &second), 0);
         must_equal(vigil_watch_remove(loop, second), 0);
         poke(pair[1]);
         tally_wait(&far.events, 1);

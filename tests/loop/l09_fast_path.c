@@ -42,13 +42,13 @@ static void forced_refuses_descriptors_with_a_reason(void **state)
     vigil_loop *loop = loop_with(&options);
     int pipes[2];
     must_equal(pipe(pipes), 0);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL), -EINVAL);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL, NULL), -EINVAL);
     must(strstr(vigil_why(), "fast path is forced") != NULL);
     must_equal(vigil_loop_fd(loop), -EINVAL);
-    must_equal(vigil_signal_add(loop, NULL, 10, (vigil_signal_fn)(void *)ignore, NULL), -EINVAL);
+    must_equal(vigil_signal_add(loop, 10, (vigil_signal_fn)(void *)ignore, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_fast_path_set(loop, VIGIL_FAST_PATH_AUTO), 0);
     vigil_watch watch;
-    must_equal(vigil_watch_add(loop, &watch, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL, &watch), 0);
     must_equal(vigil_loop_fast_path_set(loop, VIGIL_FAST_PATH_FORCED), -EBUSY);
     must_equal(vigil_watch_remove(loop, watch), 0);
     must_equal(vigil_loop_fast_path_set(loop, VIGIL_FAST_PATH_FORCED), 0);
@@ -71,7 +71,7 @@ static void *switch_over(void *arg)
     must_equal(pipe(pipes), 0);
     for (unsigned i = 0; !atomic_load_explicit(&storm->over, memory_order_relaxed); i++) {
         vigil_watch watch;
-        must_equal(vigil_watch_add(storm->loop, &watch, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL), 0);
+        must_equal(vigil_watch_add(storm->loop, pipes[0], VIGIL_FD_READ, 0, ignore, NULL, NULL, &watch), 0);
         if (i % 3 == 0)
             loop_wait_sleeping(storm->loop);
         must_equal(vigil_watch_remove(storm->loop, watch), 0);

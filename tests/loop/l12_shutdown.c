@@ -78,7 +78,7 @@ static void begin(void *arg)
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);              /* and again */
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_TERMINATING);
     must_equal(vigil_loop_call(loop, say, NULL, NULL), -ESHUTDOWN); /* E1 */
-    must_equal(vigil_timer_start(loop, NULL, 0, never_timer, NULL), -ESHUTDOWN);
+    must_equal(vigil_timer_start(loop, 0, never_timer, NULL, NULL), -ESHUTDOWN);
     must_equal(vigil_loop_ref(loop), -ESHUTDOWN);
     must_equal(vigil_loop_pause(loop), -ESHUTDOWN);
     vigil_post_init(&internal_note.post, say_post, cancel_note);
@@ -99,8 +99,8 @@ static void the_end_comes_in_the_written_order(void **state)
     must_equal(pipe(pipes), 0);
     static char closed_letter = 'c';
     loop->end_hooks = &end_hook;
-    must_equal(vigil_timer_start(loop, NULL, 3600000000000U, never_timer, NULL), 0);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, never_watch, say, &closed_letter), 0);
+    must_equal(vigil_timer_start(loop, 3600000000000U, never_timer, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, never_watch, say, &closed_letter, NULL), 0);
     must_equal(vigil_loop_call(loop, begin, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     /* tick f, microtask e; the turn goes on: immediate b, deferred d; then the drain: internal i, post a, closed c; hook, its
@@ -133,15 +133,15 @@ static void close_cancels_what_has_not_run(void **state)
     must_equal(vigil_loop_tick_call(loop, say, say_upper, &letters[3]), 0);
     must_equal(vigil_loop_immediate_call(loop, say, say_upper, &letters[4]), 0);
     must_equal(vigil_loop_defer_call(loop, say, say_upper, &letters[5]), 0);
-    must_equal(vigil_timer_start(loop, NULL, 0, never_timer, NULL), 0);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_timer_start(loop, 0, never_timer, NULL, NULL), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     must_read(&journal, "YAXEFDC");
     vigil_loop_stats stats = loop_stats(loop);
     must_equal(stats.posts_accepted, 3);
     must_equal(stats.posts_cancelled, 3);
     must_equal(stats.posts_run, 0);
     must_equal(stats.internal_cancelled, 1);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
@@ -265,7 +265,7 @@ static void storm_against(bool graceful, vigil_fast_path path)
         if (graceful)
             must_equal(vigil_loop_shutdown(storm.loop, VIGIL_FOREVER), 0);
         else
-            must_equal(vigil_loop_close(storm.loop), 0);
+            must_equal(vigil_loop_close(storm.loop, VIGIL_FOREVER), 0);
         /* done: no callback runs any more, so what is counted now is final */
         uint64_t ran = atomic_load_explicit(&storm.ran, memory_order_relaxed);
         uint64_t cancelled = atomic_load_explicit(&storm.cancelled, memory_order_relaxed);
@@ -303,7 +303,7 @@ static void *shut(void *arg)
 
 static void *shut_hard(void *arg)
 {
-    must_equal(vigil_loop_close(arg), 0);
+    must_equal(vigil_loop_close(arg, VIGIL_FOREVER), 0);
     return NULL;
 }
 

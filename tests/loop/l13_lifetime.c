@@ -150,9 +150,9 @@ static void explain_names_everything_that_keeps_it(void **state)
     must_equal(vigil_loop_microtask_call(loop, count, NULL, &number), 0);
     must_equal(vigil_loop_immediate_call(loop, count, NULL, &number), 0);
     must_equal(vigil_loop_defer_call(loop, count, NULL, &number), 0);
-    must_equal(vigil_timer_start(loop, NULL, 3600000000000U, ignore_timer, NULL), 0);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, ignore_watch, NULL, NULL), 0);
-    must_equal(vigil_watch_add(loop, NULL, pipes[1], VIGIL_FD_READ, VIGIL_WATCH_UNREF, ignore_watch, NULL, NULL), 0);
+    must_equal(vigil_timer_start(loop, 3600000000000U, ignore_timer, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, ignore_watch, NULL, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, pipes[1], VIGIL_FD_READ, VIGIL_WATCH_UNREF, ignore_watch, NULL, NULL, NULL), 0);
     vigil_keeper keepers[16];
     int found = vigil_loop_keepers(loop, keepers, count_of(keepers));
     must_equal(found, 7);

@@ -144,7 +144,7 @@ static void add_hook(vigil_loop *of)
     const vigil_hook_calls like_me = {
         .size = sizeof like_me, .prepare = prepare_another, .recheck = recheck_another, .check = add_a_hook_like_me};
     must(++calls < 1000);
-    must_equal(vigil_hook_add(of, NULL, &like_me, NULL), 0);
+    must_equal(vigil_hook_add(of, &like_me, NULL, NULL), 0);
 }
 
 static void add_a_hook_like_me(vigil_loop *of, void *arg)
@@ -183,7 +183,7 @@ static void a_hook_that_adds_hooks_does_not_hold_the_turn(void **state)
 static void signal_once(vigil_loop *of, vigil_signal signal, const vigil_signal_info *info, void *arg)
 {
     must(++calls < 100);
-    must_equal(vigil_signal_add(of, NULL, info->signo, signal_once, arg), 0);
+    must_equal(vigil_signal_add(of, info->signo, signal_once, arg, NULL), 0);
     must_equal(vigil_signal_remove(of, signal), 0);
 }
 
@@ -192,7 +192,7 @@ static void a_signal_watch_that_is_added_in_a_callback_waits_for_the_next_signal
     (void)state;
     begin();
     loop = loop_that_stays();
-    must_equal(vigil_signal_add(loop, NULL, SIGUSR2, signal_once, NULL), 0);
+    must_equal(vigil_signal_add(loop, SIGUSR2, signal_once, NULL, NULL), 0);
     for (int i = 1; i <= 3; i++) {
         must_equal(kill(getpid(), SIGUSR2), 0);
         for (int turn = 0; turn < 3; turn++)
@@ -221,7 +221,7 @@ static bool recheck_starts_a_timer(vigil_loop *of, void *arg)
 {
     (void)arg;
     if (++calls == 1)
-        must_equal(vigil_timer_start(of, NULL, 1000, stop_by_timer, NULL), 0);
+        must_equal(vigil_timer_start(of, 1000, stop_by_timer, NULL, NULL), 0);
     return false;
 }
 
@@ -241,7 +241,7 @@ static void what_a_recheck_hook_queues_is_not_slept_through(void **state)
         begin();
         loop = loop_that_stays();
         const vigil_hook_calls hook = {.size = sizeof hook, .recheck = hooks[i]};
-        must_equal(vigil_hook_add(loop, NULL, &hook, NULL), 0);
+        must_equal(vigil_hook_add(loop, &hook, NULL, NULL), 0);
         must_equal(vigil_loop_run(loop, VIGIL_RUN), 1); /* it would sleep for ever */
         must_equal(vigil_loop_destroy(loop), 0);
     }
@@ -272,7 +272,7 @@ static void a_raise_in_the_last_look_of_an_embedded_loop_is_reported_by_the_next
     loop = loop_with(&options);
     int fd = vigil_loop_fd(loop);
     const vigil_hook_calls hook = {.size = sizeof hook, .recheck = recheck_raises_once};
-    must_equal(vigil_hook_add(loop, NULL, &hook, NULL), 0);
+    must_equal(vigil_hook_add(loop, &hook, NULL, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
     must(!vigil_loop_is_owner(loop));
     must(readable(fd, 0));
@@ -292,7 +292,7 @@ static void on_event_tries_everything(void *user, const vigil_loop_event *event)
     calls++;
     must_equal(vigil_loop_run(loop, VIGIL_RUN), -EDEADLK);
     must_equal(vigil_loop_wait(loop, VIGIL_FOREVER), -EDEADLK);
-    must_equal(vigil_loop_close(loop), -EDEADLK);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), -EDEADLK);
     must_equal(vigil_loop_destroy(loop), -EDEADLK);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0); /* it does not wait here */
 }
@@ -318,7 +318,7 @@ static void on_event_cannot_wait_for_the_call_that_it_is_about(void **state)
         int pipes[2];
         must_equal(pipe(pipes), 0);
         vigil_watch watch;
-        must_equal(vigil_watch_add(loop, &watch, pipes[0], VIGIL_FD_READ, 0, never, NULL, NULL), 0);
+        must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, never, NULL, NULL, &watch), 0);
         pthread_t owner;
         if (with_owner == 1) {
             owner = start_thread(loop_runner, loop);

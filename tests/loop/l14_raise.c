@@ -106,10 +106,10 @@ static void a_raise_in_each_phase_ends_that_callback_alone(void **state)
     must_equal(vigil_loop_post_internal(loop, &internal), 0);
     must_equal(vigil_loop_call(loop, raiser, NULL, &letters[1]), 0);
     must_equal(vigil_loop_call(loop, say, NULL, &letters[2]), 0);
-    must_equal(vigil_timer_start(loop, NULL, 0, raise_timer, &letters[3]), 0);
-    must_equal(vigil_timer_start(loop, NULL, 0, raise_timer, &letters[4]), 0);
-    must_equal(vigil_hook_add(loop, &hook, &calls, &letters[5]), 0);
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, raise_watch, raiser, &letters[6]), 0);
+    must_equal(vigil_timer_start(loop, 0, raise_timer, &letters[3], NULL), 0);
+    must_equal(vigil_timer_start(loop, 0, raise_timer, &letters[4], NULL), 0);
+    must_equal(vigil_hook_add(loop, &calls, &letters[5], &hook), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, raise_watch, raiser, &letters[6], NULL), 0);
     must_equal(vigil_loop_immediate_call(loop, raiser, NULL, &letters[7]), 0);
     must_equal(vigil_loop_immediate_call(loop, say, NULL, &letters[8]), 0);
     must_equal(vigil_loop_defer_call(loop, raiser, NULL, &letters[9]), 0);
@@ -205,7 +205,7 @@ static void a_raise_in_the_last_look_leaves_the_loop_awake(void **state)
     loop = loop_with(&options);
     vigil_hook hook;
     vigil_hook_calls calls = {.size = sizeof calls, .recheck = raise_recheck};
-    must_equal(vigil_hook_add(loop, &hook, &calls, NULL), 0);
+    must_equal(vigil_hook_add(loop, &calls, NULL, &hook), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
     must_equal(vigil_loop_state_get(loop), VIGIL_LOOP_AWAKE);
     must_equal(loop_stats(loop).uncaught, 1);
@@ -220,7 +220,7 @@ static void raises_do_not_stop_the_end(void **state)
     for (int i = 0; i < 3; i++)
         must_equal(vigil_loop_call(loop, say, raise_plain, NULL), 0);
     must_equal(vigil_loop_immediate_call(loop, say, raise_plain, NULL), 0);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     must_equal(uncaught, 4);
     must_equal(vigil_loop_destroy(loop), 0);
 

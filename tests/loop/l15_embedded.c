@@ -81,7 +81,7 @@ static void defer(void)
 
 static void start_timer(void)
 {
-    must_equal(vigil_timer_start(loop, NULL, 1000, count_timer, NULL), 0);
+    must_equal(vigil_timer_start(loop, 1000, count_timer, NULL, NULL), 0);
 }
 
 static void advance_timer(void)
@@ -101,7 +101,7 @@ static void what_is_added_to_an_embedded_loop_from_outside_shows(void **state)
     loop = loop_that_stays();
     int fd = vigil_loop_fd(loop);
     must(fd >= 0);
-    must_equal(vigil_timer_start(loop, &far, UINT64_C(3600000000000), count_timer, NULL), 0);
+    must_equal(vigil_timer_start(loop, UINT64_C(3600000000000), count_timer, NULL, &far), 0);
     must_equal(vigil_promise_resolved(loop, vigil_value_none(), &settled), 0);
     calls = 0;
     for (size_t i = 0; i < count_of(adds); i++) {
@@ -154,7 +154,7 @@ static void a_fork_does_not_take_the_child_watches_from_the_parent(void **state)
         close(pipes[1]);
         _exit(read(pipes[0], &byte, 1) == 1 ? 7 : 8);
     }
-    must_equal(vigil_child_add(loop, NULL, pid, child_ended, NULL), 0);
+    must_equal(vigil_child_add(loop, pid, child_ended, NULL, NULL), 0);
     must_equal(in_child(fork_and_give_back, NULL), 0);
     must_equal(write(pipes[1], "x", 1), 1);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* else this waits for ever */
@@ -198,7 +198,7 @@ static void a_fork_that_fails_for_want_of_descriptors_can_be_tried_again(void **
     int pipes[2];
     must_equal(pipe(pipes), 0);
     loop = loop_plain();
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, read_once, NULL, NULL), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, read_once, NULL, NULL, NULL), 0);
     must_equal(in_child(fork_without_descriptors, pipes), 0);
     must_equal(vigil_loop_destroy(loop), 0);
     close(pipes[0]);

@@ -25,7 +25,7 @@ static void note_signal(vigil_loop *loop, vigil_signal signal, const vigil_signa
 static vigil_signal watch_signal(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg)
 {
     vigil_signal signal;
-    must_equal(vigil_signal_add(loop, &signal, signo, fn, arg), 0);
+    must_equal(vigil_signal_add(loop, signo, fn, arg, &signal), 0);
     return signal;
 }
 
@@ -99,7 +99,7 @@ static void end_with_a_signal_unread(void *arg)
     vigil_loop *loop = loop_plain();
     (void)watch_signal(loop, SIGTERM, note_signal, &seen);
     must_equal(kill(getpid(), SIGTERM), 0);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     must_equal(atomic_load(&seen.count), 0);
     must_equal(vigil_loop_destroy(loop), 0);
     _exit(0);
@@ -405,7 +405,7 @@ static void a_fault_cannot_be_watched(void **state)
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGKILL, SIGSTOP};
     vigil_loop *loop = loop_that_stays();
     for (size_t i = 0; i < count_of(faults); i++)
-        must_equal(vigil_signal_add(loop, NULL, faults[i], note_signal, NULL), -EINVAL);
+        must_equal(vigil_signal_add(loop, faults[i], note_signal, NULL, NULL), -EINVAL);
     must_equal(vigil_loop_destroy(loop), 0);
 }
 

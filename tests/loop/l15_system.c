@@ -46,9 +46,9 @@ static void signals_become_events(void **state)
     struct caught second = {.raise_it = true};
     struct caught third = {0};
     must(!is_blocked(SIGUSR1));
-    must_equal(vigil_signal_add(loop, &first.signal, SIGUSR1, on_signal, &first), 0);
-    must_equal(vigil_signal_add(loop, &second.signal, SIGUSR1, on_signal, &second), 0);
-    must_equal(vigil_signal_add(loop, &third.signal, SIGUSR1, on_signal, &third), 0);
+    must_equal(vigil_signal_add(loop, SIGUSR1, on_signal, &first, &first.signal), 0);
+    must_equal(vigil_signal_add(loop, SIGUSR1, on_signal, &second, &second.signal), 0);
+    must_equal(vigil_signal_add(loop, SIGUSR1, on_signal, &third, &third.signal), 0);
     must(!is_blocked(SIGUSR1)); /* the mask is the program's */
     union sigval value = {.sival_int = 77};
     must_equal(sigqueue(getpid(), SIGUSR1, value), 0);
@@ -67,8 +67,8 @@ static void signals_become_events(void **state)
     must_equal(vigil_signal_remove(loop, second.signal), 0);
     must_equal(vigil_signal_remove(loop, third.signal), 0);
     must(!is_blocked(SIGUSR1));
-    must_equal(vigil_signal_add(loop, NULL, SIGKILL, on_signal, NULL), -EINVAL);
-    must_equal(vigil_signal_add(loop, NULL, 0, on_signal, NULL), -EINVAL);
+    must_equal(vigil_signal_add(loop, SIGKILL, on_signal, NULL, NULL), -EINVAL);
+    must_equal(vigil_signal_add(loop, 0, on_signal, NULL, NULL), -EINVAL);
     must_equal(loop_stats(loop).signals_delivered, 5);
     must_equal(vigil_loop_destroy(loop), 0);
 }
@@ -109,8 +109,8 @@ static void the_end_of_a_child_is_an_event_and_others_are_left_alone(void **stat
     pid_t first = spawn(7, 0);
     pid_t second = spawn(0, SIGTERM);
     pid_t not_watched = spawn(3, 0);
-    must_equal(vigil_child_add(loop, NULL, first, on_child, &exited), 0);
-    must_equal(vigil_child_add(loop, NULL, second, on_child, &killed), 0);
+    must_equal(vigil_child_add(loop, first, on_child, &exited, NULL), 0);
+    must_equal(vigil_child_add(loop, second, on_child, &killed, NULL), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* they keep it alive */
     must_equal(exited.count, 1);
     must_equal(exited.pid, first);
@@ -130,13 +130,13 @@ static void a_process_that_is_not_our_child_is_refused(void **state)
 {
     (void)state;
     loop = loop_plain();
-    must_equal(vigil_child_add(loop, NULL, getppid(), on_child, NULL), -ENOENT);
-    must_equal(vigil_child_add(loop, NULL, getpid(), on_child, NULL), -ENOENT);
-    must_equal(vigil_child_add(loop, NULL, 0, on_child, NULL), -EINVAL);
+    must_equal(vigil_child_add(loop, getppid(), on_child, NULL, NULL), -ENOENT);
+    must_equal(vigil_child_add(loop, getpid(), on_child, NULL, NULL), -ENOENT);
+    must_equal(vigil_child_add(loop, 0, on_child, NULL, NULL), -EINVAL);
     struct ended ended = {0};
     pid_t pid = spawn(1, 0);
     vigil_child child;
-    must_equal(vigil_child_add(loop, &child, pid, on_child, &ended), 0);
+    must_equal(vigil_child_add(loop, pid, on_child, &ended, &child), 0);
     must_equal(vigil_child_remove(loop, child), 0);
     must_equal(vigil_child_remove(loop, child), -ESTALE);
     int status;
@@ -205,14 +205,14 @@ static void the_loops_fd_shows_posts_timers_and_descriptors(void **state)
         join_thread(thread);
         must(!readable(fd, 0));
     }
-    must_equal(vigil_timer_start(loop, NULL, 3000000, count_timer, &ran), 0);
+    must_equal(vigil_timer_start(loop, 3000000, count_timer, &ran, NULL), 0);
     must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
     must(readable(fd, -1));
     must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
     must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
     must_equal(tally_get(&ran), 21);
     must(!readable(fd, 0));
-    must_equal(vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, count_watch, NULL, &ran), 0);
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, count_watch, NULL, &ran, NULL), 0);
     must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
     must_equal(write(pipes[1], "x", 1), 1);
     must(readable(fd, -1));
@@ -250,7 +250,7 @@ static void as_the_child(void *arg)
     (void)arg;
     must_equal(vigil_loop_call(loop, count, NULL, &forked), -ECHILD);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), -ECHILD);
-    must_equal(vigil_timer_start(loop, NULL, 0, count_timer, &forked), -ECHILD);
+    must_equal(vigil_timer_start(loop, 0, count_timer, &forked, NULL), -ECHILD);
     must_equal(vigil_loop_shutdown(loop, 0), -ECHILD);
     must_equal(vigil_loop_fork(loop), 0);
     must_equal(vigil_loop_fork(loop), -EINVAL);
@@ -270,8 +270,8 @@ static void after_a_fork_the_loop_is_the_childs_when_it_says_so(void **state)
     must_equal(pipe(fork_pipes), 0);
     must_equal(vigil_loop_fork(loop), -EINVAL);
     must_equal(vigil_loop_call(loop, count, NULL, &forked), 0);
-    must_equal(vigil_timer_start(loop, NULL, 1000000, count_timer, &forked), 0);
-    must_equal(vigil_watch_add(loop, NULL, fork_pipes[0], VIGIL_FD_READ, 0, fork_watch, NULL, &forked), 0);
+    must_equal(vigil_timer_start(loop, 1000000, count_timer, &forked, NULL), 0);
+    must_equal(vigil_watch_add(loop, fork_pipes[0], VIGIL_FD_READ, 0, fork_watch, NULL, &forked, NULL), 0);
     must_equal(in_child(as_the_child, NULL), 0);
     /* The parent is as it was: the child's reading took the byte from the pipe, nothing else. */
     must_equal(write(fork_pipes[1], "x", 1), 1);

@@ -57,7 +57,7 @@ static void time_is_counted_where_it_was_spent(void **state)
     loop = loop_plain();
     for (int i = 0; i < 5; i++)
         must_equal(vigil_loop_call(loop, spin, NULL, NULL), 0);
-    must_equal(vigil_timer_start(loop, NULL, 30000000, pause_timer, NULL), 0);
+    must_equal(vigil_timer_start(loop, 30000000, pause_timer, NULL, NULL), 0);
     uint64_t before = now_ns();
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
     uint64_t wall = now_ns() - before;

@@ -79,7 +79,7 @@ static void tasks_are_found_in_injectors_deques_mailboxes_and_the_timer(void **s
     audit_finds(pool, 1042); /* in the timer */
     vigil_job jobs[10];
     for (int i = 0; i < 10; i++)
-        must_equal(vigil_job_call(pool, &jobs[i], nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, nothing, NULL, NULL, &jobs[i]), 0);
     audit_finds(pool, 1052);
     for (int i = 0; i < 10; i += 2)
         must_equal(vigil_job_cancel(pool, jobs[i]), 0);
@@ -92,7 +92,7 @@ static void tasks_are_found_in_injectors_deques_mailboxes_and_the_timer(void **s
         yield();
     audit_finds(pool, 5);
     must_equal(vigil_group_wait(&parent.group), 0);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     audit_finds(pool, 0);
     pool_unwatch(pool);
     must_equal(vigil_pool_destroy(pool), 0);
@@ -150,7 +150,7 @@ static void *storm_body(void *arg)
     struct storm *storm = arg;
     for (unsigned i = 0; !atomic_load_explicit(&storm->stop, memory_order_relaxed); i++) {
         vigil_job job;
-        must_equal(vigil_job_call(storm->pool, &job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(storm->pool, nothing, NULL, NULL, &job), 0);
         if (i % 2 == 0)
             (void)vigil_job_cancel(storm->pool, job);
         must_equal(vigil_job_unref(storm->pool, job), 0);
@@ -209,7 +209,7 @@ static void *cancel_job(void *arg)
 
 static void *stop_now(void *arg)
 {
-    must_equal(vigil_pool_stop(((struct cancelling *)arg)->pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(((struct cancelling *)arg)->pool, VIGIL_FOREVER), 0);
     return NULL;
 }
 
@@ -233,7 +233,7 @@ static void a_job_inside_its_cancel_callback_is_not_called_lost(void **state)
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.cancel = cancel_slowly;
     hold_workers(&hold, pool, 1);
-    must_equal(vigil_job_call(pool, &cancelling.job, nothing, &cancelling, &options), 0);
+    must_equal(vigil_job_call(pool, nothing, &cancelling, &options, &cancelling.job), 0);
     pthread_t thread = start_thread(cancel_job, &cancelling);
     gate_wait_entered(&cancelling.gate, 1);
     audit_is_not_alarmed(pool);

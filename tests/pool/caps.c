@@ -274,7 +274,7 @@ static int crossing_run(void *arg)
         vigil_job job;
         vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
         options.priority = crossing->other;
-        must_equal(vigil_job_call(crossing->pool, &job, crossing_job, NULL, &options), 0);
+        must_equal(vigil_job_call(crossing->pool, crossing_job, NULL, &options, &job), 0);
         must_equal(vigil_job_wait(crossing->pool, job, VIGIL_FOREVER, NULL), 0);
         must_equal(vigil_job_unref(crossing->pool, job), 0);
     }
@@ -332,9 +332,9 @@ static void a_stop_reaches_tasks_that_wait_for_their_cap(void **state)
     for (int i = 0; i < 5; i++)
         must_equal(vigil_pool_call(pool, pass_gate, NULL, &gate, VIGIL_LOW), 0);
     gate_wait_entered(&gate, 1);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0), -ETIMEDOUT);
+    must_equal(vigil_pool_close(pool, 0), -ETIMEDOUT);
     gate_open(&gate);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     must_equal(pool_stats(pool).total.cancelled, 4);
     must_equal(pool_stats(pool).total.completed, 1);
     pool_unwatch(pool);

@@ -95,7 +95,7 @@ static void a_later_but_sooner_due_task_does_not_wait_for_an_earlier_submitted_o
     must_equal(pool_stats(pool).delayed, 1);
     must_equal(pool_stats(pool).total.queued, 1);
     pool_audit_clean(pool);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     must(slow.cancelled);
     must_equal(tally_get(&done), 1);
     must_equal(pool_stats(pool).delayed, 0);
@@ -145,7 +145,7 @@ static void a_graceful_stop_waits_for_delayed_tasks(void **state)
     struct tally done = {0};
     struct late late;
     submit_after(pool, &late, &done, 20 * MS);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
     must_equal(tally_get(&done), 1);
     must(late.ran_at >= late.due);
     pool_unwatch(pool);
@@ -164,7 +164,7 @@ static void an_immediate_stop_cancels_delayed_tasks_without_waiting_for_their_ti
     for (int i = 0; i < COUNT; i++)
         submit_after(pool, &all[i], &done, (int64_t)3600 * 1000 * MS);
     must_equal(pool_stats(pool).delayed, COUNT);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     for (int i = 0; i < COUNT; i++)
         must(all[i].cancelled);
     must_equal(pool_stats(pool).total.cancelled, COUNT);
@@ -179,8 +179,8 @@ static void a_graceful_stop_that_waits_for_a_delayed_task_can_be_made_immediate(
     struct tally done = {0};
     struct late late;
     submit_after(pool, &late, &done, (int64_t)3600 * 1000 * MS);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, MS), -ETIMEDOUT);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, MS), -ETIMEDOUT);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     must(late.cancelled);
     pool_unwatch(pool);
     must_equal(vigil_pool_destroy(pool), 0);
@@ -209,7 +209,7 @@ static void a_delayed_job_can_be_cancelled_before_its_time(void **state)
     options.cancel = job_cancel;
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_call(pool, &job, job_run, &tally, &options), 0);
+    must_equal(vigil_job_call(pool, job_run, &tally, &options, &job), 0);
     must_equal(vigil_job_poll(pool, job, NULL), VIGIL_JOB_QUEUED);
     must_equal(vigil_job_wait(pool, job, MS, &status), -ETIMEDOUT);
     must_equal(vigil_job_cancel(pool, job), 0);
@@ -231,7 +231,7 @@ static void a_delayed_job_gives_its_status_when_its_time_has_come(void **state)
     vigil_job job;
     int status = 0;
     uint64_t before = now_ns();
-    must_equal(vigil_job_call(pool, &job, job_run, &tally, &options), 0);
+    must_equal(vigil_job_call(pool, job_run, &tally, &options, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must(now_ns() - before >= 10 * MS);
     must_equal(status, 4);
@@ -265,7 +265,7 @@ static void a_wait_inside_a_task_does_not_run_a_delayed_job_early(void **state)
     vigil_job_options delayed = VIGIL_JOB_OPTIONS_INIT;
     delayed.delay_ns = 20 * MS;
     struct inside inside = {.pool = pool, .due = now_ns() + 20 * MS};
-    must_equal(vigil_job_call(pool, &inside.job, job_run, &tally, &delayed), 0);
+    must_equal(vigil_job_call(pool, job_run, &tally, &delayed, &inside.job), 0);
     must_equal(vigil_pool_call(pool, wait_inside, NULL, &inside, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(tally_get(&tally), 1);

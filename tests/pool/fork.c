@@ -31,7 +31,7 @@ static void world_make(struct world *world)
     *world = (struct world){.pool = pool_of(2)};
     hold_workers(&world->hold, world->pool, 2);
     must_equal(vigil_pool_call(world->pool, nothing, NULL, NULL, VIGIL_LOW), 0);
-    must_equal(vigil_job_call(world->pool, &world->job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(world->pool, nothing, NULL, NULL, &world->job), 0);
     must_equal(vigil_group_init(&world->group, world->pool, 0), 0);
     vigil_task_init(&world->member, task_nothing, NULL);
     vigil_task_init(&world->free_task, task_nothing, NULL);
@@ -66,10 +66,10 @@ static void every_call_says_child(void *arg)
     must_equal(vigil_pool_submit_after(pool, &world->free_task, VIGIL_NORMAL, 0), -ECHILD);
     must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), -ECHILD);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), -ECHILD);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), -ECHILD);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 0), -ECHILD);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), -ECHILD);
+    must_equal(vigil_pool_shutdown(pool, 0), -ECHILD);
     must_equal(vigil_pool_resize(pool, 3), -ECHILD);
-    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), -ECHILD);
+    must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), -ECHILD);
     must_equal(vigil_job_wait(pool, world->job, VIGIL_FOREVER, &status), -ECHILD);
     must_equal(vigil_job_poll(pool, world->job, &status), -ECHILD);
     must_equal(vigil_job_cancel(pool, world->job), -ECHILD);
@@ -150,7 +150,7 @@ static void *storm_body(void *arg)
     struct storm *storm = arg;
     while (!atomic_load_explicit(&storm->stop, memory_order_relaxed)) {
         vigil_job job;
-        must_equal(vigil_job_call(storm->pool, &job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(storm->pool, nothing, NULL, NULL, &job), 0);
         must_equal(vigil_job_wait(storm->pool, job, VIGIL_FOREVER, NULL), 0);
         must_equal(vigil_job_unref(storm->pool, job), 0);
         must_equal(vigil_pool_resize(storm->pool, 2 + (unsigned)(job.id % 2)), 0);

@@ -44,7 +44,7 @@ static void hand_over(void *user, unsigned worker)
     it->after = vigil_pool_submit_after(pool, &it->delayed.task, VIGIL_NORMAL, 1000);
     it->call = vigil_pool_call(pool, count_call, NULL, it, VIGIL_LOW);
     vigil_job job;
-    it->job = vigil_job_call(pool, &job, count_call, it, NULL);
+    it->job = vigil_job_call(pool, count_call, it, NULL, &job);
     if (it->job == 0)
         must_equal(vigil_job_unref(pool, job), 0);
     vigil_group group;
@@ -57,7 +57,7 @@ static void hand_over(void *user, unsigned worker)
 }
 
 /* A join stays on its own thread, so it is never refused; but what a pool that discards finds in a deque it cancels. */
-static void all_answered(const struct hooked *it, int answer, vigil_stop_mode mode)
+static void all_answered(const struct hooked *it, int answer, enum end_mode mode)
 {
     must_equal(it->submit, answer);
     must_equal(it->after, answer);
@@ -65,8 +65,8 @@ static void all_answered(const struct hooked *it, int answer, vigil_stop_mode mo
     must_equal(it->job, answer);
     must_equal(it->spawn, answer);
     must_equal(it->wait, 0);
-    must_equal(it->join, mode == VIGIL_STOP_NOW ? -ECANCELED : 0);
-    must_equal(it->joined.count, mode == VIGIL_STOP_NOW ? 1 : 2);
+    must_equal(it->join, mode == END_AT_ONCE ? -ECANCELED : 0);
+    must_equal(it->joined.count, mode == END_AT_ONCE ? 1 : 2);
     must_equal(it->ledger.ran, answer == 0 ? 5 : 0);
     must_equal(it->ledger.cancelled, 0);
 }
@@ -91,7 +91,7 @@ static void what_a_start_hook_hands_over_runs(void **state)
     vigil_pool *pool = hooked_pool(&it, 1, true);
     event_wait(&it.over);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
-    all_answered(&it, 0, VIGIL_STOP_GRACEFUL);
+    all_answered(&it, 0, END_GRACEFUL);
     must_equal(it.resize, 0);
     pool_close(pool);
 }
@@ -99,14 +99,14 @@ static void what_a_start_hook_hands_over_runs(void **state)
 static void a_start_hook_that_comes_after_the_stop_is_refused(void **state)
 {
     (void)state;
-    for (int mode = VIGIL_STOP_GRACEFUL; mode <= VIGIL_STOP_NOW; mode++) {
+    for (int mode = END_GRACEFUL; mode <= END_AT_ONCE; mode++) {
         struct hooked it = {0};
         vigil_pool *pool = hooked_pool(&it, 1, true);
         gate_wait_entered(&it.gate, 1);
-        must_equal(vigil_pool_stop(pool, (vigil_stop_mode)mode, 0), -ETIMEDOUT);
+        must_equal(end_pool(pool, (enum end_mode)mode, 0), -ETIMEDOUT);
         gate_open(&it.gate);
-        must_equal(vigil_pool_stop(pool, (vigil_stop_mode)mode, VIGIL_FOREVER), 0);
-        all_answered(&it, -ESHUTDOWN, (vigil_stop_mode)mode);
+        must_equal(end_pool(pool, (enum end_mode)mode, VIGIL_FOREVER), 0);
+        all_answered(&it, -ESHUTDOWN, (enum end_mode)mode);
         must_equal(it.resize, -ESHUTDOWN);
         destroy_stopped(pool);
     }
@@ -115,12 +115,12 @@ static void a_start_hook_that_comes_after_the_stop_is_refused(void **state)
 static void a_stop_hook_of_a_pool_that_stops_is_refused(void **state)
 {
     (void)state;
-    for (int mode = VIGIL_STOP_GRACEFUL; mode <= VIGIL_STOP_NOW; mode++) {
+    for (int mode = END_GRACEFUL; mode <= END_AT_ONCE; mode++) {
         struct hooked it = {0};
         gate_open(&it.gate);
         vigil_pool *pool = hooked_pool(&it, 1, false);
-        must_equal(vigil_pool_stop(pool, (vigil_stop_mode)mode, VIGIL_FOREVER), 0);
-        all_answered(&it, -ESHUTDOWN, (vigil_stop_mode)mode);
+        must_equal(end_pool(pool, (enum end_mode)mode, VIGIL_FOREVER), 0);
+        all_answered(&it, -ESHUTDOWN, (enum end_mode)mode);
         must_equal(it.resize, -EDEADLK);
         destroy_stopped(pool);
     }
@@ -135,15 +135,15 @@ static void a_stop_hook_of_a_pool_that_shrinks_hands_over_to_those_who_stay(void
     must_equal(vigil_pool_resize(pool, 1), 0);
     event_wait(&it.over);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
-    all_answered(&it, 0, VIGIL_STOP_GRACEFUL);
+    all_answered(&it, 0, END_GRACEFUL);
     must_equal(it.resize, -EDEADLK); /* to grow could mean to wait for this very thread */
     /* The seat is taken again; its new thread is in no hook, until its own end. */
     must_equal(vigil_pool_resize(pool, 2), 0);
     must_equal(vigil_pool_workers(pool), 2);
     it.joined.count = 0;
     it.ledger.ran = 0;
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
-    all_answered(&it, -ESHUTDOWN, VIGIL_STOP_GRACEFUL);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
+    all_answered(&it, -ESHUTDOWN, END_GRACEFUL);
     destroy_stopped(pool);
 }
 

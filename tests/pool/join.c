@@ -7,7 +7,7 @@ static int status_inside(vigil_pool *pool, int (*fn)(void *), void *arg)
 {
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_call(pool, &job, fn, arg, NULL), 0);
+    must_equal(vigil_job_call(pool, fn, arg, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(vigil_job_unref(pool, job), 0);
     return status;
@@ -235,7 +235,7 @@ static void bad_arguments_are_refused_and_neither_runs(void **state)
     must_equal(vigil_join(NULL, side_run, &side, side_run, &side), -EINVAL);
     must_equal(vigil_join(pool, NULL, &side, side_run, &side), -EINVAL);
     must_equal(vigil_join(pool, side_run, &side, NULL, &side), -EINVAL);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
     must_equal(vigil_join(pool, side_run, &side, side_run, &side), -ESHUTDOWN);
     must_equal(side.runs, 0);
     pool_unwatch(pool);

@@ -206,7 +206,7 @@ static void hand_over(struct mixed *mixed, uint32_t first, uint32_t count, unsig
             must_equal(vigil_pool_call(pool, call_run, NULL, item, priority), 0);
             break;
         case 5:
-            must_equal(vigil_job_call(pool, &job, call_run, item, NULL), 0);
+            must_equal(vigil_job_call(pool, call_run, item, NULL, &job), 0);
             if (i % 4 == 0) {
                 int status = -1;
                 must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);

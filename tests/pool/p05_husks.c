@@ -30,7 +30,7 @@ static int count_run(void *arg)
 static void submit_and_wait(vigil_pool *pool)
 {
     vigil_job job;
-    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
     must_equal(vigil_job_unref(pool, job), 0);
 }
@@ -38,7 +38,7 @@ static void submit_and_wait(vigil_pool *pool)
 static void submit_and_cancel(vigil_pool *pool)
 {
     vigil_job job;
-    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), 0);
     must_equal(vigil_job_cancel(pool, job), 0);
     must_equal(vigil_job_unref(pool, job), 0);
 }

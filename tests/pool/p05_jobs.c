@@ -32,7 +32,7 @@ static void p05_a_job_gives_its_status_to_whoever_waits(void **state)
     for (size_t i = 0; i < count_of(statuses); i++) {
         vigil_job job = {0};
         int status = 12345;
-        must_equal(vigil_job_call(pool, &job, return_arg, (void *)(intptr_t)statuses[i], NULL), 0);
+        must_equal(vigil_job_call(pool, return_arg, (void *)(intptr_t)statuses[i], NULL, &job), 0);
         must(job.id != 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, statuses[i]);
@@ -54,7 +54,7 @@ static void p05_poll_follows_a_job_from_queued_to_done(void **state)
     hold_workers(&hold, pool, 1);
     vigil_job job;
     int status = 12345;
-    must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &job), 0);
     must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_QUEUED);
     must_equal(vigil_job_poll(pool, job, NULL), VIGIL_JOB_QUEUED);
     hold_release(&hold);
@@ -76,7 +76,7 @@ static void p05_a_wait_that_runs_out_of_time_leaves_the_job_alone(void **state)
     struct gate gate = {0};
     vigil_job job;
     int status = 12345;
-    must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, 0, &status), -ETIMEDOUT);
     uint64_t before = now_ns();
     must_equal(vigil_job_wait(pool, job, 2000000, &status), -ETIMEDOUT);
@@ -101,7 +101,7 @@ static void p05_a_job_is_cancelled_before_it_starts_and_never_after(void **state
     hold_workers(&hold, pool, 1);
     vigil_job job;
     int status = 12345;
-    must_equal(vigil_job_call(pool, &job, return_arg, &unused, &options), 0);
+    must_equal(vigil_job_call(pool, return_arg, &unused, &options, &job), 0);
     must_equal(vigil_job_cancel(pool, job), 0);
     must_equal(tally_get(&unused), 1); /* the callback has run when cancel returns, though the worker is held */
     must_equal(vigil_job_poll(pool, job, &status), VIGIL_JOB_CANCELLED);
@@ -114,7 +114,7 @@ static void p05_a_job_is_cancelled_before_it_starts_and_never_after(void **state
 
     struct gate gate = {0};
     vigil_job running;
-    must_equal(vigil_job_call(pool, &running, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &running), 0);
     hold_release(&hold);
     gate_wait_entered(&gate, 1);
     must_equal(vigil_job_cancel(pool, running), -EBUSY);
@@ -127,7 +127,7 @@ static void p05_a_job_is_cancelled_before_it_starts_and_never_after(void **state
     vigil_job plain; /* without a callback */
     struct hold again = {0};
     hold_workers(&again, pool, 1);
-    must_equal(vigil_job_call(pool, &plain, count_run, &ran, NULL), 0);
+    must_equal(vigil_job_call(pool, count_run, &ran, NULL, &plain), 0);
     must_equal(vigil_job_cancel(pool, plain), 0);
     must_equal(vigil_job_unref(pool, plain), 0);
     hold_release(&again);
@@ -142,11 +142,11 @@ static void p05_a_stale_handle_is_an_error_everywhere(void **state)
     (void)state;
     vigil_pool *pool = pool_of(1);
     vigil_job job;
-    must_equal(vigil_job_call(pool, &job, return_arg, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, return_arg, NULL, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
     must_equal(vigil_job_unref(pool, job), 0);
     vigil_job next; /* may well live in the same slot, under another generation */
-    must_equal(vigil_job_call(pool, &next, return_arg, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, return_arg, NULL, NULL, &next), 0);
     must(next.id != job.id);
     const vigil_job stale[] = {job, {0}, {1}, {UINT64_MAX}, {0x123456789abcdef0U}, {next.id ^ (1ULL << 63)}};
     for (size_t i = 0; i < count_of(stale); i++) {
@@ -173,7 +173,7 @@ static void p05_a_handle_may_be_given_back_before_the_job_has_run(void **state)
     hold_workers(&hold, pool, 2);
     for (int i = 0; i < JOBS; i++) {
         vigil_job job;
-        must_equal(vigil_job_call(pool, &job, count_run, &ran, NULL), 0);
+        must_equal(vigil_job_call(pool, count_run, &ran, NULL, &job), 0);
         must_equal(vigil_job_unref(pool, job), 0);
         must_equal(vigil_job_poll(pool, job, NULL), -ESTALE);
     }
@@ -190,7 +190,7 @@ static void p05_a_million_handles_never_name_two_jobs(void **state)
     uint64_t last = 0;
     for (uint64_t i = scaled(1000000, 10000); i > 0; i--) {
         vigil_job job;
-        must_equal(vigil_job_call(pool, &job, return_arg, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, return_arg, NULL, NULL, &job), 0);
         must(job.id != last && job.id != 0);
         last = job.id;
         must_equal(vigil_job_unref(pool, job), 0);
@@ -229,7 +229,7 @@ static void p05_many_threads_may_wait_for_one_job(void **state)
         struct tally seen = {0};
         struct crowd crowd = {.pool = pool, .seen = &seen};
         pthread_t threads[THREADS];
-        must_equal(vigil_job_call(pool, &crowd.job, pass_gate, &gate, NULL), 0);
+        must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &crowd.job), 0);
         for (int i = 0; i < THREADS; i++)
             threads[i] = start_thread(crowd_body, &crowd);
         must_equal(tally_get(&seen), 0);
@@ -272,7 +272,7 @@ static void p05_cancel_against_start_has_exactly_one_winner(void **state)
         struct duel duel = {0};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_call(pool, &job, duel_run, &duel, &options), 0);
+        must_equal(vigil_job_call(pool, duel_run, &duel, &options, &job), 0);
         for (uint64_t pause = i % 64; pause > 0; pause--)
             atomic_signal_fence(memory_order_seq_cst);
         int rc = vigil_job_cancel(pool, job);
@@ -295,11 +295,11 @@ static void p05_bad_arguments_are_refused(void **state)
     vigil_pool *pool = pool_of(1);
     vigil_job job;
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
-    must_equal(vigil_job_call(NULL, &job, return_arg, NULL, NULL), -EINVAL);
-    must_equal(vigil_job_call(pool, NULL, return_arg, NULL, NULL), -EINVAL);
-    must_equal(vigil_job_call(pool, &job, NULL, NULL, NULL), -EINVAL);
+    must_equal(vigil_job_call(NULL, return_arg, NULL, NULL, &job), -EINVAL);
+    must_equal(vigil_job_call(pool, return_arg, NULL, NULL, NULL), -EINVAL);
+    must_equal(vigil_job_call(pool, NULL, NULL, &job, NULL), -EINVAL);
     options.priority = (vigil_priority)VIGIL_PRIORITIES;
-    must_equal(vigil_job_call(pool, &job, return_arg, NULL, &options), -EINVAL);
+    must_equal(vigil_job_call(pool, return_arg, NULL, &options, &job), -EINVAL);
     must_equal(pool_stats(pool).total.submitted, 0);
     pool_close(pool);
 }
@@ -312,7 +312,7 @@ static void p05_a_job_runs_in_the_class_it_asks_for(void **state)
         vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
         options.priority = (vigil_priority)p;
         vigil_job job;
-        must_equal(vigil_job_call(pool, &job, return_arg, NULL, &options), 0);
+        must_equal(vigil_job_call(pool, return_arg, NULL, &options, &job), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
         must_equal(vigil_job_unref(pool, job), 0);
         must_equal(pool_stats(pool).by_class[p].submitted, 1);

@@ -20,7 +20,7 @@ static int nest_run(void *arg)
         return 1;
     struct nest inner = {.pool = outer->pool, .depth = outer->depth - 1};
     vigil_job job;
-    must_equal(vigil_job_call(inner.pool, &job, nest_run, &inner, NULL), 0);
+    must_equal(vigil_job_call(inner.pool, nest_run, &inner, NULL, &job), 0);
     int status = 0;
     must_equal(vigil_job_wait(inner.pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(vigil_job_unref(inner.pool, job), 0);
@@ -40,7 +40,7 @@ static void p05_nested_waits_end_on_one_worker(void **state)
         struct nest nest = {.pool = pool, .depth = depth};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_call(pool, &job, nest_run, &nest, NULL), 0);
+        must_equal(vigil_job_call(pool, nest_run, &nest, NULL, &job), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, depth + 1);
         must_equal(vigil_job_unref(pool, job), 0);
@@ -58,7 +58,7 @@ static int tree_run(void *arg)
     vigil_job jobs[3];
     int sum = 1;
     for (int i = 0; i < 3; i++)
-        must_equal(vigil_job_call(node->pool, &jobs[i], tree_run, &child, NULL), 0);
+        must_equal(vigil_job_call(node->pool, tree_run, &child, NULL, &jobs[i]), 0);
     for (int i = 0; i < 3; i++) {
         int status = 0;
         must_equal(vigil_job_wait(node->pool, jobs[i], VIGIL_FOREVER, &status), 0);
@@ -84,7 +84,7 @@ static void p05_a_tree_of_waiting_jobs_ends_on_any_number_of_workers(void **stat
         struct nest root = {.pool = pool, .depth = depth};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_call(pool, &job, tree_run, &root, NULL), 0);
+        must_equal(vigil_job_call(pool, tree_run, &root, NULL, &job), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(status, nodes);
         must_equal(vigil_job_unref(pool, job), 0);
@@ -127,10 +127,10 @@ static void p05_a_waiting_task_runs_other_work_while_the_job_runs_elsewhere(void
     struct gate gate = {0};
     struct tally helped = {0};
     struct other_work work = {.pool = pool, .gate = &gate, .helped = &helped};
-    must_equal(vigil_job_call(pool, &work.job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &work.job), 0);
     gate_wait_entered(&gate, 1);
     vigil_job waiting;
-    must_equal(vigil_job_call(pool, &waiting, wait_for_other, &work, NULL), 0);
+    must_equal(vigil_job_call(pool, wait_for_other, &work, NULL, &waiting), 0);
     /* Both workers are taken: one holds the job, one waits for it. Only the one that waits can run this. */
     must_equal(vigil_pool_call(pool, help_and_open, NULL, &work, VIGIL_NORMAL), 0);
     must_equal(vigil_job_wait(pool, waiting, VIGIL_FOREVER, NULL), 0);
@@ -160,7 +160,7 @@ static void p05_a_job_that_waits_for_itself_is_told_so(void **state)
     (void)state;
     vigil_pool *pool = pool_of(1);
     struct self_wait self = {.pool = pool};
-    must_equal(vigil_job_call(pool, &self.job, wait_for_self, &self, NULL), 0);
+    must_equal(vigil_job_call(pool, wait_for_self, &self, NULL, &self.job), 0);
     event_set(&self.known);
     int status = 0;
     must_equal(vigil_job_wait(pool, self.job, VIGIL_FOREVER, &status), 0);
@@ -190,7 +190,7 @@ static int around_outer(void *arg)
     struct around *around = arg;
     event_wait(&around->known);
     vigil_job inner;
-    must_equal(vigil_job_call(around->pool, &inner, around_inner, around, NULL), 0);
+    must_equal(vigil_job_call(around->pool, around_inner, around, NULL, &inner), 0);
     must_equal(vigil_job_wait(around->pool, inner, VIGIL_FOREVER, NULL), 0);
     must_equal(vigil_job_unref(around->pool, inner), 0);
     return 0;
@@ -204,7 +204,7 @@ static void p05_waiting_for_a_job_further_up_the_own_stack_is_told_so(void **sta
     options.no_spares = true;
     vigil_pool *pool = pool_with(&options);
     struct around around = {.pool = pool};
-    must_equal(vigil_job_call(pool, &around.outer, around_outer, &around, NULL), 0);
+    must_equal(vigil_job_call(pool, around_outer, &around, NULL, &around.outer), 0);
     event_set(&around.known);
     must_equal(vigil_job_wait(pool, around.outer, VIGIL_FOREVER, NULL), 0);
     must_equal(around.answer, -EDEADLK);
@@ -234,10 +234,10 @@ static void p05_a_wait_inside_a_task_obeys_its_timeout(void **state)
     vigil_pool *pool = pool_of(2);
     struct gate gate = {0};
     struct timed timed = {.pool = pool, .gate = &gate};
-    must_equal(vigil_job_call(pool, &timed.job, pass_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &timed.job), 0);
     gate_wait_entered(&gate, 1); /* it has started, so the waiting task cannot run it itself */
     vigil_job waiting;
-    must_equal(vigil_job_call(pool, &waiting, wait_a_moment, &timed, NULL), 0);
+    must_equal(vigil_job_call(pool, wait_a_moment, &timed, NULL, &waiting), 0);
     must_equal(vigil_job_wait(pool, waiting, VIGIL_FOREVER, NULL), 0);
     must_equal(timed.answer, -ETIMEDOUT);
     must_equal(vigil_job_wait(pool, timed.job, VIGIL_FOREVER, NULL), 0);

@@ -167,7 +167,7 @@ static int low_parent(void *arg)
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.priority = VIGIL_HIGH;
     /* Waiting runs it here, on top of this task: one worker with spawns of two classes. */
-    must_equal(vigil_job_call(both->pool, &job, high_parent, both, &options), 0);
+    must_equal(vigil_job_call(both->pool, high_parent, both, &options, &job), 0);
     must_equal(vigil_job_wait(both->pool, job, VIGIL_FOREVER, NULL), 0);
     must_equal(vigil_job_unref(both->pool, job), 0);
     return 0;

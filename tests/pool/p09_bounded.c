@@ -54,7 +54,7 @@ static void p09_a_full_queue_refuses_with_eagain_and_counts_it(void **state)
     must_equal(vigil_pool_submit(pool, &items[BOUND].task, VIGIL_HIGH), -EAGAIN);
     must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_HIGH), -EAGAIN);
     vigil_job job = {0};
-    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), -EAGAIN);
+    must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), -EAGAIN);
     vigil_pool_stats stats = pool_stats(pool);
     must_equal(stats.total.queued, BOUND);
     must_equal(stats.total.refused, 3);
@@ -216,14 +216,14 @@ static void p09_a_stop_lets_blocked_submitters_go(void **state)
             event_wait(&blocked[i].started);
         }
         /* The held task keeps the stop from ending, and not the submitters from hearing of it. */
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 0), -ETIMEDOUT);
+        must_equal(vigil_pool_shutdown(pool, 0), -ETIMEDOUT);
         for (int i = 0; i < 3; i++) {
             event_wait(&blocked[i].returned);
             must_equal(blocked[i].answer, -ESHUTDOWN);
             join_thread(threads[i]);
         }
         hold_release(&hold);
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
         must_equal(runs, 1);
         must_equal(pool_stats(pool).total.refused, 3);
         pool_unwatch(pool);

@@ -220,7 +220,7 @@ static void p10_cancelled_and_failed_tasks_count_as_finished(void **state)
     vigil_job job;
     _Atomic uint64_t runs = 0;
     hold_workers(&hold, pool, 1);
-    must_equal(vigil_job_call(pool, &job, count_run, (void *)&runs, NULL), 0);
+    must_equal(vigil_job_call(pool, count_run, (void *)&runs, NULL, &job), 0);
     must_equal(vigil_job_cancel(pool, job), 0);
     must_equal(vigil_pool_wait_idle(pool, 0), -ETIMEDOUT);
     hold_release(&hold);

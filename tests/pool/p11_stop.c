@@ -23,9 +23,9 @@ static void p11_a_graceful_stop_runs_everything_that_was_accepted(void **state)
             item_init(&items[i], &ledger);
             must_equal(vigil_pool_submit(pool, &items[i].task, (vigil_priority)(i % VIGIL_PRIORITIES)), 0);
         }
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 0), -ETIMEDOUT);
+        must_equal(vigil_pool_shutdown(pool, 0), -ETIMEDOUT);
         hold_release(&hold);
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
         must_equal(ledger.ran, ITEMS);
         must_equal(ledger.cancelled, 0);
         destroy_stopped(pool);
@@ -46,9 +46,9 @@ static void p11_an_immediate_stop_cancels_everything_that_has_not_started(void *
             item_init(&items[i], &ledger);
             must_equal(vigil_pool_submit(pool, &items[i].task, (vigil_priority)(i % VIGIL_PRIORITIES)), 0);
         }
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0), -ETIMEDOUT); /* running tasks are let finish */
+        must_equal(vigil_pool_close(pool, 0), -ETIMEDOUT); /* running tasks are let finish */
         hold_release(&hold);
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
         must_equal(ledger.ran, 0);
         must_equal(ledger.cancelled, ITEMS);
         for (int i = 0; i < ITEMS; i++)
@@ -75,13 +75,13 @@ static void p11_after_a_stop_every_submit_is_refused_and_counted(void **state)
     vigil_job job = {0};
     vigil_group group;
     must_equal(vigil_group_init(&group, pool, 0), 0);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
     must_equal(vigil_pool_submit(pool, &item.task, VIGIL_NORMAL), -ESHUTDOWN);
     must_equal(vigil_pool_submit_batch(pool, batch, 1, VIGIL_NORMAL), -ESHUTDOWN);
     must_equal(vigil_pool_submit_to(pool, 0, &item.task, VIGIL_NORMAL), -ESHUTDOWN);
     must_equal(vigil_pool_submit_after(pool, &item.task, VIGIL_NORMAL, 0), -ESHUTDOWN);
     must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), -ESHUTDOWN);
-    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), -ESHUTDOWN);
+    must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), -ESHUTDOWN);
     must_equal(vigil_group_spawn(&group, &item.task), -ESHUTDOWN);
     must_equal(vigil_group_submit(&group, &item.task, VIGIL_NORMAL), -ESHUTDOWN);
     must_equal(vigil_group_wait(&group), 0); /* it never had a member */
@@ -95,14 +95,13 @@ static void p11_after_a_stop_every_submit_is_refused_and_counted(void **state)
 static void p11_a_stop_may_be_repeated_in_any_mode(void **state)
 {
     (void)state;
-    for (int mode = VIGIL_STOP_GRACEFUL; mode <= VIGIL_STOP_NOW; mode++) {
+    for (int mode = END_GRACEFUL; mode <= END_AT_ONCE; mode++) {
         vigil_pool *pool = pool_of(3);
         for (int again = 0; again < 3; again++) {
-            must_equal(vigil_pool_stop(pool, (vigil_stop_mode)mode, VIGIL_FOREVER), 0);
-            must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 0), 0);
-            must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0), 0);
+            must_equal(end_pool(pool, (enum end_mode)mode, VIGIL_FOREVER), 0);
+            must_equal(vigil_pool_shutdown(pool, 0), 0);
+            must_equal(vigil_pool_close(pool, 0), 0);
         }
-        must_equal(vigil_pool_stop(pool, (vigil_stop_mode)7, 0), -EINVAL);
         destroy_stopped(pool);
     }
 }
@@ -119,10 +118,10 @@ static void p11_a_graceful_stop_that_takes_too_long_can_be_turned_into_an_immedi
         item_init(&items[i], &ledger);
         must_equal(vigil_pool_submit(pool, &items[i].task, VIGIL_NORMAL), 0);
     }
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 1000000), -ETIMEDOUT);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 1000000), -ETIMEDOUT);
+    must_equal(vigil_pool_shutdown(pool, 1000000), -ETIMEDOUT);
+    must_equal(vigil_pool_close(pool, 1000000), -ETIMEDOUT);
     hold_release(&hold);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0); /* there is no way back */
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0); /* there is no way back */
     must_equal(ledger.ran, 0);
     must_equal(ledger.cancelled, ITEMS);
     destroy_stopped(pool);
@@ -188,7 +187,7 @@ struct inside {
 static int stop_inside(void *arg)
 {
     struct inside *inside = arg;
-    inside->stop_answer = vigil_pool_stop(inside->pool, VIGIL_STOP_NOW, VIGIL_FOREVER);
+    inside->stop_answer = vigil_pool_close(inside->pool, VIGIL_FOREVER);
     inside->destroy_answer = vigil_pool_destroy(inside->pool);
     return 0;
 }
@@ -234,7 +233,7 @@ static int late_run(void *arg)
     return 0;
 }
 
-static struct late *late_work(vigil_stop_mode mode, unsigned workers, struct ledger *ledger)
+static struct late *late_work(enum end_mode mode, unsigned workers, struct ledger *ledger)
 {
     vigil_pool *pool = pool_of(workers);
     *ledger = (struct ledger){.pool = pool};
@@ -243,9 +242,9 @@ static struct late *late_work(vigil_stop_mode mode, unsigned workers, struct led
     late->ledger = ledger;
     must_equal(vigil_pool_call(pool, late_run, NULL, late, VIGIL_NORMAL), 0);
     gate_wait_entered(&late->gate, 1);
-    must_equal(vigil_pool_stop(pool, mode, 0), -ETIMEDOUT);
+    must_equal(end_pool(pool, mode, 0), -ETIMEDOUT);
     gate_open(&late->gate);
-    must_equal(vigil_pool_stop(pool, mode, VIGIL_FOREVER), 0);
+    must_equal(end_pool(pool, mode, VIGIL_FOREVER), 0);
     destroy_stopped(pool);
     return late;
 }
@@ -255,7 +254,7 @@ static void p11_running_tasks_may_spawn_and_submit_while_a_graceful_stop_drains(
     (void)state;
     for (unsigned workers = 1; workers <= 3; workers++) {
         struct ledger ledger;
-        struct late *late = late_work(VIGIL_STOP_GRACEFUL, workers, &ledger);
+        struct late *late = late_work(END_GRACEFUL, workers, &ledger);
         must_equal(late->wait_answer, 0);
         must_equal(ledger.ran, 100);
         must_equal(ledger.cancelled, 0);
@@ -268,7 +267,7 @@ static void p11_what_running_tasks_hand_over_during_an_immediate_stop_is_cancell
     (void)state;
     for (unsigned workers = 1; workers <= 3; workers++) {
         struct ledger ledger;
-        struct late *late = late_work(VIGIL_STOP_NOW, workers, &ledger);
+        struct late *late = late_work(END_AT_ONCE, workers, &ledger);
         must_equal(late->wait_answer, -ECANCELED);
         must_equal(ledger.ran, 0);
         must_equal(ledger.cancelled, 100);
@@ -316,17 +315,17 @@ static void p11_waiters_for_cancelled_jobs_and_groups_are_let_go(void **state)
         hold_workers(&hold, pool, 1);
         struct waiting job = {.pool = pool};
         struct waiting member = {.pool = pool, .group = &group};
-        must_equal(vigil_job_call(pool, &job.job, nothing, NULL, NULL), 0);
+        must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job.job), 0);
         must_equal(vigil_group_init(&group, pool, 0), 0);
         must_equal(vigil_group_submit(&group, &item.task, VIGIL_LOW), 0);
         pthread_t threads[2] = {start_thread(wait_for_job, &job), start_thread(wait_for_group, &member)};
         event_wait(&job.started);
         event_wait(&member.started);
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0), -ETIMEDOUT);
+        must_equal(vigil_pool_close(pool, 0), -ETIMEDOUT);
         hold_release(&hold);
         join_thread(threads[0]);
         join_thread(threads[1]);
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
         must_equal(ledger.cancelled, 1);
         must_equal(vigil_job_unref(pool, job.job), 0);
         destroy_stopped(pool);
@@ -346,7 +345,7 @@ static void on_stop(void *user, unsigned worker)
 static void p11_worker_hooks_run_once_for_each_worker(void **state)
 {
     (void)state;
-    for (int mode = VIGIL_STOP_GRACEFUL; mode <= VIGIL_STOP_NOW; mode++) {
+    for (int mode = END_GRACEFUL; mode <= END_AT_ONCE; mode++) {
         _Atomic uint64_t calls[17] = {0};
         vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
         options.workers = 16;
@@ -354,7 +353,7 @@ static void p11_worker_hooks_run_once_for_each_worker(void **state)
         options.on_worker_stop = on_stop;
         options.user = (void *)calls;
         vigil_pool *pool = pool_with(&options);
-        must_equal(vigil_pool_stop(pool, (vigil_stop_mode)mode, VIGIL_FOREVER), 0);
+        must_equal(end_pool(pool, (enum end_mode)mode, VIGIL_FOREVER), 0);
         for (unsigned w = 0; w < 16; w++)
             must_equal(calls[w], 1001);
         must_equal(calls[16], 0);
@@ -371,8 +370,8 @@ struct refusal {
 
 static void must_be_refused(struct refusal *it)
 {
-    must_equal(vigil_pool_stop(it->pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), -EDEADLK);
-    must_equal(vigil_pool_stop(it->pool, VIGIL_STOP_NOW, VIGIL_FOREVER), -EDEADLK);
+    must_equal(vigil_pool_shutdown(it->pool, VIGIL_FOREVER), -EDEADLK);
+    must_equal(vigil_pool_close(it->pool, VIGIL_FOREVER), -EDEADLK);
     must_equal(vigil_pool_wait_idle(it->pool, VIGIL_FOREVER), -EDEADLK);
     must_equal(vigil_pool_destroy(it->pool), -EDEADLK);
     if (it->job.id != 0)
@@ -405,7 +404,7 @@ static void p11_inside_a_cancel_callback_the_end_is_not_waited_for(void **state)
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.cancel = cancel_asks_for_the_end;
     for (uint32_t i = 1; i <= 2; i++) { /* the first leaves by vigil_raise */
-        must_equal(vigil_job_call(pool, &it.job, never, &it, &options), 0);
+        must_equal(vigil_job_call(pool, never, &it, &options, &it.job), 0);
         must_equal(vigil_job_cancel(pool, it.job), 0);
         must_equal(it.runs, i);
         must_equal(vigil_job_wait(pool, it.job, VIGIL_FOREVER, NULL), 0);
@@ -414,10 +413,10 @@ static void p11_inside_a_cancel_callback_the_end_is_not_waited_for(void **state)
     }
     it.job.id = 0;
     must_equal(vigil_pool_call(pool, never, cancel_asks_for_the_end, &it, VIGIL_NORMAL), 0);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, 0), -ETIMEDOUT);
+    must_equal(vigil_pool_close(pool, 0), -ETIMEDOUT);
     must_equal(it.runs, 3);
     hold_release(&hold);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     destroy_stopped(pool);
 }
 

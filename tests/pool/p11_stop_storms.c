@@ -16,7 +16,7 @@ struct storm {
     struct tally *refused_once; /* how many submitters have heard that the pool is closed */
     unsigned number;
     uint64_t accepted;
-    vigil_stop_mode mode;
+    enum end_mode mode;
 };
 
 struct owned {
@@ -63,7 +63,7 @@ static void *submit_until_refused(void *arg)
             vigil_job job;
             vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
             options.cancel = call_cancel;
-            rc = vigil_job_call(pool, &job, call_run, storm->ledger, &options);
+            rc = vigil_job_call(pool, call_run, storm->ledger, &options, &job);
             if (rc == 0)
                 must_equal(vigil_job_unref(pool, job), 0);
         }
@@ -74,7 +74,7 @@ static void *submit_until_refused(void *arg)
     }
     tally_add(storm->refused_once, 1);
     /* Closed stays closed, and what was accepted is accounted for once the stop is over. */
-    must_equal(vigil_pool_stop(pool, storm->mode, VIGIL_FOREVER), 0);
+    must_equal(end_pool(pool, storm->mode, VIGIL_FOREVER), 0);
     while (mine != NULL) {
         struct owned *owned = mine;
         mine = owned->next;
@@ -88,11 +88,11 @@ static void *stop_amid(void *arg)
 {
     struct storm *storm = arg;
     (void)meeting_join(storm->start);
-    must_equal(vigil_pool_stop(storm->ledger->pool, storm->mode, VIGIL_FOREVER), 0);
+    must_equal(end_pool(storm->ledger->pool, storm->mode, VIGIL_FOREVER), 0);
     return NULL;
 }
 
-static void storm_against_stop(vigil_stop_mode mode, unsigned workers)
+static void storm_against_stop(enum end_mode mode, unsigned workers)
 {
     vigil_pool *pool = pool_of(workers);
     struct ledger ledger = {.pool = pool};
@@ -116,7 +116,7 @@ static void storm_against_stop(vigil_stop_mode mode, unsigned workers)
     must_equal(stats.total.submitted, accepted);
     must_equal(stats.total.cancelled, ledger.cancelled);
     must_equal(stats.total.refused, SUBMITTERS);
-    if (mode == VIGIL_STOP_GRACEFUL)
+    if (mode == END_GRACEFUL)
         must_equal(ledger.cancelled, 0);
     destroy_stopped(pool);
 }
@@ -126,7 +126,7 @@ static void p11_a_submit_storm_against_a_graceful_stop_runs_all_that_was_accepte
     (void)state;
     static const unsigned workers[] = {1, 2, 33};
     for (uint64_t round = scaled(60, 3); round > 0; round--)
-        storm_against_stop(VIGIL_STOP_GRACEFUL, workers[round % count_of(workers)]);
+        storm_against_stop(END_GRACEFUL, workers[round % count_of(workers)]);
 }
 
 static void p11_a_submit_storm_against_an_immediate_stop_runs_or_cancels_all_that_was_accepted(void **state)
@@ -134,7 +134,7 @@ static void p11_a_submit_storm_against_an_immediate_stop_runs_or_cancels_all_tha
     (void)state;
     static const unsigned workers[] = {1, 2, 33};
     for (uint64_t round = scaled(60, 3); round > 0; round--)
-        storm_against_stop(VIGIL_STOP_NOW, workers[round % count_of(workers)]);
+        storm_against_stop(END_AT_ONCE, workers[round % count_of(workers)]);
 }
 
 /* Fork-join work in full swing, of which a stop cuts the rest. */
@@ -176,7 +176,7 @@ static void p11_an_immediate_stop_cuts_running_fork_join_work_short(void **state
         must_equal(vigil_pool_submit(pool, &root.task, VIGIL_NORMAL), 0);
         while (atomic_load_explicit(&ledger.ran, memory_order_relaxed) < round * 10)
             yield();
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
         vigil_pool_stats stats = pool_stats(pool);
         must_equal(stats.total.completed + stats.total.failed, ledger.ran);
         must(stats.total.cancelled > 0);

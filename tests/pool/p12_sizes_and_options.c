@@ -199,7 +199,7 @@ static void p12_calls_without_a_pool_or_a_function_are_refused(void **state)
     must_equal(vigil_pool_call(pool, NULL, NULL, NULL, VIGIL_NORMAL), -EINVAL);
     must_equal(vigil_pool_call(NULL, join_meeting, NULL, NULL, VIGIL_NORMAL), -EINVAL);
     must_equal(vigil_pool_call(pool, join_meeting, NULL, NULL, (vigil_priority)5), -EINVAL);
-    must_equal(vigil_pool_stop(NULL, VIGIL_STOP_NOW, 0), -EINVAL);
+    must_equal(vigil_pool_close(NULL, 0), -EINVAL);
     must_equal(vigil_pool_wait_idle(NULL, 0), -EINVAL);
     must_equal(vigil_pool_resize(NULL, 1), -EINVAL);
     must_equal(vigil_pool_stats_get(NULL, &stats), -EINVAL);

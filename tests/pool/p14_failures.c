@@ -112,7 +112,7 @@ static void p14_a_failure_is_reported_with_what_one_needs_to_know(void **state)
 
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_call(pool, &job, raise_deep, (void *)(intptr_t)-EROFS, NULL), 0);
+    must_equal(vigil_job_call(pool, raise_deep, (void *)(intptr_t)-EROFS, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(status, -EROFS);
@@ -208,7 +208,7 @@ static void p14_a_raise_in_a_child_that_runs_inline_leaves_the_child_alone(void 
         struct parent parent = {.pool = pool, .raise_itself = itself != 0};
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_call(pool, &job, parent_run, &parent, NULL), 0);
+        must_equal(vigil_job_call(pool, parent_run, &parent, NULL, &job), 0);
         must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
         must_equal(parent.group_answer, -ECHRNG);
         must(parent.reached_the_end);
@@ -267,7 +267,7 @@ static int wait_for_a_failing_job(void *arg)
     vigil_pool *pool = arg;
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_call(pool, &job, return_status, (void *)(intptr_t)-EXDEV, NULL), 0);
+    must_equal(vigil_job_call(pool, return_status, (void *)(intptr_t)-EXDEV, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0); /* runs it on top of us */
     must_equal(status, -EXDEV);
     must_equal(vigil_job_unref(pool, job), 0);

@@ -86,7 +86,7 @@ static void p14_a_job_that_ends_its_thread_has_failed(void **state)
     vigil_pool *pool = watched_pool(1, &seen);
     vigil_job job;
     int status = 0;
-    must_equal(vigil_job_call(pool, &job, leave_thread_deep, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, leave_thread_deep, NULL, NULL, &job), 0);
     must_equal(vigil_job_wait(pool, job, TEN_SECONDS, &status), 0);
     must_equal(status, -ECANCELED);
     must_equal(vigil_job_unref(pool, job), 0);

@@ -275,7 +275,7 @@ static int wait_across(void *arg)
     struct across *across = arg;
     if (across->way == 0) {
         vigil_job job;
-        must_equal(vigil_job_call(across->there, &job, over_there, across, NULL), 0);
+        must_equal(vigil_job_call(across->there, over_there, across, NULL, &job), 0);
         must_equal(vigil_job_wait(across->there, job, VIGIL_FOREVER, NULL), 0);
         must_equal(vigil_job_unref(across->there, job), 0);
     } else {

@@ -77,7 +77,7 @@ static void waits_go_on_through_a_storm_of_signals(void **state)
         pthread_t opener = start_thread(open_after_signals, &gate);
         vigil_job job;
         int status = 0;
-        must_equal(vigil_job_call(pool, &job, pass_gate, &gate, NULL), 0);
+        must_equal(vigil_job_call(pool, pass_gate, &gate, NULL, &job), 0);
         switch (round % 3) {
         case 0:
             must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
@@ -107,7 +107,7 @@ static void timeouts_are_neither_cut_nor_stretched_by_signals(void **state)
     vigil_group group;
     vigil_job job;
     hold_workers(&hold, pool, 1);
-    must_equal(vigil_job_call(pool, &job, nothing, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, nothing, NULL, NULL, &job), 0);
     must_equal(vigil_group_init(&group, pool, 0), 0);
     storm_begin();
     for (int i = 0; i < 5; i++) {
@@ -134,7 +134,7 @@ static void groups_and_stops_go_through_a_storm_of_signals(void **state)
             must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
         must_equal(vigil_pool_call(pool, pass_gate, NULL, &gate, VIGIL_NORMAL), 0);
         pthread_t opener = start_thread(open_after_signals, &gate);
-        must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
         must_equal(pool_stats(pool).total.completed, 201);
         join_thread(opener);
         pool_unwatch(pool);

@@ -55,7 +55,7 @@ static void counters_agree_with_a_script(void **state)
                 vigil_job job;
                 vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
                 options.priority = priority;
-                must_equal(vigil_job_call(pool, &job, return_arg, NULL, &options), 0);
+                must_equal(vigil_job_call(pool, return_arg, NULL, &options, &job), 0);
                 must_equal(vigil_job_cancel(pool, job), 0);
                 must_equal(vigil_job_unref(pool, job), 0);
             }
@@ -131,7 +131,7 @@ static void delayed_tasks_are_counted_as_queued_until_they_are_due(void **state)
     must_equal(stats.delayed, 5);
     must_equal(stats.by_class[VIGIL_LOW].queued, 5);
     must_equal(stats.by_class[VIGIL_LOW].submitted, 5);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     stats = pool_stats(pool);
     must_equal(stats.delayed, 0);
     must_equal(stats.by_class[VIGIL_LOW].cancelled, 5);
@@ -196,7 +196,7 @@ static void *storm_body(void *arg)
         vigil_priority priority = (vigil_priority)(i % VIGIL_PRIORITIES);
         if (i % 7 == 0) {
             vigil_job job;
-            must_equal(vigil_job_call(storm->pool, &job, mixed, storm, NULL), 0);
+            must_equal(vigil_job_call(storm->pool, mixed, storm, NULL, &job), 0);
             if (i % 2 == 0)
                 (void)vigil_job_cancel(storm->pool, job);
             must_equal(vigil_job_unref(storm->pool, job), 0);
@@ -309,11 +309,11 @@ static void a_script_leads_a_worker_through_the_states_from_starting_to_stopped(
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER),
                0); /* else the stop gives up before it sends the worker home */
 
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, 0), -ETIMEDOUT);
+    must_equal(vigil_pool_shutdown(pool, 0), -ETIMEDOUT);
     gate_wait_entered(&hooks.stop, 1);
     must_equal(pool_worker(pool, 0).state, VIGIL_WORKER_STOPPING);
     gate_open(&hooks.stop);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
     must_equal(pool_worker(pool, 0).state, VIGIL_WORKER_STOPPED);
     vigil_worker_stats worker = pool_worker(pool, 0);
     must(worker.time_ns[VIGIL_WORKER_STARTING] > 0);

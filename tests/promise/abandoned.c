@@ -21,7 +21,7 @@ static void guard_body(void *arg)
     for (int i = 0; i < 10; i++) {
         vigil_promise *guarded = NULL;
         vigil_promise *p = pending();
-        must_equal(vigil_promise_guard(p, NULL, 0, &guarded), 0);
+        must_equal(vigil_promise_guard(p, NULL, VIGIL_FOREVER, &guarded), 0);
         drop(p);
         must_equal(promise_stats().in_flight, 0);
         must_equal(vigil_promise_state_get(guarded), VIGIL_PENDING); /* somebody has it still */
@@ -113,7 +113,7 @@ static void a_raise_in_a_cancelled_reaction_goes_to_the_loop(void **state)
         must_equal(vigil_promise_reaction_add(p, &reactions[i]), 0);
     }
     drop(p);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     must_equal(cancels, 2);
     vigil_loop_stats stats = {.size = sizeof stats};
     must_equal(vigil_loop_stats_get(loop, &stats), 0);

@@ -409,7 +409,7 @@ static void a_loop_that_ends_first_rejects_and_nothing_starts(void **state)
 static void *stop_pool(void *arg)
 {
     (void)arg;
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
     return NULL;
 }
 
@@ -485,7 +485,7 @@ static void storm_body(void *arg)
     must_equal(vigil_limit_create(&limit, loop, 5, VIGIL_LIMIT_QUEUE), 0);
     for (int i = 0; i < 40; i++) {
         options.token = i % 2 == 0 ? vigil_cancel_token_of(storm_source) : NULL;
-        options.timeout_ns = i % 3 == 0 ? 1 + (uint64_t)i * 1000 : 0;
+        options.timeout_ns = i % 3 == 0 ? 1 + (int64_t)i * 1000 : VIGIL_FOREVER;
         options.limit = i % 5 == 0 ? limit : NULL;
         vigil_promise *p = NULL;
         int rc = vigil_async(loop, pool, quick, &gate, &options, &p);

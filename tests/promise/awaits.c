@@ -32,7 +32,7 @@ static void sleep_body(void *arg)
 {
     vigil_promise *p = NULL;
     asleep_at = now_ns();
-    must_equal(vigil_promise_sleep(loop, *(uint64_t *)arg, NULL, &p), 0);
+    must_equal(vigil_promise_sleep(loop, (int64_t) * (uint64_t *)arg, NULL, &p), 0);
     must_equal(vigil_promise_resolve(p, vigil_value_none()), -EPERM);
     must_equal(promise_stats().in_flight, 1);
     then(p, woken, must_not_run, arg);
@@ -359,13 +359,13 @@ static void guard_body(void *arg)
     must_equal(vigil_promise_guard(p, NULL, 1000000, &guarded), 0);
     then(guarded, must_not_run, say_value, "time");
     drop(guarded);
-    must_equal(vigil_promise_guard(p, token, 0, &guarded), 0);
+    must_equal(vigil_promise_guard(p, token, VIGIL_FOREVER, &guarded), 0);
     then(guarded, must_not_run, say_value, "token");
     drop(guarded);
     must_equal(vigil_cancel_abort(source, -EINTR, NULL), 0);
     vigil_promise *sleep = NULL;
     must_equal(vigil_promise_sleep(loop, 5000000, NULL, &sleep), 0);
-    must_equal(vigil_promise_guard(sleep, NULL, 0, &guarded), 0); /* no limit at all */
+    must_equal(vigil_promise_guard(sleep, NULL, VIGIL_FOREVER, &guarded), 0); /* no limit at all */
     then(guarded, say_value, must_not_run, "none");
     drop(guarded);
     drop(sleep);

@@ -59,7 +59,7 @@ static void what_is_pending_is_rejected_at_the_end_and_handlers_run(void **state
         must_equal(vigil_promise_resolve(kept[i], vigil_value_none()), i == 0 ? -EPERM : -ESHUTDOWN);
     }
     vigil_promise *p = NULL;
-    must_equal(vigil_promise_create(loop, &p), -ESHUTDOWN);
+    must_equal(vigil_promise_create(&p, loop), -ESHUTDOWN);
     must_equal(vigil_promise_then(kept[1], NULL, NULL, NULL, NULL), -ESHUTDOWN);
     must_equal(vigil_promise_sleep(loop, 1, NULL, &p), -ESHUTDOWN);
     must_equal(promise_stats().unhandled, 0); /* the end is nobody's mistake */
@@ -140,7 +140,7 @@ static void *closer(void *arg)
 {
     (void)arg;
     gate_wait_entered(&gate, 1);
-    must_equal(vigil_loop_close(loop), 0);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
     return NULL;
 }
 
@@ -286,7 +286,7 @@ static void *storm_settler(void *arg)
     (void)meeting_join(&storm->start);
     for (int i = 0; i < 200; i++) {
         vigil_promise *p = NULL;
-        if (vigil_promise_create(loop, &p) != 0) {
+        if (vigil_promise_create(&p, loop) != 0) {
             atomic_fetch_add(&storm->refused, 1);
             continue;
         }
@@ -324,7 +324,7 @@ static void settling_may_race_the_end(void **state)
         (void)meeting_join(&storm.start);
         for (uint64_t i = 0; i < round % 7; i++)
             yield();
-        must_equal(storm.close ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
+        must_equal(storm.close ? vigil_loop_close(loop, VIGIL_FOREVER) : vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
         join_thread(run);
         for (int i = 0; i < 3; i++)
             join_thread(threads[i]);
@@ -340,7 +340,7 @@ static void child_body(void *arg)
 {
     vigil_promise *p = arg;
     vigil_promise *q = NULL;
-    if (vigil_promise_resolve(p, vigil_value_int(1)) != -ECHILD || vigil_promise_create(loop, &q) != -ECHILD ||
+    if (vigil_promise_resolve(p, vigil_value_int(1)) != -ECHILD || vigil_promise_create(&q, loop) != -ECHILD ||
         vigil_promise_then(p, NULL, NULL, NULL, NULL) != -ECHILD)
         _exit(1);
     if (vigil_loop_fork(loop) != 0)

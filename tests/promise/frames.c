@@ -321,7 +321,7 @@ static void sleep_and_abort(void *arg)
     (void)arg;
     sleep_for_ever(false);
     sleep_for_ever(true);
-    must_equal(vigil_timer_start(loop, NULL, 2000000, abort_it, NULL), 0);
+    must_equal(vigil_timer_start(loop, 2000000, abort_it, NULL, NULL), 0);
 }
 
 static void an_abort_ends_it_and_cleans_up_once(void **state)
@@ -355,7 +355,7 @@ static void the_end_of_the_loop_cleans_up_too(void **state)
         must_equal(vigil_loop_call(loop, sleep_and_stop, NULL, NULL), 0);
         must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
         must_equal(frames_ended, 0);
-        must_equal(abrupt ? vigil_loop_close(loop) : vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
+        must_equal(abrupt ? vigil_loop_close(loop, VIGIL_FOREVER) : vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
         must_equal(frames_ended, 2);
         if (!abrupt) /* a closed loop keeps what it could not report until it is destroyed */
             must_equal(promise_stats().alive, 0);

@@ -417,13 +417,13 @@ static void timer_with_promise_and_tick(vigil_loop *of, vigil_timer timer, void 
 
 static void microtasks_between_two_timers(void)
 {
-    must_equal(vigil_timer_start(loop, NULL, 1000000, timer_with_promise_and_tick, "T1"), 0);
-    must_equal(vigil_timer_start(loop, NULL, 1000000, say_timer, "T2"), 0);
+    must_equal(vigil_timer_start(loop, 1000000, timer_with_promise_and_tick, "T1", NULL), 0);
+    must_equal(vigil_timer_start(loop, 1000000, say_timer, "T2", NULL), 0);
 }
 
 static void immediates_before_timers_from_io(void)
 {
-    must_equal(vigil_timer_start(loop, NULL, 0, say_timer, "T"), 0);
+    must_equal(vigil_timer_start(loop, 0, say_timer, "T", NULL), 0);
     immediate(say_plain, "i");
     tick("t");
     drop(on(P(), say_it, "p"));
@@ -602,7 +602,7 @@ static void read_first(void *arg)
 {
     int *pipes = arg;
     must_equal(
-        vigil_watch_add(loop, NULL, pipes[0], VIGIL_FD_READ, 0, call_row_from_io, NULL, (void *)(uintptr_t)row_of_io),
+        vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, call_row_from_io, NULL, (void *)(uintptr_t)row_of_io, NULL),
         0);
 }
 

@@ -94,7 +94,7 @@ static inline void on_loop_with(void (*body)(void *arg), void *arg)
 static inline vigil_promise *pending(void)
 {
     vigil_promise *promise = NULL;
-    must_equal(vigil_promise_create(loop, &promise), 0);
+    must_equal(vigil_promise_create(&promise, loop), 0);
     return promise;
 }
 

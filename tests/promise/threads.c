@@ -112,7 +112,7 @@ static void *racer(void *arg)
             drop(race->promise);
             atomic_store(&race->winners, 0);
             race->settled = (struct event){0};
-            must_equal(vigil_promise_create(loop, &race->promise), 0);
+            must_equal(vigil_promise_create(&race->promise, loop), 0);
         }
         (void)meeting_join(&race->start);
     }
@@ -125,7 +125,7 @@ static void of_16_threads_one_settles_it(void **state)
     open_running();
     static struct race race;
     race = (struct race){.start = {.size = THREADS}, .rounds = scaled(2000, 20)};
-    must_equal(vigil_promise_create(loop, &race.promise), 0);
+    must_equal(vigil_promise_create(&race.promise, loop), 0);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         threads[i] = start_thread(racer, &race);

@@ -286,7 +286,7 @@ static void resolver_body(void *arg)
     (void)arg;
     vigil_promise *p = NULL;
     vigil_resolver *resolver = NULL;
-    must_equal(vigil_resolver_create(loop, &p, &resolver), 0);
+    must_equal(vigil_resolver_create(&resolver, &p, loop), 0);
     then(p, say_value, must_not_run, "a");
     must_equal(vigil_promise_resolve(p, vigil_value_none()), -EPERM);
     must_equal(vigil_promise_reject(p, vigil_value_error(-EIO)), -EPERM);
@@ -295,7 +295,7 @@ static void resolver_body(void *arg)
     must_equal(vigil_resolver_reject(resolver, vigil_value_error(-EIO)), -EALREADY);
     vigil_resolver_destroy(resolver);
     drop(p);
-    must_equal(vigil_resolver_create(loop, &p, &resolver), 0);
+    must_equal(vigil_resolver_create(&resolver, &p, loop), 0);
     then(p, must_not_run, say_value, "b");
     vigil_resolver_destroy(resolver); /* unused */
     drop(p);
@@ -414,8 +414,8 @@ static void bad_body(void *arg)
 {
     (void)arg;
     vigil_promise *p = pending();
-    must_equal(vigil_promise_create(NULL, &p), -EINVAL);
-    must_equal(vigil_promise_create(loop, NULL), -EINVAL);
+    must_equal(vigil_promise_create(&p, NULL), -EINVAL);
+    must_equal(vigil_promise_create(NULL, loop), -EINVAL);
     must_equal(vigil_promise_resolve(NULL, vigil_value_none()), -EINVAL);
     must_equal(vigil_promise_resolve(p, vigil_value_promise(NULL)), -EINVAL);
     must_equal(vigil_promise_resolve(p, vigil_value_thenable(NULL, NULL)), -EINVAL);
@@ -446,7 +446,7 @@ static void two_loops_body(void *arg)
 {
     vigil_loop *other = arg;
     vigil_promise *theirs = NULL;
-    must_equal(vigil_promise_create(other, &theirs), 0);
+    must_equal(vigil_promise_create(&theirs, other), 0);
     vigil_promise *ours = pending();
     then(ours, must_not_run, say_value, "ours");
     resolve(ours, vigil_value_promise(vigil_promise_ref(theirs)));

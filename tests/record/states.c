@@ -61,7 +61,7 @@ static int blocks(void *arg)
 
 static void *stop_pool(void *pool)
 {
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
     return NULL;
 }
 
@@ -93,7 +93,7 @@ static void starting_running_blocked_parked_stopping_and_stopped_are_seen(void *
     must_equal(worker.wait.kind, VG_WAIT_NONE);
     gate_open(&inside);
     vigil_job job;
-    must_equal(vigil_job_call(pool, &job, blocks, NULL, NULL), 0);
+    must_equal(vigil_job_call(pool, blocks, NULL, NULL, &job), 0);
     gate_wait_entered(&blocking, 1);
     see_state(reader, 0, VIGIL_WORKER_BLOCKED, &worker);
     must_equal(worker.wait.kind, VG_WAIT_DECLARED);
@@ -250,7 +250,7 @@ static void a_loop_shows_its_state_its_phase_and_the_callback_that_runs(void **s
     must(strcmp(view.name, "seen") == 0 && view.tid == 0);
     static struct event fired;
     vigil_timer timer;
-    must_equal(vigil_timer_start(loop, &timer, 1000000, on_timer, &fired), 0);
+    must_equal(vigil_timer_start(loop, 1000000, on_timer, &fired, &timer), 0);
     pthread_t owner;
     must_equal(pthread_create(&owner, NULL, run_loop, loop), 0);
     event_wait(&fired);

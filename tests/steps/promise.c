@@ -27,7 +27,7 @@ static double cost_of_guards(size_t n, bool newest_first)
 {
     must_equal(vigil_loop_create(&loop, NULL), 0);
     vigil_promise *promise = NULL;
-    must_equal(vigil_promise_create(loop, &promise), 0);
+    must_equal(vigil_promise_create(&promise, loop), 0);
     vigil_cancel_source **sources = calloc(n, sizeof *sources);
     must(sources != NULL);
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static double cost_of_reactions(size_t n)
 {
     must_equal(vigil_loop_create(&loop, NULL), 0);
     vigil_promise *promise = NULL;
-    must_equal(vigil_promise_create(loop, &promise), 0);
+    must_equal(vigil_promise_create(&promise, loop), 0);
     vigil_reaction *reactions = calloc(n, sizeof *reactions);
     must(reactions != NULL);
     for (size_t i = 0; i < n; i++) {

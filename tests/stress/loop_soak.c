@@ -110,7 +110,7 @@ static void change_hook(struct world *world)
 {
     static const vigil_hook_calls calls = {.size = sizeof calls, .prepare = hook_prepares, .recheck = hook_looks_again};
     int rc = world->hooked ? vigil_hook_remove(world->loop, world->hook)
-                           : vigil_hook_add(world->loop, &world->hook, &calls, world);
+                           : vigil_hook_add(world->loop, &calls, world, &world->hook);
     must(rc == 0 || rc == -ESHUTDOWN || (world->hooked && rc == -ESTALE));
     if (rc == 0)
         world->hooked = !world->hooked;
@@ -138,7 +138,7 @@ static void change_timer(struct world *world)
                                        .interval_ns = one_in(dice, 3) ? 1 + roll(dice, 100000) : 0,
                                        .slack_ns = one_in(dice, 4) ? roll(dice, 100000) : 0,
                                        .flags = one_in(dice, 4) ? VIGIL_TIMER_UNREF : 0};
-        rc = vigil_timer_start_with(world->loop, timer, &options, timer_fires, world);
+        rc = vigil_timer_start_with(world->loop, &options, timer_fires, world, timer);
         must(rc == 0 || rc == -ESHUTDOWN);
         return;
     }
@@ -187,7 +187,7 @@ static void behave(struct world *world)
     }
     case 7:
         must_equal(vigil_loop_run(world->loop, VIGIL_RUN_NOWAIT), -EDEADLK);
-        must_equal(vigil_loop_close(world->loop), -EDEADLK);
+        must_equal(vigil_loop_close(world->loop, VIGIL_FOREVER), -EDEADLK);
         break;
     case 8:
         if (one_in(dice, 4)) {
@@ -308,8 +308,8 @@ static void change_watch(struct world *world, struct caller *caller)
             return;
         atomic_store_explicit(&it->open, true, memory_order_relaxed);
         add(&world->nudges);
-        rc = vigil_watch_add(world->loop, &it->watch, it->fd, VIGIL_FD_READ, one_in(dice, 3) ? VIGIL_WATCH_EDGE : 0,
-                             watch_fires, watch_closed, it);
+        rc = vigil_watch_add(world->loop, it->fd, VIGIL_FD_READ, one_in(dice, 3) ? VIGIL_WATCH_EDGE : 0, watch_fires,
+                             watch_closed, it, &it->watch);
         /* EINVAL: the fast path was forced a moment ago */
         must(rc == 0 || rc == -ESHUTDOWN || rc == -EINVAL);
         if (rc == 0)
@@ -435,7 +435,7 @@ static void end_amid(struct world *world, struct dice *dice)
         break;
     }
     default:
-        must_equal(vigil_loop_close(world->loop), 0);
+        must_equal(vigil_loop_close(world->loop, VIGIL_FOREVER), 0);
         break;
     }
 }

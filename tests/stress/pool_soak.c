@@ -169,7 +169,7 @@ static void job_some(struct world *world, struct dice *dice, bool inside)
     options.priority = (vigil_priority)roll(dice, VIGIL_PRIORITIES);
     options.cancel = call_cancel;
     options.delay_ns = one_in(dice, 4) ? roll(dice, 200000) : 0;
-    if (!entered(world, vigil_job_call(world->pool, &job, leaf_run, world, &options)))
+    if (!entered(world, vigil_job_call(world->pool, leaf_run, world, &options, &job)))
         return;
     int status = 0;
     if (one_in(dice, 2)) {
@@ -363,7 +363,7 @@ static void random_options(vigil_pool_options *options, struct dice *dice)
 
 static void *stop_body(void *arg)
 {
-    must_equal(vigil_pool_stop(arg, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(arg, VIGIL_FOREVER), 0);
     return NULL;
 }
 
@@ -384,22 +384,22 @@ static void one_world(struct dice *dice, uint64_t tasks)
     }
     while (atomic_load_explicit(&world.accepted, memory_order_relaxed) < tasks)
         yield();
-    vigil_stop_mode mode = (vigil_stop_mode)roll(dice, 2);
+    enum end_mode mode = (enum end_mode)roll(dice, 2);
     pthread_t stopper = 0;
     bool another = one_in(dice, 2); /* stops it gracefully at the same time */
     bool stop_amid = one_in(dice, 2);
     if (stop_amid) { /* while the others still call */
         if (another)
             stopper = start_thread(stop_body, pool);
-        int rc = vigil_pool_stop(pool, mode, roll(dice, 1000000));
+        int rc = end_pool(pool, mode, roll(dice, 1000000));
         must(rc == 0 || rc == -ETIMEDOUT);
     }
     atomic_store_explicit(&world.closing, true, memory_order_relaxed);
     for (int i = 0; i < CALLERS; i++)
         join_thread(threads[i]);
-    if (!stop_amid && mode == VIGIL_STOP_GRACEFUL)
+    if (!stop_amid && mode == END_GRACEFUL)
         must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
-    must_equal(vigil_pool_stop(pool, mode, VIGIL_FOREVER), 0);
+    must_equal(end_pool(pool, mode, VIGIL_FOREVER), 0);
     if (stop_amid && another)
         join_thread(stopper);
 

@@ -448,7 +448,7 @@ void pool_close(vigil_pool *pool)
     vigil_pool_stats idle = pool_stats(pool);
     must_equal(idle.total.queued, 0);
     must_equal(idle.total.running, 0);
-    must_equal(vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(pool, VIGIL_FOREVER), 0);
     vigil_pool_stats stopped = pool_stats(pool);
     must_equal(stopped.total.submitted, idle.total.submitted);
     must_equal(stopped.threads, 0);

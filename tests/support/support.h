@@ -28,6 +28,17 @@
 
 #include <vigil/pool.h>
 
+/* The two ways to end a pool, for tests that go through both. */
+enum end_mode {
+    END_GRACEFUL,
+    END_AT_ONCE
+};
+
+static inline int end_pool(vigil_pool *pool, enum end_mode mode, int64_t timeout_ns)
+{
+    return mode == END_AT_ONCE ? vigil_pool_close(pool, timeout_ns) : vigil_pool_shutdown(pool, timeout_ns);
+}
+
 #if defined(__SANITIZE_THREAD__)
 #define TEST_TSAN 1
 #elif defined(__has_feature)

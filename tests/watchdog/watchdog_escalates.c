@@ -93,7 +93,7 @@ static void somebody_who_waits_makes_it_a_warning(void **state)
 static void *stops(void *arg)
 {
     struct waiting *it = arg;
-    must_equal(vigil_pool_stop(it->pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_shutdown(it->pool, VIGIL_FOREVER), 0);
     must_equal(vigil_pool_destroy(it->pool), 0);
     return NULL;
 }

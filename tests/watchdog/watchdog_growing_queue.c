@@ -50,7 +50,7 @@ static void a_queue_that_grows_is_told_with_its_rates(void **state)
         must_say(verdict->evidence, "the oldest has waited");
         event_wait(&heard.cleared[VIGIL_STALL_GROWING_QUEUE]);
         must_equal(vigil_watchdog_stop(), 0);
-        must_equal(vigil_pool_stop(flood.pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+        must_equal(vigil_pool_close(flood.pool, VIGIL_FOREVER), 0);
         pool_close(flood.pool);
     }
     must_be_in_time(&timing);

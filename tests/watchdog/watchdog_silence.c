@@ -119,7 +119,7 @@ static int play(vigil_task *task)
         options.priority =
             (vigil_priority)
                 bot->class_; /* or what a waiter has run itself piles up in a queue that is seldom looked at */
-        must_equal(vigil_job_call(bot->pool, &job, short_job, NULL, &options), 0);
+        must_equal(vigil_job_call(bot->pool, short_job, NULL, &options, &job), 0);
         must_equal(vigil_job_wait(bot->pool, job, VIGIL_FOREVER, NULL), 0);
         must_equal(vigil_job_unref(bot->pool, job), 0);
         break;

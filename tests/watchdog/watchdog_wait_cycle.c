@@ -36,7 +36,7 @@ static void make_ring(struct ring *ring, unsigned size, vigil_pool *even, vigil_
     for (unsigned i = 0; i < size; i++) {
         ring->links[i] = (struct link){.ring = ring, .index = i, .result = 1};
         ring->pool[i] = i % 2 == 0 ? even : odd;
-        must_equal(vigil_job_call(ring->pool[i], &ring->jobs[i], wait_for_the_next, &ring->links[i], NULL), 0);
+        must_equal(vigil_job_call(ring->pool[i], wait_for_the_next, &ring->links[i], NULL, &ring->jobs[i]), 0);
     }
     tally_wait(&ring->begun, size);
 }
@@ -132,7 +132,7 @@ static void a_child_that_waits_for_its_parent_is_a_cycle(void **state)
     struct family family = {0};
     family.pool = pool_of(2);
     watch_with(&heard, VIGIL_STALL_WAIT_CYCLE, VIGIL_RECOVER_REJECT);
-    must_equal(vigil_job_call(family.pool, &family.parent, wait_for_the_children, &family, NULL), 0);
+    must_equal(vigil_job_call(family.pool, wait_for_the_children, &family, NULL, &family.parent), 0);
     event_set(&family.know);
     const vigil_verdict *verdict = verdict_of(&heard);
     must_say(verdict->evidence, "for a group");
@@ -192,8 +192,8 @@ static void a_chain_of_waits_is_no_cycle(void **state)
     struct chain chain = {0};
     vigil_job first;
     chain.pool = pool_of(3);
-    must_equal(vigil_job_call(chain.pool, &first, waits_for_the_last, &chain, NULL), 0);
-    must_equal(vigil_job_call(chain.pool, &chain.last, waits_for_a_gate, &gate, NULL), 0);
+    must_equal(vigil_job_call(chain.pool, waits_for_the_last, &chain, NULL, &first), 0);
+    must_equal(vigil_job_call(chain.pool, waits_for_a_gate, &gate, NULL, &chain.last), 0);
     gate_wait_entered(&gate, 1);
     event_set(&chain.know);
     event_wait(&chain.waits);
