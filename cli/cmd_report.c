@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "kinds.h"
+#include "reader/outside.h"
 #include "recent.h"
 #include "say.h"
 #include "view_json.h"
@@ -34,9 +35,11 @@ static void print_head(const vg_snapshot *now)
         printf(", %" PRIu64 " pools, loops or threads found no room", now->left_out);
     printf("\n  %swatchdog%s ", style(FAINT), style(PLAIN));
     if (now->watch_age_ns == UINT64_MAX)
-        printf("none: the program did not start it (vigil_watchdog_start), so nothing was judged\n\n");
+        printf("none in the process; %s. VIGIL_WATCHDOG=on or vigil_watchdog_start starts one\n\n",
+               now->alive ? "this command has judged it from outside, with two looks" : "nothing was judged");
     else
-        printf("looked %s %s\n\n", words_ago(looked, now->watch_age_ns), now->alive ? "ago" : "before that");
+        printf("looked %s %s%s\n\n", words_ago(looked, now->watch_age_ns), now->alive ? "ago" : "before that",
+               vg_outside_needed(now) ? "; this command has judged it from outside" : "");
 }
 
 static void print_verdicts(struct look *look)
@@ -45,7 +48,7 @@ static void print_verdicts(struct look *look)
     size_t holds = 0;
     for (size_t i = 0; i < now->verdict_count; i++)
         holds += !now->verdicts[i].over;
-    if (holds == 0 && now->watch_age_ns != UINT64_MAX)
+    if (holds == 0 && (now->watch_age_ns != UINT64_MAX || now->alive))
         printf("%sVerdict: nothing is wrong now%s%s\n", style(GREEN), style(PLAIN),
                now->verdict_count > 0 ? "; what was:" : "");
     else if (holds > 0)
@@ -154,6 +157,7 @@ static int report(int count, char **operands)
     int status = look_open(&look, "report", count > 0 ? operands[0] : NULL, true);
     if (status != 0)
         return status;
+    (void)look_judge(&look); /* if it cannot be read now, the first look is the answer */
     status = has_stall(look.now) ? EXIT_STALLED : EXIT_FINE;
     if (as_json) {
         json_object *view = view_json(&look, false);
@@ -197,7 +201,9 @@ const struct command command_report = {
         "so it\n"
         "works while that is stopped or wedged; and with the FILE that a killed process left behind (see `vigil ps`), "
         "or its\n"
-        "old PID.\n\n"
+        "old PID. A process without a watchdog, or whose watchdog is late, is judged from outside: that takes two "
+        "looks\n"
+        "and most of a second.\n\n"
         "In the table of classes, wait is the time from submit to start, run that from start to end; 50 and 99 are "
         "the\n"
         "median and the value that one in a hundred exceeds; oldest is how long the oldest queued task has waited.",

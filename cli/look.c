@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "command.h"
 #include "processes.h"
+#include "reader/outside.h"
 #include "say.h"
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -159,7 +161,23 @@ int look_again(struct look *look)
     look->now = fresh;
     look->then = look->count > 1 ? look->kept[1] : NULL;
     look->past = look->count > 1 ? look->kept[look->count - 1] : NULL;
+    /* Nobody inside judges this process: compare with a snapshot that is old enough. */
+    if (vg_outside_needed(fresh)) {
+        const vg_snapshot *old = NULL;
+        for (unsigned i = look->count; i-- > 1 && old == NULL;)
+            if (fresh->age_ns - look->kept[i]->age_ns >= VG_OUTSIDE_SPAN_NS)
+                old = look->kept[i];
+        return vg_outside_judge(look->reader, old, fresh);
+    }
     return 0;
+}
+
+int look_judge(struct look *look)
+{
+    if (!vg_outside_needed(look->now) || look->now->stopped)
+        return 0;
+    poll(NULL, 0, (int)(VG_OUTSIDE_SPAN_NS / 1000000) + 50);
+    return look_again(look);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */

@@ -39,6 +39,10 @@ void look_close(struct look *look);
 /* Take another snapshot. 0 or a negative errno; then the last one stays. */
 int look_again(struct look *look);
 
+/* If nobody inside has judged the process lately: wait, look again, and judge it from outside (reader/outside.h). Every
+   look_again judges so too when it has an older snapshot. 0 or a negative errno. */
+int look_judge(struct look *look);
+
 /* "running", "stopped", "dead", "ended" */
 const char *look_state(const vg_snapshot *snapshot);
 

@@ -70,15 +70,16 @@ static void paragraph(const char *heading, const char *raw, size_t length)
 
 void print_verdict(struct look *look, const vg_verdict_view *v)
 {
-    char at[WORDS], over[WORDS];
-    double first = (double)(int64_t)(look->now->age_ns - v->first_age_ns) / 1e9;
-    (void)at;
-    printf("%s%s%s %s%s%s, seen %.1f s after the start", style(severity_style(v->severity)), severity_name(v->severity),
-           style(PLAIN), style(BOLD), stall_name(v->kind), style(PLAIN), first);
+    char since[WORDS], over[WORDS];
+    printf("%s%s%s %s%s%s", style(severity_style(v->severity)), severity_name(v->severity), style(PLAIN), style(BOLD),
+           stall_name(v->kind), style(PLAIN));
     if (v->over)
-        printf(", over since %s\n", words_ago(over, v->over_age_ns));
+        printf(", began %s ago, over since %s", words_ago(since, v->first_age_ns), words_ago(over, v->over_age_ns));
     else
-        printf(", still there\n");
+        printf(", for %s, still there", words_ago(since, v->first_age_ns));
+    if (v->times > 1)
+        printf(", raised %" PRIu64 " times", v->times);
+    printf("%s\n", v->number == 0 ? ", judged from outside" : "");
     paragraph("", v->reason, sizeof v->reason);
     paragraph("evidence", v->evidence, sizeof v->evidence);
     paragraph("advice", v->advice, sizeof v->advice);

@@ -7,8 +7,9 @@
  * repeat_ms while it lasts, and once more when it is over. docs/verdicts has a page for each class, which
  * `vigil explain` prints.
  *
- * Nothing is watched until vigil_watchdog_start is called; then every pool and loop of the process is, also those that
- * were made before.
+ * Nothing is watched until vigil_watchdog_start is called, or if VIGIL_WATCHDOG=on is in the environment of the process, which
+ * starts one with the defaults; then every pool and loop of the process is, also those that were made before. A start by the
+ * program replaces one by the environment.
  *
  *   class            what stands                                              what was ruled out before it is said
  *   LOST_WAKEUP      work is queued and a worker sleeps; or a loop sleeps      a worker that searches, starts, or has been called

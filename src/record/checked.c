@@ -10,6 +10,7 @@
 #include "hist.h"
 #include "life.h"
 #include "ring.h"
+#include "subject.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,11 @@
 _Thread_local vg_own_ring vg_my_ring;
 _Atomic uint32_t vg_record_epoch = 1;
 vigil_record_level vg_checked_level = VIGIL_RECORD_OFF;
+
+static void no_watchdog(void)
+{
+}
+void (*const vg_subject_added)(void) = no_watchdog;
 
 unsigned vg_record_hold(uint32_t *epoch)
 {

@@ -42,6 +42,7 @@ void vg_subject_add(vg_subject *subject, const vg_subject_calls *calls, void *ob
     subject->next = subject_registry.first;
     subject_registry.first = subject;
     vg_mutex_unlock(&subject_registry.lock);
+    vg_subject_added();
 }
 
 void vg_subject_remove(vg_subject *subject)

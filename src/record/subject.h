@@ -148,6 +148,9 @@ typedef struct vg_subject {
 void vg_subject_add(vg_subject *subject, const vg_subject_calls *calls, void *object, uint64_t serial);
 void vg_subject_remove(vg_subject *subject); /* one that is not in the list is none of our business */
 
+/* The watchdog's: called after each vg_subject_add, without a lock. */
+extern void (*const vg_subject_added)(void);
+
 /* The watchdog's thread: the next one after `before` (NULL: the first), held until the next call. NULL: that was the last. */
 vg_subject *vg_subject_next(vg_subject *before);
 /* The same for one that is known by its serial; NULL: it has gone. Held until vg_subject_let_go. */

@@ -75,8 +75,10 @@ static struct {
     pthread_t thread;
     watchdog_thread *dog; /* the thread's while it runs */
     _Atomic int thread_id;
-    _Atomic uint32_t quit;      /* also the futex that it sleeps on */
-    vigil_watchdog_stats stats; /* under the lock */
+    _Atomic uint32_t quit;       /* also the futex that it sleeps on */
+    _Atomic bool asked;          /* the environment was read */
+    _Atomic bool by_environment; /* it runs because of that: a start by the program replaces it */
+    vigil_watchdog_stats stats;  /* under the lock */
 } watchdog;
 
 void vg_watchdog_adopt(void)
@@ -90,6 +92,8 @@ void vg_watchdog_adopt(void)
     watchdog.dog = NULL; /* the parent's memory: what its thread was doing is not known, so it stays */
     memset(&watchdog.stats, 0, sizeof watchdog.stats);
     atomic_store_explicit(&watchdog.thread_id, 0, memory_order_relaxed);
+    atomic_store_explicit(&watchdog.asked, false, memory_order_relaxed);
+    atomic_store_explicit(&watchdog.by_environment, false, memory_order_relaxed);
     if (before != 0) {
         vg_stack_after_fork();
         vg_log_after_fork();
@@ -489,6 +493,22 @@ static int start_watchdog(const vigil_watchdog_options *options)
     return 0;
 }
 
+/* VIGIL_WATCHDOG=on: one with the defaults comes with the first pool or loop. */
+static void start_by_environment(void)
+{
+    vg_watchdog_adopt();
+    /* relaxed: whoever is first reads the environment, and nothing else depends on it */
+    if (atomic_load_explicit(&watchdog.asked, memory_order_relaxed) ||
+        atomic_exchange_explicit(&watchdog.asked, true, memory_order_relaxed))
+        return;
+    const char *wanted = secure_getenv("VIGIL_WATCHDOG");
+    if (wanted == NULL || strcmp(wanted, "on") != 0)
+        return;
+    if (vigil_watchdog_start(NULL) == 0)
+        atomic_store_explicit(&watchdog.by_environment, true, memory_order_relaxed);
+}
+void (*const vg_subject_added)(void) = start_by_environment;
+
 int vigil_watchdog_start(const vigil_watchdog_options *given)
 {
     vigil_watchdog_options options = VIGIL_WATCHDOG_OPTIONS_INIT;
@@ -501,6 +521,8 @@ int vigil_watchdog_start(const vigil_watchdog_options *given)
     if (error != 0)
         return error;
     vg_watchdog_adopt();
+    if (atomic_exchange_explicit(&watchdog.by_environment, false, memory_order_relaxed))
+        (void)vigil_watchdog_stop();
     vg_mutex_lock(&watchdog.lock);
     error = start_watchdog(&options);
     vg_mutex_unlock(&watchdog.lock);
