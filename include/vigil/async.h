@@ -94,7 +94,7 @@ struct vigil_frame {
    nobody runs the loop. NULL: no memory, or size is less than a vigil_frame. */
 VIGIL_API void *vigil_frame_alloc(size_t size, vigil_loop *loop, vigil_cancel_token *token);
 
-/* Give back a frame that will not be started. NULL is allowed. */
+/* Give back a frame that will not be started. Owner. NULL is allowed. */
 VIGIL_API void vigil_frame_free(vigil_frame *frame);
 
 /*
@@ -180,11 +180,11 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
         return;                                                                     \
     vigil_at_##line_:
 
-/* Whether the call shall be made; if not, frame->status says why. */
+/* Whether to make the call; if not, frame->status says why. Owner. */
 VIGIL_API bool vigil_frame_may(vigil_frame *frame);
-/* The call has answered rc: wait for its promise. False if there is nothing to wait for, and frame->status says why. */
+/* The call has answered rc: wait for its promise. Owner. False if there is nothing to wait for, and frame->status says why. */
 VIGIL_API bool vigil_frame_wait(vigil_frame *frame, int rc);
-/* Note how the call ends. True if the steps shall go to OUT; false behind it. */
+/* Note how the call ends. Owner. True if the steps must go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_failed(vigil_frame *frame, int status);
 VIGIL_API bool vigil_frame_returned(vigil_frame *frame, vigil_value result);
 VIGIL_API int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise);

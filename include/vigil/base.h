@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/base.h - how Vigil says no.
+ * vigil/base.h - the rules of all headers, and errors.
  *
  * Every call that can fail returns an int: zero or a positive value on success, a negative errno on failure.
  * If a call fails, its callback never runs and the memory handed to it is still the caller's.
@@ -63,7 +63,7 @@ extern "C" {
 VIGIL_API const char *vigil_why(void);
 
 /* A sentence for one of the errors above ("the pool no longer accepts work"); other errnos get the system's text.
-   Any thread; does not block; the string is static or lives till the next call on the same thread. */
+   Any thread; does not block; the string is static or lives until the next call on the same thread. */
 VIGIL_API const char *vigil_strerror(int error);
 
 /*

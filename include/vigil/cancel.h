@@ -4,7 +4,7 @@
  *
  * A source can abort; its token can be looked at, waited on by handlers, and handed to everything that takes one: sleeps,
  * descriptors, pool calls, promises. Both are references to one object. Abort happens once, with a status and a text
- * that say why; from then on the token says so for ever.
+ * that say why; from then on the token stays aborted.
  *
  * A long task polls:            if (vigil_cancel_status(token) != 0) return vigil_cancel_status(token);
  * Others want to be called:     vigil_cancel_add(token, &handler) with a handler inside their own struct.
@@ -66,7 +66,7 @@ VIGIL_API int vigil_cancel_status(const vigil_cancel_token *token);
 VIGIL_API const char *vigil_cancel_text(const vigil_cancel_token *token);
 
 /* Called when the token is aborted. It may free the handler, or add it elsewhere: the library's last touch of the handler is
-   this call. (Who wants to wait for its end in vigil_cancel_remove must leave it where it is.) */
+   this call. (A handler whose end vigil_cancel_remove awaits must stay where it is.) */
 typedef void (*vigil_cancel_fn)(vigil_cancel_handler *handler, int status);
 
 /* Embed it in your own struct and set fn; the vg_ fields are the library's. 40 bytes. */

@@ -72,7 +72,7 @@ typedef struct vigil_js_options {
         .size = sizeof(vigil_js_options) \
     }
 
-/* Make a host. The calling thread is its owner. options may be NULL. The loop must not be running.
+/* Make a host. Any thread: the calling thread becomes its owner. options may be NULL. The loop must not be running.
    0; -EINVAL; -ENOMEM; errors of vigil_loop_create. One host per loop; that is not checked. */
 VIGIL_API int vigil_js_create(vigil_js **js, const vigil_js_options *options);
 
@@ -80,6 +80,7 @@ VIGIL_API int vigil_js_create(vigil_js **js, const vigil_js_options *options);
    it. Destroy the host before its loop. NULL is allowed. 0; -EDEADLK inside JavaScript or a callback. */
 VIGIL_API int vigil_js_destroy(vigil_js *js);
 
+/* The loop of the host. Owner. */
 VIGIL_API vigil_loop *vigil_js_loop(vigil_js *js);
 /* The pool; made now if the host makes its own. NULL: it could not be made. Owner. */
 VIGIL_API vigil_pool *vigil_js_pool(vigil_js *js);
@@ -134,9 +135,13 @@ typedef enum vigil_js_type {
     VIGIL_JS_OBJECT
 } vigil_js_type;
 
+/* The value undefined. */
 VIGIL_API vigil_js_value vigil_js_undefined(vigil_js *js);
+/* The value null. */
 VIGIL_API vigil_js_value vigil_js_null(vigil_js *js);
+/* A boolean. */
 VIGIL_API vigil_js_value vigil_js_bool(vigil_js *js, bool value);
+/* A number. */
 VIGIL_API vigil_js_value vigil_js_number(vigil_js *js, double value);
 /* UTF-8; bytes that are none become U+FFFD. NULL: no memory. */
 VIGIL_API vigil_js_value vigil_js_text(vigil_js *js, const char *text, size_t length);

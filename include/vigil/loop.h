@@ -59,6 +59,7 @@ struct vigil_post {
     uint32_t vg_reserved;
 };
 
+/* Make a post of the caller's memory. run must not be NULL; cancel may be. Any thread; the post must not be queued. */
 static inline void vigil_post_init(vigil_post *post, vigil_post_fn run, vigil_post_fn cancel)
 {
     post->run = run;
@@ -100,7 +101,7 @@ typedef enum vigil_loop_phase {
     VIGIL_PHASES
 } vigil_loop_phase;
 
-/* What on_event tells. */
+/* What on_event reports. */
 typedef enum vigil_loop_event_kind {
     VIGIL_LOOP_MICROTASK_BREACH = 1, /* the budget ran out; count: microtasks left over */
     VIGIL_LOOP_MICROTASK_FLOOD,      /* exhaustive mode: one checkpoint ran `count` microtasks and goes on */
@@ -178,7 +179,7 @@ typedef enum vigil_run_mode {
 } vigil_run_mode;
 
 /*
- * Run the loop on this thread, which is its owner meanwhile. Any thread; blocks.
+ * Run the loop on this thread, which is its owner until the call returns. Any thread; blocks.
  * VIGIL_RUN: ends the loop when nothing keeps it alive any more: ingress is closed in the same instant in which it is seen to be
  *   empty, so a post that races the end is run or refused. With the option `stay` only shutdown and close end it.
  * 0  VIGIL_RUN: the loop has ended (Terminated), or had before. One turn: nothing keeps the loop alive.
@@ -209,11 +210,11 @@ VIGIL_API int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns);
    loop (nothing happens: use vigil_loop_shutdown); -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_close(vigil_loop *loop, int64_t timeout_ns);
 
-/* Wait till the loop is done: no callback runs or will ever run. Any thread; blocks.
+/* Wait until the loop is done: no callback runs or will ever run. Any thread; blocks.
    0; -ETIMEDOUT; -EDEADLK inside a callback of the loop; -ECHILD. */
 VIGIL_API int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns);
 
-/* Give the loop back; closes it first if nobody has. NULL is allowed. See "Lifetime" above.
+/* Give the loop back; closes it first if nobody has. Any thread; blocks while it closes. NULL is allowed. See "Lifetime" above.
    0; -EDEADLK inside a callback of the loop; -EBUSY another thread is inside vigil_loop_run (nothing happens).
    In the child of a fork it frees the memory and closes the child's copies of the descriptors, and calls nobody. */
 VIGIL_API int vigil_loop_destroy(vigil_loop *loop);
@@ -248,11 +249,11 @@ VIGIL_API int vigil_loop_fork(vigil_loop *loop);
  */
 VIGIL_API int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
-/* The same with a post of your own, in the same order. Also -EBUSY: it is queued already (a way to fold many calls into
+/* The same with a post of your own, in the same order. Any thread. Also -EBUSY: it is queued already (a way to fold many calls into
    one). */
 VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_post *post);
 
-/* The priority lane: runs before all posts, in the next turn. Never allocates, has no bound, and is open longer: till a
+/* The priority lane: runs before all posts, in the next turn. Never allocates, has no bound, and stays open until a
    shutdown has drained everything else. Any thread. 0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_post_internal(vigil_loop *loop, vigil_post *post);
 
@@ -261,7 +262,7 @@ VIGIL_API int vigil_loop_ref(vigil_loop *loop);
 VIGIL_API int vigil_loop_unref(vigil_loop *loop);
 
 /*
- * Something to do when the loop has ended, inside your own struct: for whatever waits for the loop and must not wait for ever
+ * Something to do when the loop has ended, inside your own struct: for whatever waits for the loop and must not wait forever
  * (a timer that will never fire says nothing by itself). Set run; the vg_ fields are the library's.
  * run(it) is called once on the owner, in the order of the adds, after everything else was run or cancelled: the state is
  * Terminated, only microtasks can still be queued, and they run. The loop's last touch is that call.
@@ -280,6 +281,7 @@ struct vigil_at_end {
 VIGIL_API int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it);
 VIGIL_API int vigil_loop_at_end_remove(vigil_loop *loop, vigil_at_end *it);
 
+/* Make a node for vigil_loop_at_end of the caller's memory. Any thread; the node must not be added. */
 static inline void vigil_at_end_init(vigil_at_end *it, void (*run)(vigil_at_end *it))
 {
     it->run = run;
@@ -291,12 +293,12 @@ static inline void vigil_at_end_init(vigil_at_end *it, void (*run)(vigil_at_end 
 /* ---- owner's queues --------------------------------------------------------------------------------------------- */
 
 /* Call fn(arg) before anything else happens on the loop: after the callback that runs now. Ticks run before microtasks, both
-   FIFO, till both queues are empty. Owner. Dropped, if the loop is closed first, with cancel (may be NULL).
+   FIFO, until both queues are empty. Owner. Dropped, if the loop is closed first, with cancel (may be NULL).
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_tick_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 VIGIL_API int vigil_loop_microtask_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
-/* The same without allocation. Also -EBUSY. */
+/* The same without allocation. Owner. Also -EBUSY. */
 VIGIL_API int vigil_loop_tick(vigil_loop *loop, vigil_post *post);
 VIGIL_API int vigil_loop_microtask(vigil_loop *loop, vigil_post *post);
 
@@ -347,7 +349,7 @@ VIGIL_API int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options
    -EPERM, -ECHILD. */
 VIGIL_API int vigil_timer_cancel(vigil_loop *loop, vigil_timer timer);
 
-/* Cancel many; returns how many of them will not run. -EINVAL; -EPERM; -ECHILD. */
+/* Cancel many; returns how many of them will not run. Owner. -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t count);
 
 /* Set the deadline anew: delay_ns from now, whether it runs, waits or is due. The interval stays. Inside its own callback
@@ -355,7 +357,7 @@ VIGIL_API int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timer
    0; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns);
 
-/* The same to an absolute time. */
+/* The same to an absolute time. Owner. */
 VIGIL_API int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns);
 
 /* Whether the timer keeps the loop alive. Owner. */
@@ -399,7 +401,7 @@ VIGIL_API int vigil_watch_add(vigil_loop *loop, int fd, unsigned events, unsigne
 VIGIL_API int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned events);
 
 /* Stop watching. Any thread. On the owner: no callback follows, also not for an event that was collected in this turn.
-   Elsewhere: one callback may be running meanwhile; `closed` says when it is over. 0; -ESTALE; -ECHILD. */
+   On other threads: one callback may still be running; `closed` reports its end. 0; -ESTALE; -ECHILD. */
 VIGIL_API int vigil_watch_remove(vigil_loop *loop, vigil_watch watch);
 
 /* Change where the loop sleeps, at any time. Any thread. 0; -EINVAL; -EBUSY descriptors are watched, so the fast path cannot be
@@ -415,7 +417,7 @@ VIGIL_API int vigil_loop_fd(vigil_loop *loop);
 /* Hooks, so that other libraries can live on this loop. Any may be NULL.
    prepare  before the poll; returns how long the poll may block, in ns, negative for as long as it likes
    recheck  the last look: the loop has said that it sleeps; true if there is work after all. Must be quick. What it queues on
-            the loop, or sets a timer for, counts without being told
+            the loop, or sets a timer for, counts by itself
    check    after the poll and its descriptors
    Owner. Hooks of one kind run in the order in which they were added, and do not keep the loop alive. One that a hook adds runs in
    the next turn. */
@@ -429,9 +431,9 @@ typedef struct vigil_hook_calls {
     void (*check)(vigil_loop *loop, void *arg);
 } vigil_hook_calls;
 
-/* 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
+/* Add the hooks. Owner. 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_hook_add(vigil_loop *loop, const vigil_hook_calls *calls, void *arg, vigil_hook *hook);
-/* 0; -ESTALE; -EPERM; -ECHILD. */
+/* Take the hooks back. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_hook_remove(vigil_loop *loop, vigil_hook hook);
 
 /* ---- signals and children --------------------------------------------------------------------------------------- */
@@ -459,7 +461,7 @@ typedef void (*vigil_signal_fn)(vigil_loop *loop, vigil_signal signal, const vig
    -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg, vigil_signal *signal);
 /* The last watch of a signal in the process restores the handler that was there before, unless somebody has installed another
-   one since. 0; -ESTALE; -EPERM; -ECHILD. */
+   one since. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_signal_remove(vigil_loop *loop, vigil_signal signal);
 
 typedef struct vigil_child {
@@ -471,7 +473,7 @@ typedef void (*vigil_child_fn)(vigil_loop *loop, vigil_child child, pid_t pid, i
 /* Call fn once when the child process has ended, and reap it: it and no other. Keeps the loop alive. Owner.
    0; -EINVAL; -ENOENT no such child of this process; -ENOSYS no pidfd_open; -EPERM; -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg, vigil_child *child);
-/* Stop watching; the child is not reaped. 0; -ESTALE; -EPERM; -ECHILD. */
+/* Stop watching; the child is not reaped. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_child_remove(vigil_loop *loop, vigil_child child);
 
 /* ---- looking at it ---------------------------------------------------------------------------------------------- */

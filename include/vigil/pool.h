@@ -126,7 +126,7 @@ typedef enum vigil_full_policy {
 typedef enum vigil_fence_mode {
     VIGIL_FENCE_AUTO = 0,      /* membarrier(2) where the kernel has it, full fences elsewhere (default) */
     VIGIL_FENCE_SYMMETRIC = 1, /* full fences: spawns cost more, steals less */
-    VIGIL_FENCE_MEMBARRIER = 2 /* insist; vigil_pool_create gives -ENOSYS where the kernel has it not */
+    VIGIL_FENCE_MEMBARRIER = 2 /* require it; vigil_pool_create fails with -ENOSYS if the kernel lacks it */
 } vigil_fence_mode;
 
 /* A task that failed, as on_failure sees it. */
@@ -157,7 +157,7 @@ typedef struct vigil_pool_options {
     vigil_full_policy when_full; /* */
     unsigned
         class_cap[VIGIL_PRIORITIES]; /* most workers that run a class at a time; 0: no cap. A task that waits for others
-                                             gives its place up meanwhile and takes it again whatever the cap says.
+                                             gives its place up while it waits, and takes it again regardless of the cap.
                                              With a cap of 1, a task sees what the one before it wrote. */
     size_t stack_size; /* bytes per worker; 0: the system's default, at least 1 MiB; less than the least: -EINVAL */
     const int *cpus;   /* bind worker i to cpus[i % cpu_count]; NULL: not bound. Copied. */
@@ -222,15 +222,15 @@ VIGIL_API int vigil_pool_destroy(vigil_pool *pool);
  */
 VIGIL_API int vigil_pool_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority);
 
-/* Submit `count` tasks of one class, in this order, with one decision about waking. All or none; as above. */
+/* Submit `count` tasks of one class, in this order, with one decision about waking. Any thread. All or none; as above. */
 VIGIL_API int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t count,
                                       vigil_priority priority);
 
-/* Submit a task that only worker `worker` (0 to workers-1) may run; it is not stolen. Among such tasks of one worker the
+/* Submit a task that only worker `worker` (0 to workers-1) may run; it is not stolen. Any thread. Among such tasks of one worker the
    classes and FIFO hold; if the pool shrinks below that worker the task goes to the others. -ENOENT: no such worker. */
 VIGIL_API int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vigil_priority priority);
 
-/* Submit a task that becomes ready after `delay_ns`, never earlier. It counts as accepted at once: wait_idle and a graceful
+/* Submit a task that becomes ready after `delay_ns`, never earlier. Any thread. It counts as accepted at once: wait_idle and a graceful
    stop wait for it. The first call starts the pool's timer thread. Also -ENOMEM; -EAGAIN: no thread. */
 VIGIL_API int vigil_pool_submit_after(vigil_pool *pool, vigil_task *task, vigil_priority priority, int64_t delay_ns);
 
@@ -246,7 +246,7 @@ VIGIL_API int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*can
  */
 VIGIL_API int vigil_pool_wait_idle(vigil_pool *pool, int64_t timeout_ns);
 
-/* Change the number of workers (1 to VIGIL_MAX_WORKERS) while running. Growing starts threads; shrinking lets the highest
+/* Change the number of workers (1 to VIGIL_MAX_WORKERS) while running. Any thread. Growing starts threads; shrinking lets the highest
    numbered workers finish their task and go, and hands their queues to the others. Does not wait for them; but growing again
    waits for the on_worker_stop of a worker that has just gone.
    0; -EINVAL; -EAGAIN a thread could not be made (as many as could are there); -ENOMEM; -ESHUTDOWN; -EDEADLK inside
@@ -260,7 +260,7 @@ VIGIL_API unsigned vigil_pool_workers(const vigil_pool *pool);
 VIGIL_API vigil_pool *vigil_pool_current(void);
 VIGIL_API int vigil_pool_current_worker(void);
 
-/* How many CPUs this process may use: the smallest of affinity mask, online CPUs and cgroup quota (rounded up). At least 1. */
+/* How many CPUs this process may use: the smallest of affinity mask, online CPUs and cgroup quota (rounded up). Any thread. At least 1. */
 VIGIL_API unsigned vigil_cpu_count(void);
 
 /*
@@ -312,11 +312,11 @@ VIGIL_API int vigil_job_wait(vigil_pool *pool, vigil_job job, int64_t timeout_ns
 /* Where the job is (a vigil_job_state), and its status if it has ended. Never blocks. -ESTALE; -ECHILD. */
 VIGIL_API int vigil_job_poll(vigil_pool *pool, vigil_job job, int *status);
 
-/* Cancel a job that has not started: its cancel callback has run when this returns, fn never will.
+/* Cancel a job that has not started: its cancel callback has run when this returns, fn never will. Any thread.
    0; -EBUSY it runs or has ended (nothing changed); -ESTALE; -ECHILD. */
 VIGIL_API int vigil_job_cancel(vigil_pool *pool, vigil_job job);
 
-/* Give the handle back. The job itself goes on. -ESTALE if that was done before; -ECHILD. */
+/* Give the handle back. Any thread. The job itself goes on. -ESTALE if that was done before; -ECHILD. */
 VIGIL_API int vigil_job_unref(vigil_pool *pool, vigil_job job);
 
 /* ---- groups: fork and join -------------------------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ struct vigil_group {
    0; -EINVAL. */
 VIGIL_API int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags);
 
-/* Fork: add a task to the group. On a worker it goes to the worker's own deque, in the class of the running task, and costs
+/* Fork: add a task to the group. Any thread. On a worker it goes to the worker's own deque, in the class of the running task, and costs
    about a function call; elsewhere it is submitted as VIGIL_NORMAL. The task stays the group's until the wait returns.
    0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_group_spawn(vigil_group *group, vigil_task *task);
@@ -363,12 +363,12 @@ VIGIL_API int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_pri
  */
 VIGIL_API int vigil_group_wait(vigil_group *group);
 
-/* The same with a limit: -ETIMEDOUT leaves the group as it is. */
+/* The same with a limit: -ETIMEDOUT leaves the group as it is. Any thread; blocks. */
 VIGIL_API int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns);
 
 /*
  * The shortest fork and join: call a(arg_a) and b(arg_b), perhaps at the same time, and return when both have ended.
- * Inside a task of the pool a runs here and b here as well unless another worker takes it meanwhile, for less than
+ * Inside a task of the pool a runs here and b here as well unless another worker takes it first, for less than
  * the price of a group; elsewhere both are submitted. If a calls vigil_raise, the calling task is left after b has ended.
  * 0; the failure of a, else of b; -EINVAL; -ESHUTDOWN; -EAGAIN; -ECHILD.
  */
@@ -438,10 +438,10 @@ typedef struct vigil_pool_stats {
     uint64_t work_ns, search_ns, idle_ns, blocked_ns; /* summed over the workers */
 } vigil_pool_stats;
 
-/* Fill *stats; set stats->size to its size first. Any thread, never blocks, stops nobody. -EINVAL; -ECHILD. */
+/* Fill *stats; set stats->size to its size first. Any thread; never blocks; stops no thread. -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *stats);
 
-/* The same for one worker (spares are numbered from VIGIL_MAX_WORKERS). -ENOENT. */
+/* The same for one worker (spares are numbered from VIGIL_MAX_WORKERS). Any thread. -ENOENT. */
 VIGIL_API int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_stats *stats);
 
 /* One change of state, as the worker's history keeps the last VIGIL_WORKER_HISTORY of them. */
@@ -451,7 +451,7 @@ typedef struct vigil_worker_change {
     uint64_t age_ns; /* how long ago it began */
 } vigil_worker_change;
 
-/* Copy up to `room` changes, newest first; returns how many. -EINVAL; -ENOENT; -ECHILD. */
+/* Copy up to `room` changes, newest first; returns how many. Any thread. -EINVAL; -ENOENT; -ECHILD. */
 VIGIL_API int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_change *changes, size_t room);
 
 /*
@@ -469,7 +469,8 @@ typedef struct vigil_audit {
     char text[160];    /* the same in words */
 } vigil_audit;
 
-/* 0 all accounted for; -EIO something is lost or ran twice (see text); -EAGAIN not settled; -EINVAL; -ECHILD. */
+/* Audit the pool. Any thread; does not block.
+   0 all accounted for; -EIO something is lost or ran twice (see text); -EAGAIN not settled; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_audit(vigil_pool *pool, vigil_audit *audit);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@
  *              once, also when nobody ever looked at it, when it comes too late, or after the end of the loop.
  *              If a call fails, the value is still the caller's.
  *   Handlers   borrow the value for the time of the call; several handlers see the same one. vigil_value_move takes it
- *              out: it is the handler's then, and who looks later finds VIGIL_NONE (but a list that was made of it before, by
+ *              out: it is the handler's then, and later readers find VIGIL_NONE (but a list that was made of it before, by
  *              vigil_promise_all and the like, does not notice: a value goes into a list or is moved, not both).
  *              A handler's result belongs to the derived promise; returning *value as it is means passing it on, and is safe.
  *   arg        stays the caller's. `done(arg)`, where it can be given, is called exactly once, when the arg is not needed
@@ -87,30 +87,34 @@ struct vigil_list {
 };
 
 /* Something that is no promise but can settle one. then() is called once, on the owner, as a microtask (ECMAScript's
-   NewPromiseResolveThenableJob); it gets a promise with a reference of its own, and shall settle it sooner or later, from any
+   NewPromiseResolveThenableJob); it gets a promise with a reference of its own, and must settle it sooner or later, from any
    thread, and give the reference back. A raise inside it rejects that promise if it is not settled yet, and gives the
    reference back by itself. */
 struct vigil_thenable {
     void (*then)(vigil_thenable *self, vigil_promise *promise);
 };
 
+/* A value of a kind, with nothing in it. Any thread. */
 static inline vigil_value vigil_value_of_kind(vigil_kind kind)
 {
     const vigil_value value = {kind, 0, {0}, NULL};
     return value;
 }
 
+/* A value that says nothing. Any thread. */
 static inline vigil_value vigil_value_none(void)
 {
     return vigil_value_of_kind(VIGIL_NONE);
 }
 
+/* A whole number. Any thread. */
 static inline vigil_value vigil_value_int(int64_t integer)
 {
     const vigil_value value = {VIGIL_INT, 0, {integer}, NULL};
     return value;
 }
 
+/* A real number. Any thread. */
 static inline vigil_value vigil_value_real(double real)
 {
     vigil_value value = vigil_value_of_kind(VIGIL_REAL);
@@ -118,7 +122,7 @@ static inline vigil_value vigil_value_real(double real)
     return value;
 }
 
-/* destroy(pointer), if not NULL, when the value is not needed any more: `free`, for one. */
+/* destroy(pointer), if not NULL, when the value is not needed any more: `free`, for one. Any thread. */
 static inline vigil_value vigil_value_pointer(void *pointer, void (*destroy)(void *pointer))
 {
     vigil_value value = vigil_value_of_kind(VIGIL_POINTER);
@@ -127,14 +131,14 @@ static inline vigil_value vigil_value_pointer(void *pointer, void (*destroy)(voi
     return value;
 }
 
-/* A reason. status: a negative errno; zero and positive values count as -EIO. */
+/* A reason. Any thread. status: a negative errno; zero and positive values count as -EIO. */
 static inline vigil_value vigil_value_error(int status)
 {
     const vigil_value value = {VIGIL_ERROR, status < 0 ? status : -EIO, {0}, NULL};
     return value;
 }
 
-/* The same with more to say. */
+/* The same with more to say. Any thread. */
 static inline vigil_value vigil_value_error_with(int status, void *pointer, void (*destroy)(void *pointer))
 {
     vigil_value value = vigil_value_error(status);
@@ -143,7 +147,7 @@ static inline vigil_value vigil_value_error_with(int status, void *pointer, void
     return value;
 }
 
-/* "Settle as this one does." The reference goes along: use vigil_promise_ref if you want to keep one. */
+/* "Settle as this one does." The reference goes along: use vigil_promise_ref if you want to keep one. Any thread. */
 static inline vigil_value vigil_value_promise(vigil_promise *promise)
 {
     vigil_value value = vigil_value_of_kind(VIGIL_PROMISE);
@@ -151,7 +155,7 @@ static inline vigil_value vigil_value_promise(vigil_promise *promise)
     return value;
 }
 
-/* destroy, if not NULL, is called after then() has returned, or if it is never called. */
+/* destroy, if not NULL, is called after then() has returned, or if it is never called. Any thread. */
 static inline vigil_value vigil_value_thenable(vigil_thenable *thenable, void (*destroy)(void *pointer))
 {
     vigil_value value = vigil_value_of_kind(VIGIL_THENABLE);
@@ -160,6 +164,7 @@ static inline vigil_value vigil_value_thenable(vigil_thenable *thenable, void (*
     return value;
 }
 
+/* Whether the value is an error, and so rejects. Any thread. */
 static inline bool vigil_value_is_error(const vigil_value *value)
 {
     return value->kind >= VIGIL_ERROR;
@@ -194,21 +199,21 @@ VIGIL_API int vigil_promise_create(vigil_promise **promise, vigil_loop *loop);
 VIGIL_API int vigil_resolver_create(vigil_resolver **resolver, vigil_promise **promise, vigil_loop *loop);
 VIGIL_API int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value);
 VIGIL_API int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason);
-/* The resolver is not used any more. If it has settled nothing the promise is rejected with -EPIPE. NULL is allowed. */
+/* The resolver is not used any more. Any thread. If it has settled nothing the promise is rejected with -EPIPE. NULL is allowed. */
 VIGIL_API void vigil_resolver_destroy(vigil_resolver *resolver);
 
 /*
  * Resolve: with a plain value, fulfil; with an error, reject; with a promise or thenable, settle as that one does ("adopt",
  * which takes two more microtasks than a plain value, as in ECMAScript). With itself: reject with -EDEADLK. With a promise of
  * another loop: reject with -EXDEV.
- * The first call wins, exactly one of all threads. On the owner it takes effect at once; elsewhere in the next turn, through the
+ * Any thread. The first call wins, exactly one of all threads. On the owner it takes effect at once; elsewhere in the next turn, through the
  * loop's internal lane, without allocation. After a 0 the value is the promise's.
  * 0; -EALREADY it was resolved before; -EPERM it is a derived promise, or has a resolver; -ESHUTDOWN the loop has ended;
  * -EINVAL; -ECHILD.
  */
 VIGIL_API int vigil_promise_resolve(vigil_promise *promise, vigil_value value);
 
-/* The same for errors: reason must be of kind VIGIL_ERROR (or VIGIL_AGGREGATE), else -EINVAL. */
+/* The same for errors: reason must be of kind VIGIL_ERROR (or VIGIL_AGGREGATE), else -EINVAL. Any thread. */
 VIGIL_API int vigil_promise_reject(vigil_promise *promise, vigil_value reason);
 
 /* A promise that is resolved with the value from the start. With a promise of this loop: that promise itself.
@@ -238,7 +243,7 @@ VIGIL_API int vigil_promise_take(vigil_promise *promise, vigil_value *value);
 
 /* Wait until it is settled. Any thread but the owner; blocks. Inside a task of a pool it counts as a blocking section, so that a
    spare takes the worker's place. *value (may be NULL) as with vigil_promise_result. Counts as handling a rejection.
-   Somebody has to run the loop meanwhile.
+   Another thread must run the loop.
    VIGIL_FULFILLED or VIGIL_REJECTED; -ETIMEDOUT; -EDEADLK on the owner; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *value);
 
@@ -271,15 +276,15 @@ VIGIL_API int vigil_promise_then(vigil_promise *promise, vigil_then_fn fulfilled
                                  vigil_promise **derived);
 VIGIL_API int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *handlers, vigil_promise **derived);
 
-/* then(NULL, rejected). */
+/* then(NULL, rejected). Owner. */
 VIGIL_API int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *arg, vigil_promise **derived);
 
-/* Call fn(arg) either way. The derived promise settles as the first one did; but if fn returns a promise it waits for that,
+/* Call fn(arg) either way. Owner. The derived promise settles as the first one did; but if fn returns a promise it waits for that,
    and if fn returns an error or raises, or that promise is rejected, this wins. Other results are destroyed. */
 VIGIL_API int vigil_promise_finally(vigil_promise *promise, vigil_value (*fn)(void *arg), void *arg,
                                     vigil_promise **derived);
 
-/* then, for chains: uses up the reference to `promise` and gives one to the derived one. NULL in, or a failure: NULL, and the
+/* then, for chains: uses up the reference to `promise` and gives one to the derived one. Owner. NULL in, or a failure: NULL, and the
    reference is used up all the same.
        p = vigil_promise_chain(p, parse, NULL, it);
        p = vigil_promise_chain(p, store, on_error, it);
@@ -339,7 +344,7 @@ VIGIL_API int vigil_promise_guard(vigil_promise *promise, vigil_cancel_token *to
 typedef struct vigil_rejection {
     size_t size;
     vigil_promise *promise; /* borrowed */
-    vigil_value reason;     /* borrowed; kind VIGIL_NONE if it was taken meanwhile */
+    vigil_value reason;     /* borrowed; kind VIGIL_NONE if it was taken */
     const void *created;    /* an address inside the function that made the promise */
     void *const *trace;     /* debug builds of the library: the stack at that time, innermost first, of promises that
                                were made while hooks were set. Else NULL */
@@ -368,7 +373,7 @@ VIGIL_API int vigil_promise_mark_handled(vigil_promise *promise);
 /* At most so many of the calls that name this limit are on the pool at a time. */
 typedef struct vigil_limit vigil_limit;
 typedef enum vigil_limit_policy {
-    VIGIL_LIMIT_QUEUE = 0, /* the rest waits its turn on the loop, FIFO; its promises are pending meanwhile */
+    VIGIL_LIMIT_QUEUE = 0, /* the rest waits its turn on the loop, FIFO; its promises stay pending */
     VIGIL_LIMIT_REFUSE = 1 /* vigil_async answers -EAGAIN */
 } vigil_limit_policy;
 
@@ -425,7 +430,7 @@ VIGIL_API int vigil_promise_sleep(vigil_loop *loop, int64_t delay_ns, vigil_canc
                                   vigil_promise **promise);
 
 /* Fulfilled with the events (VIGIL_INT, VIGIL_FD_*) when the descriptor has some of those; rejected with -EBADF if it is closed
-   meanwhile. Also what vigil_watch_add answers. */
+   first. Also what vigil_watch_add answers. */
 VIGIL_API int vigil_promise_fd(vigil_loop *loop, int fd, unsigned events, vigil_cancel_token *token,
                                vigil_promise **promise);
 
@@ -456,7 +461,7 @@ typedef struct vigil_promise_stats {
     uint64_t chunks;       /* blocks of memory that the slab has taken from the system */
 } vigil_promise_stats;
 
-/* Fill *stats; set stats->size to its size first. Exact on the owner (or while nobody runs the loop), else near. -EINVAL; -ECHILD. */
+/* Fill *stats; set stats->size to its size first. Any thread. Exact on the owner (or while nobody runs the loop), else near. -EINVAL; -ECHILD. */
 VIGIL_API int vigil_promise_stats_get(vigil_loop *loop, vigil_promise_stats *stats);
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
  * Names that begin with vg_ (fields of public structs included) belong to the library in every version. Structs that begin
  * with `size` may grow at their end: a program compiled with an older header goes on working with a newer library.
  * What is going to be removed first carries the deprecated attribute for at least one minor version, named with its
- * replacement in CHANGELOG.md, and keeps working meanwhile. The exported symbols are compared with abi/ on every change.
+ * replacement in CHANGELOG.md, and keeps working during that time. The exported symbols are compared with abi/ on every change.
  */
 #ifndef VIGIL_VERSION_H
 #define VIGIL_VERSION_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/watchdog.h - one thread that looks at the pools and loops of this process, and says in words why one of them stands.
+ * vigil/watchdog.h - a thread that looks at the pools and loops of this process, and says in words why one of them stalls.
  *
- * It samples counters and states a few times a second, never stops anybody for it, and costs the observed threads nothing
- * while they work. What looks wrong is looked at a second time before it is said (a verdict), is said once, again only after
+ * It samples counters and states a few times a second, stops no thread, and costs the observed threads nothing
+ * while they work. A suspicion is confirmed by a second look before it becomes a verdict. A verdict is reported once, again only after
  * repeat_ms while it lasts, and once more when it is over. docs/verdicts has a page for each class, which
  * `vigil explain` prints.
  *
@@ -11,18 +11,18 @@
  * starts one with the defaults; then every pool and loop of the process is, also those that were made before. A start by the
  * program replaces one by the environment.
  *
- *   class            what stands                                              what was ruled out before it is said
+ *   class            what stalls                                              what was ruled out before it is said
  *   LOST_WAKEUP      work is queued and a worker sleeps; or a loop sleeps      a worker that searches, starts, or has been called
  *                    with posts waiting                                        and only waits for a CPU
  *   ALL_BLOCKED      every worker is blocked, work is queued, no spare         a worker that runs, searches or sleeps
  *   HOG              one task keeps its worker for hog_ms                      time in which the system did not run its thread
- *   WAIT_CYCLE       tasks wait for each other in a circle                     waits that have changed meanwhile
+ *   WAIT_CYCLE       tasks wait for each other in a circle                     waits that have changed since
  *   STARVED_CLASS    a class waits while others go on being started            a cap that is used up, delayed tasks
  *   LOST_TASK        a task was accepted and is nowhere (the audit says so)    anything that still moves
  *   GROWING_QUEUE    work comes in faster than it is done                      short bursts: the oldest must wait growth_ms
  *   LOOP_BLOCKED     one callback keeps a loop for loop_ms                     time in which the system did not run its thread
  *   NO_CPU           the process was stopped, or runnable and not run          a full machine whose CPU we have ourselves
- *   FROZEN_WORKER    a worker stands between tasks, inside the library         time in which the system did not run its thread
+ *   FROZEN_WORKER    a worker stops between tasks, inside the library          time in which the system did not run its thread
  *   DRIFT            latency, throughput or stealing have changed for the      idle times, times without enough samples
  *                    worse against this process's own recent past
  */
@@ -109,14 +109,14 @@ typedef struct vigil_watchdog_options {
     unsigned repeat_ms;   /* a verdict that lasts is said again after this time; 0: 10000 */
     unsigned max_spares;  /* for VIGIL_RECOVER_SPARE, for each pool, at most 64; 0: 4 */
     uint32_t recover;     /* VIGIL_RECOVER_*; 0: none */
-    vigil_severity least; /* do not tell on_verdict about less; the _INIT macro says INFO */
+    vigil_severity least; /* verdicts below this severity are not reported to on_verdict; the _INIT macro says INFO */
     bool no_drift;        /* do not look for DRIFT */
     /* The stack of a thread that sleeps is read without touching the thread. One that runs is sent a signal when a verdict about it
        is raised: by default (0) SIGURG, which the system ignores where nobody handles it; a handler that was there is called for
        everybody else's signals. -1: no signal, so no stacks of threads that run. No system call of the program fails or ends
        early because of it. */
     int stack_signal;
-    /* Told every verdict, on the watchdog's thread; no lock is held, so it may call everything but vigil_watchdog_start and
+    /* Called with every verdict, on the watchdog's thread; no lock is held, so it may call everything but vigil_watchdog_start and
        _stop. While it runs nothing is watched. */
     void (*on_verdict)(void *user, const vigil_verdict *verdict);
     /* With VIGIL_RECOVER_CALL, after the watchdog's own acts; what it returns is recorded with the verdict. */
@@ -156,12 +156,12 @@ typedef struct vigil_watchdog_stats {
 /* Fill *stats; set stats->size to its size first. Any thread. 0; -EINVAL. */
 VIGIL_API int vigil_watchdog_stats_get(vigil_watchdog_stats *stats);
 
-/* "lost wake-up", "WARNING", "cleared". Static strings; "?" for a number that is none. */
+/* "lost wake-up", "WARNING", "cleared". Any thread. Static strings; "?" for a number that is none. */
 VIGIL_API const char *vigil_stall_name(vigil_stall stall);
 VIGIL_API const char *vigil_severity_name(vigil_severity severity);
 VIGIL_API const char *vigil_verdict_state_name(vigil_verdict_state state);
 
-/* The whole verdict as text, several lines, cut at `room` bytes; returns the length that the whole would have. */
+/* The whole verdict as text, several lines, cut at `room` bytes; returns the length that the whole would have. Any thread. */
 VIGIL_API int vigil_verdict_text(const vigil_verdict *verdict, char *text, size_t room);
 
 #ifdef __cplusplus

@@ -43,9 +43,6 @@ for number, tests in promises.items():
             wrong.append(f"docs/contract.md: {number} is shown by {test}, which does not exist")
         elif test not in cited.get(number, []):
             wrong.append(f"docs/contract.md: {number} is shown by {test}, which does not cite it")
-    for test in cited.get(number, []):
-        if test not in tests:
-            wrong.append(f"{test}: cites {number}, and docs/contract.md does not name it there")
 print("\n".join(wrong))
 print(f"{len(promises)} promises, {sum(len(names) for names in cited.values())} citations: {len(wrong)} mistakes")
 sys.exit(1 if wrong else 0)
