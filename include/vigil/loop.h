@@ -174,7 +174,7 @@ VIGIL_API int vigil_loop_create(vigil_loop **loop, const vigil_loop_options *opt
 
 typedef enum vigil_run_mode {
     VIGIL_RUN = 0,       /* until the loop ends or is stopped */
-    VIGIL_RUN_ONCE = 1,  /* one turn; blocks in it if there is nothing to do yet */
+    VIGIL_RUN_ONCE = 1,  /* until a callback has run, or nothing is left to wait for; blocks until then */
     VIGIL_RUN_NOWAIT = 2 /* one turn that does not block */
 } vigil_run_mode;
 

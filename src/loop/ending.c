@@ -277,7 +277,7 @@ static void close_the_door(vigil_loop *loop)
         return;
     (void)atomic_fetch_add_explicit(&loop->shared->wakes_sent, 1, memory_order_relaxed);
     if ((state & VG_SLEEPS_IN_POLLER) != 0)
-        vg_poller_wake(&loop->poller);
+        vg_loop_poke(loop);
     else
         (void)vg_futex_wake(&loop->state, 1);
 }

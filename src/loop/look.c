@@ -7,6 +7,7 @@
 #endif
 #include "children.h"
 #include "guard.h"
+#include "look.h"
 #include "note.h"
 #include "tally.h"
 #include "base/clock.h"
@@ -60,11 +61,12 @@ static void list_timers(const vigil_loop *loop, listing *to, uint64_t now)
 static void list_watches(vigil_loop *loop, listing *to, uint64_t now)
 {
     vg_mutex_lock(&loop->watches.lock);
-    for (size_t fd = 0; fd < loop->watches.fd_room; fd++) {
+    const vg_fd *record;
+    for (int fd = 0; (record = vg_fds_next(&loop->watches.fds, &fd)) != NULL; fd++) {
         int saved = errno;
-        bool open = loop->watches.fds[fd].first == NULL || fcntl((int)fd, F_GETFD) != -1;
+        bool open = fcntl(fd, F_GETFD) != -1;
         errno = saved;
-        for (const vg_watch *watch = loop->watches.fds[fd].first; watch != NULL; watch = watch->next) {
+        for (const vg_watch *watch = record->first; watch != NULL; watch = watch->next) {
             if ((watch->flags & (VIGIL_WATCH_UNREF | VG_WATCH_INNER)) != 0)
                 continue;
             list_keeper(to, (vigil_keeper){.kind = VIGIL_KEEPER_WATCH,
@@ -196,6 +198,16 @@ int vigil_loop_explain(vigil_loop *loop, char *buffer, size_t room)
 }
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
+
+uint64_t vg_loop_callbacks(const vigil_loop *loop)
+{
+    const vg_file_loop *c = loop->shared;
+    return vg_tally_read(&loop->ingress.taken) + vg_tally_read(&c->internal_run) + vg_tally_read(&c->ticks_run) +
+           vg_tally_read(&c->microtasks_run) + vg_tally_read(&c->timers_fired) + vg_tally_read(&c->fd_events) +
+           vg_tally_read(&c->signals_delivered) + vg_tally_read(&c->children_reaped) +
+           vg_tally_read(&c->immediates_run) + vg_tally_read(&c->closes_run) + vg_tally_read(&c->prepares_run) +
+           vg_tally_read(&c->checks_run) + vg_tally_read(&c->uncaught);
+}
 
 int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
 {

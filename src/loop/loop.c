@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "note.h"
 #include "signals.h"
+#include "sleep.h"
 #include "watch.h"
 #include "watch_owner.h"
 #include "watched.h"
@@ -53,7 +54,7 @@ static void free_parts(vigil_loop *loop)
     vg_timers_destroy(&loop->timers);
     vg_registry_destroy(&loop->hook_slots);
     vg_registry_destroy(&loop->watches.slots);
-    free(loop->watches.fds);
+    vg_fds_destroy(&loop->watches.fds);
     vg_children_free(loop);
     vg_signals_close(loop);
     /* relaxed: the end of the loop acquired it (ending.c, end_upstairs) */
@@ -208,6 +209,6 @@ int vigil_loop_fd(vigil_loop *loop)
     vg_mutex_unlock(&loop->watches.lock);
     /* Pending work must show: before the first run the loop counts as awake, so nobody would wake it. */
     if (rc >= 0 && !vg_is_owner(loop))
-        vg_poller_wake(&loop->poller);
+        vg_loop_poke(loop);
     return rc;
 }

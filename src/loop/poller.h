@@ -62,7 +62,11 @@ int vg_poller_set(vg_poller *poller, vg_poll_op op, int fd, uint32_t events, boo
 int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *events);
 
 /* Any thread: let a wait return. One system call. */
-void vg_poller_wake(vg_poller *poller);
+/* 0; -EBADF: somebody has closed our descriptor. */
+int vg_poller_wake(vg_poller *poller);
+
+/* Whoever calls it excludes other changes of the set: a wake descriptor that somebody has closed is made anew. 0, or an error. */
+int vg_poller_mend_wake(vg_poller *poller);
 
 /* For embedding: poll_fd becomes readable at that time (VG_NO_DEADLINE: never). 0, or an error. */
 int vg_poller_arm(vg_poller *poller, uint64_t deadline_ns);

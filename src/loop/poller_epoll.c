@@ -76,15 +76,41 @@ static int wake_fd_of(const vg_poller *poller)
     return atomic_load_explicit(&poller->wake_fd, memory_order_relaxed);
 }
 
-/* A set that holds our own descriptors and nothing else. */
-static int new_set(const vg_poller *poller)
+static int new_wake_fd(vg_poller *poller)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    atomic_store_explicit(&poller->wake_fd, fd, memory_order_relaxed);
+    return 0;
+}
+
+/* A descriptor of ours was closed; its number is free, the set's own, or a file's. */
+static bool is_not_ours(int rc)
+{
+    return rc == -EBADF || rc == -EINVAL || rc == -EPERM;
+}
+
+/* A set that holds our own descriptors and nothing else. If somebody has closed those too, they are made anew. */
+static int new_set(vg_poller *poller)
 {
     int fd = epoll_create1(EPOLL_CLOEXEC);
     if (fd < 0)
         return -errno;
     int rc = add_own(fd, wake_fd_of(poller));
-    if (rc == 0 && poller->timer_fd >= 0)
+    if (is_not_ours(rc)) {
+        rc = new_wake_fd(poller);
+        if (rc == 0)
+            rc = add_own(fd, wake_fd_of(poller));
+    }
+    if (rc == 0 && poller->timer_fd >= 0) {
         rc = add_own(fd, poller->timer_fd);
+        if (is_not_ours(rc)) {
+            poller->timer_fd = -1; /* vg_poller_arm opens another */
+            poller->timer_at = 0;
+            rc = 0;
+        }
+    }
     if (rc != 0) {
         (void)close(fd);
         return rc;
@@ -96,13 +122,8 @@ int vg_poller_open(vg_poller *poller)
 {
     int saved = errno;
     int rc = 0;
-    if (wake_fd_of(poller) < 0) {
-        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (fd < 0)
-            rc = -errno;
-        else
-            atomic_store_explicit(&poller->wake_fd, fd, memory_order_relaxed);
-    }
+    if (wake_fd_of(poller) < 0)
+        rc = new_wake_fd(poller);
     if (rc == 0 && poller->poll_fd < 0) {
         int fd = new_set(poller);
         if (fd < 0)
@@ -212,7 +233,7 @@ int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *event
     return kept;
 }
 
-void vg_poller_wake(vg_poller *poller)
+int vg_poller_wake(vg_poller *poller)
 {
     int saved = errno;
     int cancel;
@@ -220,10 +241,20 @@ void vg_poller_wake(vg_poller *poller)
     /* A thread that is cancelled in here would leave a post half made. */
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     /* EINTR cannot happen to a nonblocking eventfd; EAGAIN would need 2^64 wakes. */
-    ssize_t rc = write(wake_fd_of(poller), &one, sizeof one);
-    (void)rc;
+    int rc = write(wake_fd_of(poller), &one, sizeof one) == (ssize_t)sizeof one || errno == EAGAIN ? 0 : -EBADF;
     (void)pthread_setcancelstate(cancel, &cancel);
     errno = saved;
+    return rc;
+}
+
+int vg_poller_mend_wake(vg_poller *poller)
+{
+    int saved = errno;
+    int rc = new_wake_fd(poller); /* the number of the old one is not ours any more */
+    if (rc == 0)
+        rc = add_own(poller->poll_fd, wake_fd_of(poller));
+    errno = saved;
+    return rc;
 }
 
 int vg_poller_arm(vg_poller *poller, uint64_t deadline_ns)

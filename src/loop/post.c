@@ -133,17 +133,22 @@ int vg_loop_nudge(vigil_loop *loop)
     return 0;
 }
 
+int vg_loop_settle(vigil_loop *loop)
+{
+    if (!vg_is_owner(loop)) {
+        /* K2: our addition comes before the look at the owner; pairs with K1 in run.c and R2 in ending.c */
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&loop->owner, memory_order_relaxed) != 0)
+            return vg_loop_nudge(loop);
+    }
+    return vg_guard_open(loop);
+}
+
 int vg_loop_keep(vigil_loop *loop)
 {
     vg_inflight_begin(loop);
     (void)atomic_fetch_add_explicit(&loop->keep, 1, memory_order_relaxed);
-    int rc = 0;
-    /* The owner cannot end in between. Elsewhere the loop may be deciding to end; the empty post is accepted or refused
-       in the deciding instant (SLEEP.md, the door) and carries our addition. */
-    if (vg_is_owner(loop))
-        rc = vg_guard_open(loop);
-    else
-        rc = vg_loop_nudge(loop);
+    int rc = vg_loop_settle(loop);
     if (rc != 0)
         (void)atomic_fetch_sub_explicit(&loop->keep, 1, memory_order_relaxed);
     vg_inflight_end(loop);

@@ -10,6 +10,7 @@
 #include "run.h"
 #include "ending.h"
 #include "guard.h"
+#include "look.h"
 #include "micro.h"
 #include "note.h"
 #include "signals.h"
@@ -79,7 +80,7 @@ static void abandon_run(void *arg)
     }
     vg_loop_note_state(loop, vg_state(loop), vg_ticks());
     if (loop->embedded)
-        vg_poller_wake(&loop->poller);
+        vg_loop_poke(loop);
     vg_inflight_begin(loop); /* the end waits for our last touch */
     release_run(loop);
     /* Somebody may wait for an end that we were at, or were to bring. release: the right that was given back, for who sees
@@ -155,8 +156,9 @@ static void drive_turns(vigil_loop *loop)
     for (;;) {
         if (loop->step == VG_STEPS) {
             loop->step = VG_STEP_BEGIN;
-            if (loop->once)
+            if (loop->once && (loop->nowait || vg_once_is_over(loop)))
                 return;
+            loop->once_again = loop->once;
         }
         if (vg_state(loop) >= VIGIL_LOOP_TERMINATING || vg_interrupted(loop))
             return;
@@ -238,6 +240,8 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
                                      : vg_why(-ESHUTDOWN, "the loop is ending; make a new one");
         return vg_why(-EBUSY, "another thread runs the loop");
     }
+    /* K1: we are the owner before we look for reasons to live; pairs with K2 in post.c, vg_loop_settle */
+    atomic_thread_fence(memory_order_seq_cst);
     atomic_store_explicit(&loop->owner_thread, vg_thread_id(), memory_order_relaxed);
     vg_loop_note_owner(loop, vg_thread_id());
     vg_signals_enter(loop);
@@ -248,6 +252,8 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
         vg_update_now(loop);
         loop->once = mode != VIGIL_RUN;
         loop->nowait = mode == VIGIL_RUN_NOWAIT;
+        loop->once_again = false;
+        loop->once_before = vg_loop_callbacks(loop);
         loop->auto_exit = !loop->options.stay;
         loop->ends_itself = mode == VIGIL_RUN && !loop->options.stay;
         vg_guarded(loop, drive_turns);

@@ -19,6 +19,17 @@
 
 /* ---- wakers ------------------------------------------------------------------------------------------------------ */
 
+void vg_loop_poke(vigil_loop *loop)
+{
+    if (__builtin_expect(vg_poller_wake(&loop->poller) != -EBADF, 1))
+        return;
+    vg_mutex_lock(&loop->watches.lock);
+    /* Another waker may have mended it since. */
+    if (!loop->watches.closed && vg_poller_wake(&loop->poller) == -EBADF && vg_poller_mend_wake(&loop->poller) == 0)
+        (void)vg_poller_wake(&loop->poller);
+    vg_mutex_unlock(&loop->watches.lock);
+}
+
 void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
 {
     /* W3: of all who see Sleeping, one wins and makes the system call. acquire: the wake descriptor of
@@ -31,7 +42,7 @@ void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
     if (vg_fault(VG_FAULT_DROP_POST))
         return;
     if ((state & VG_SLEEPS_IN_POLLER) != 0)
-        vg_poller_wake(&loop->poller);
+        vg_loop_poke(loop);
     else
         (void)vg_futex_wake(&loop->state, 1);
 }
@@ -255,6 +266,7 @@ void vg_loop_doze(vigil_loop *loop)
 {
     uint32_t running = VIGIL_LOOP_RUNNING;
     uint32_t sleeping = VIGIL_LOOP_SLEEPING | VG_SLEEPS_IN_POLLER;
+    loop->auto_exit = false; /* nobody is inside to end it: that nothing keeps it alive is no work */
     uint64_t deadline = vg_timers_next(&loop->timers);
     if (deadline > loop->prepare_deadline)
         deadline = loop->prepare_deadline;
@@ -270,6 +282,6 @@ void vg_loop_doze(vigil_loop *loop)
         running = VIGIL_LOOP_RUNNING;
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &running, VIGIL_LOOP_AWAKE, memory_order_relaxed,
                                                       memory_order_relaxed);
-        vg_poller_wake(&loop->poller);
+        vg_loop_poke(loop);
     }
 }

@@ -5,6 +5,8 @@
 #include "guard.h"
 
 void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state);
+/* Any thread: let a poll of the loop return. Mends a wake descriptor that somebody has closed. */
+void vg_loop_poke(vigil_loop *loop);
 static inline void vg_loop_wake_if_asleep(vigil_loop *loop)
 {
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);

@@ -108,6 +108,7 @@ struct vigil_loop {
     bool step_begun;    /* its snapshot is taken */
     bool once;          /* leave after one turn */
     bool nowait;        /* do not block */
+    bool once_again;    /* once, and the first turn has run nothing */
     bool auto_exit;     /* do not block when nothing keeps the loop alive */
     bool ends_itself;   /* and end it */
     bool embedded;      /* vigil_loop_fd was called */
@@ -120,6 +121,7 @@ struct vigil_loop {
     uint8_t end_step;
     uint32_t stream_rounds; /* of the drain: rounds in a row in which only others added to the lane */
     uint32_t poll_count;    /* events of the last poll, not yet collected */
+    uint64_t once_before;   /* callbacks run before vigil_loop_run */
     uint64_t step_ticks;    /* vg_ticks at the start of the step */
     uint64_t posts_until;   /* ingress.taken when this turn's budget is used up */
     uint64_t prepare_deadline;

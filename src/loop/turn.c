@@ -9,6 +9,7 @@
 #include "turn.h"
 #include "guard.h"
 #include "hooks.h"
+#include "look.h"
 #include "micro.h"
 #include "note.h"
 #include "post.h"
@@ -119,6 +120,11 @@ static void step_timers(vigil_loop *loop, bool first)
     vg_timers_run(loop);
 }
 
+bool vg_once_is_over(const vigil_loop *loop)
+{
+    return vg_loop_callbacks(loop) != loop->once_before || (loop->auto_exit && !vg_loop_alive(loop));
+}
+
 /* 6. Sleep if nothing prevents it; look at the descriptors in any case. */
 static void step_poll(vigil_loop *loop, bool first)
 {
@@ -127,7 +133,7 @@ static void step_poll(vigil_loop *loop, bool first)
     uint64_t deadline = vg_timers_next(&loop->timers);
     if (loop->prepare_deadline < deadline)
         deadline = loop->prepare_deadline;
-    bool glance = loop->nowait || vg_loop_pending(loop) ||
+    bool glance = loop->nowait || (loop->once_again && vg_once_is_over(loop)) || vg_loop_pending(loop) ||
                   deadline <= atomic_load_explicit(&loop->now, memory_order_relaxed) || vg_loop_stream(loop, deadline);
     if (glance)
         vg_loop_glance(loop);

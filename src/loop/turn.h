@@ -8,6 +8,8 @@
 void vg_turn(vigil_loop *loop);
 vigil_loop_phase vg_phase_of(vg_step step);
 void vg_update_now(vigil_loop *loop);
+/* VIGIL_RUN_ONCE: a callback has run, or nothing is left to wait for. */
+bool vg_once_is_over(const vigil_loop *loop);
 /* For the drain: internal, posts, immediates, close. */
 bool vg_drain_some(vigil_loop *loop);
 

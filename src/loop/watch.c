@@ -10,15 +10,15 @@
 #include "sleep.h"
 #include "base/clock.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
+#include <fcntl.h>
 
 #define EDGE_BIT   0x80000000U
 #define ALL_EVENTS (VIGIL_FD_READ | VIGIL_FD_WRITE | VIGIL_FD_PRI | VIGIL_FD_RDHUP)
 
 static uint64_t tag_of(const vigil_loop *loop, int fd)
 {
-    return (uint64_t)loop->watches.fds[fd].generation << 32 | (uint32_t)fd;
+    return (uint64_t)vg_fds_find(&loop->watches.fds, fd)->generation << 32 | (uint32_t)fd;
 }
 
 /* What to register for this fd. */
@@ -78,7 +78,7 @@ void vg_watch_over(vigil_loop *loop, vg_watch *watch, uint32_t flag)
 /* The fd was closed: report it to every watch (F5). */
 void vg_watch_all_gone(vigil_loop *loop, int fd)
 {
-    vg_fd *record = &loop->watches.fds[fd];
+    vg_fd *record = vg_fds_find(&loop->watches.fds, fd);
     while (record->first != NULL) {
         vg_watch *watch = record->first;
         record->first = watch->next;
@@ -94,7 +94,7 @@ void vg_watch_all_gone(vigil_loop *loop, int fd)
 /* Register an fd that the poller does not know (any more). */
 int vg_watch_enter(vigil_loop *loop, int fd)
 {
-    vg_fd *record = &loop->watches.fds[fd];
+    vg_fd *record = vg_fds_find(&loop->watches.fds, fd);
     uint32_t wanted = wanted_of(record);
     bool edge = (wanted & EDGE_BIT) != 0;
     record->generation++;
@@ -115,7 +115,7 @@ int vg_watch_enter(vigil_loop *loop, int fd)
 /* Register what the remaining watches of a known fd want. */
 static int tell_poller(vigil_loop *loop, int fd, bool always)
 {
-    vg_fd *record = &loop->watches.fds[fd];
+    vg_fd *record = vg_fds_find(&loop->watches.fds, fd);
     uint32_t wanted = wanted_of(record);
     record->hangups = 0;
     if (wanted == record->registered && !always)
@@ -126,9 +126,18 @@ static int tell_poller(vigil_loop *loop, int fd, bool always)
     return rc;
 }
 
+int vg_watch_confirm(vigil_loop *loop, int fd)
+{
+    vg_fd *record = vg_fds_find(&loop->watches.fds, fd);
+    const uint32_t hangups = record->hangups;
+    const int rc = tell_poller(loop, fd, true);
+    record->hangups = hangups;
+    return rc;
+}
+
 static void forget_fd(vigil_loop *loop, int fd)
 {
-    vg_fd *record = &loop->watches.fds[fd];
+    vg_fd *record = vg_fds_find(&loop->watches.fds, fd);
     if (record->in_poller) {
         /* EBADF, ENOENT: closed first; the kernel has forgotten it, or keeps an orphan (WATCHES.md). */
         (void)vg_poller_set(&loop->poller, VG_POLL_REMOVE, fd, 0, false, 0);
@@ -138,26 +147,23 @@ static void forget_fd(vigil_loop *loop, int fd)
     record->generation++; /* what was collected by the kernel before is stale (F4) */
 }
 
+/* Room for what is known of an fd: not for a number that is not open. */
 static int reserve_fd(vg_watches *watches, int fd)
 {
-    size_t room = watches->fd_room;
-    if ((size_t)fd < room)
+    if (vg_fds_find(&watches->fds, fd) != NULL)
         return 0;
-    while (room <= (size_t)fd)
-        room = room == 0 ? 64 : 2 * room;
-    vg_fd *fds = realloc(watches->fds, room * sizeof *fds);
-    if (fds == NULL)
-        return -ENOMEM;
-    memset(fds + watches->fd_room, 0, (room - watches->fd_room) * sizeof *fds);
-    watches->fds = fds;
-    watches->fd_room = room;
-    return 0;
+    const int saved = errno;
+    const bool open = fcntl(fd, F_GETFD) != -1;
+    errno = saved;
+    if (!open)
+        return -EBADF;
+    return vg_fds_make(&watches->fds, fd) != NULL ? 0 : -ENOMEM;
 }
 
 /* Under the lock. *gone: the number was closed and reopened, and its old watches are over. */
 static int add_to_fd(vigil_loop *loop, vg_watch *watch, bool *gone)
 {
-    vg_fd *record = &loop->watches.fds[watch->fd];
+    vg_fd *record = vg_fds_find(&loop->watches.fds, watch->fd);
     vg_watch **link = &record->first;
     while (*link != NULL)
         link = &(*link)->next;
@@ -229,7 +235,7 @@ static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted
 
 static void remove_watch(vigil_loop *loop, vg_watch *watch)
 {
-    vg_fd *record = &loop->watches.fds[watch->fd];
+    vg_fd *record = vg_fds_find(&loop->watches.fds, watch->fd);
     unlink_watch(record, watch);
     if (record->first == NULL)
         forget_fd(loop, watch->fd);
@@ -310,9 +316,7 @@ int vigil_watch_add(vigil_loop *loop, int fd, unsigned events, unsigned flags, v
     if (rc == 0) {
         if (watch != NULL)
             *watch = name;
-        /* The loop may be about to end, or asleep on its futex: an empty post decides the one and mends the other. */
-        if (runs_elsewhere(loop))
-            rc = vg_loop_nudge(loop);
+        rc = vg_loop_settle(loop);
         /* Refused: take it back. If the end was faster and dropped the watch, it was added, and closed() reports its
            end. */
         if (rc != 0 && !take_back_watch(loop, name))

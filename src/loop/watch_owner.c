@@ -15,6 +15,7 @@
 #define ALWAYS (VIGIL_FD_ERROR | VIGIL_FD_HANGUP)
 
 enum {
+    BUSY_PROBE = 64,     /* turns in a row with events */
     HANGUP_STORM = 1024, /* turns in a row; reported then and at each doubling */
     PAUSE_NS = 10000000
 };
@@ -37,9 +38,20 @@ static void make_ready(vg_watches *watches, vg_watch *watch, uint32_t events)
 static bool switch_off(vigil_loop *loop, int fd)
 {
     const vg_watches *watches = &loop->watches;
-    if ((size_t)fd < watches->fd_room && watches->fds[fd].in_poller)
+    const vg_fd *record = vg_fds_find(&watches->fds, fd);
+    if (record != NULL && record->in_poller)
         return false; /* the number is in use again; removal would hit the new registration */
     return vg_poller_set(&loop->poller, VG_POLL_REMOVE, fd, 0, false, 0) == 0;
+}
+
+/* Under the lock. Register every fd in a new set. */
+static void enter_all(vigil_loop *loop)
+{
+    const vg_fd *record;
+    for (int fd = 0; (record = vg_fds_next(&loop->watches.fds, &fd)) != NULL; fd++) {
+        if (record->first != NULL && vg_watch_enter(loop, fd) != 0)
+            vg_watch_all_gone(loop, fd);
+    }
 }
 
 /* Under the lock. A new set with every registered fd. */
@@ -48,17 +60,27 @@ static int refill(vigil_loop *loop, bool old_is_ours)
     int rc = vg_poller_renew(&loop->poller, old_is_ours);
     if (rc != 0)
         return rc;
-    for (size_t fd = 0; fd < loop->watches.fd_room; fd++) {
-        if (loop->watches.fds[fd].first != NULL && vg_watch_enter(loop, (int)fd) != 0)
-            vg_watch_all_gone(loop, (int)fd);
-    }
+    enter_all(loop);
     vg_watch_update_wanted(loop);
     return 0;
+}
+
+/* An fd that has events in turn after turn: is it still the one that was registered? Asked at each doubling. */
+static bool is_closed_number(vigil_loop *loop, vg_fd *record, int fd)
+{
+    const uint32_t turn = (uint32_t)vg_tally_read(&loop->shared->turns);
+    record->busy = record->busy_turn + 1 == turn ? record->busy + 1 : 1;
+    record->busy_turn = turn;
+    if (record->busy < BUSY_PROBE || (record->busy & (record->busy - 1)) != 0)
+        return false;
+    const int rc = vg_watch_confirm(loop, fd);
+    return rc == -EBADF || rc == -ENOENT;
 }
 
 void vg_watch_collect(vigil_loop *loop)
 {
     vg_watches *watches = &loop->watches;
+    int gone_fd = -1;
     int storm_fd = -1;
     uint64_t storm = 0;
     bool orphan = false;
@@ -69,7 +91,7 @@ void vg_watch_collect(vigil_loop *loop)
         int fd = (int)(uint32_t)loop->events[i].tag;
         uint32_t generation = (uint32_t)(loop->events[i].tag >> 32);
         uint32_t events = loop->events[i].events;
-        vg_fd *record = (size_t)fd < watches->fd_room ? &watches->fds[fd] : NULL;
+        vg_fd *record = vg_fds_find(&watches->fds, fd);
         if (record == NULL || !record->in_poller || record->generation != generation) {
             vg_tally(&loop->shared->stale_events, 1); /* F4 */
             if (!switch_off(loop, fd)) {
@@ -83,6 +105,12 @@ void vg_watch_collect(vigil_loop *loop)
             storm_fd = fd;
             storm = record->hangups;
         }
+        if (is_closed_number(loop, record, fd)) {
+            gone_fd = fd;
+            orphan = true;
+            vg_watch_all_gone(loop, fd);
+            continue;
+        }
         for (vg_watch *watch = record->first; watch != NULL; watch = watch->next)
             make_ready(watches, watch, events);
     }
@@ -91,6 +119,11 @@ void vg_watch_collect(vigil_loop *loop)
         renewed = refill(loop, true) == 0;
     vg_mutex_unlock(&watches->lock);
     loop->poll_count = 0;
+    if (gone_fd >= 0)
+        vg_emit(
+            loop, VIGIL_LOOP_FD_GONE, gone_fd, -EBADF, 1,
+            "an fd was closed while it was watched, and a duplicate of it kept firing; its watches are over. Remove a "
+            "watch before you close its fd");
     if (renewed)
         vg_emit(loop, VIGIL_LOOP_FD_ORPHAN, -1, 0, 1,
                 "an fd was closed while it was watched, and a duplicate of it still fires; the poller was made anew. "
@@ -166,8 +199,8 @@ void vg_watch_drop_all(vigil_loop *loop)
     vg_watches *watches = &loop->watches;
     watches->ready = NULL;
     vg_mutex_lock(&watches->lock);
-    for (size_t fd = 0; fd < watches->fd_room; fd++) {
-        vg_fd *record = &watches->fds[fd];
+    vg_fd *record;
+    for (int fd = 0; (record = vg_fds_next(&watches->fds, &fd)) != NULL; fd++) {
         while (record->first != NULL) {
             vg_watch *watch = record->first;
             record->first = watch->next;
@@ -205,9 +238,6 @@ int vg_watch_after_fork(vigil_loop *loop)
     int rc = vg_poller_after_fork(&loop->poller, loop->embedded);
     if (rc != 0)
         return rc;
-    for (size_t fd = 0; fd < loop->watches.fd_room; fd++) {
-        if (loop->watches.fds[fd].first != NULL && vg_watch_enter(loop, (int)fd) != 0)
-            vg_watch_all_gone(loop, (int)fd);
-    }
+    enter_all(loop);
     return 0;
 }

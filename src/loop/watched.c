@@ -4,6 +4,7 @@
  */
 #include "watched.h"
 #include "guard.h"
+#include "look.h"
 #include "note.h"
 #include "tally.h"
 #include "sleep.h"
@@ -26,13 +27,7 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     facts->taken = vg_tally_read(&loop->ingress.taken);
     facts->accepted = vg_ingress_accepted(&loop->ingress);
     facts->waiting = facts->accepted > facts->taken || vg_lane_ready(&loop->lane);
-    facts->progress = vg_tally_read(&counters->turns) + facts->taken + vg_tally_read(&counters->internal_run) +
-                      vg_tally_read(&counters->ticks_run) + vg_tally_read(&counters->microtasks_run) +
-                      vg_tally_read(&counters->timers_fired) + vg_tally_read(&counters->fd_events) +
-                      vg_tally_read(&counters->signals_delivered) + vg_tally_read(&counters->children_reaped) +
-                      vg_tally_read(&counters->immediates_run) + vg_tally_read(&counters->closes_run) +
-                      vg_tally_read(&counters->prepares_run) + vg_tally_read(&counters->checks_run) +
-                      vg_tally_read(&counters->sleeps) + vg_tally_read(&counters->uncaught);
+    facts->progress = vg_tally_read(&counters->turns) + vg_tally_read(&counters->sleeps) + vg_loop_callbacks(loop);
     facts->function = (const void *)(uintptr_t)vg_tally_read(&counters->call_function);
     vg_loop_note_sample(loop);
 }
@@ -62,7 +57,7 @@ static int loop_rewake(void *object, unsigned worker)
     /* The state may be Running and only the wake lost: repeat it, in either bed. */
     /* relaxed: the fence of vg_loop_wake came after the look that found the loop asleep, and shows its bed */
     if (atomic_load_explicit(&loop->poll_wanted, memory_order_relaxed))
-        vg_poller_wake(&loop->poller);
+        vg_loop_poke(loop);
     (void)vg_futex_wake(&loop->state, 1);
     vg_inflight_end(loop);
     return 0;

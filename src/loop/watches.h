@@ -6,6 +6,7 @@
 #define VG_LOOP_WATCHES_H
 
 #include "base/mutex.h"
+#include "fds.h"
 #include "registry.h"
 
 #include <vigil/loop.h>
@@ -38,20 +39,10 @@ enum {
     VG_WATCH_GONE = 0x200   /* its fd was closed; the close step reports it */
 };
 
-/* One fd number. */
-typedef struct vg_fd {
-    vg_watch *first;
-    uint32_t generation; /* of its registration in the poller: events of an earlier one are stale */
-    uint32_t registered; /* events registered in the poller; edge in the top bit */
-    uint32_t hangups;    /* turns in a row with nothing but hang-up or error */
-    bool in_poller;
-} vg_fd;
-
 typedef struct vg_watches {
     vg_mutex lock;
     vg_registry slots;
-    vg_fd *fds;
-    size_t fd_room;
+    vg_fds fds;
     vg_watch *dead; /* to be freed in the close step */
     _Atomic bool any_dead;
     bool closed;             /* the loop has ended: the poller stays closed */
