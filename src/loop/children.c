@@ -25,7 +25,7 @@ enum {
     WAIT_PIDFD = 3 /* P_PIDFD, which older headers do not have */
 };
 
-typedef struct child {
+typedef struct watched_child {
     vg_registry_head head;
     uint32_t slot;
     pid_t pid;
@@ -35,15 +35,15 @@ typedef struct child {
     void *arg;
     const void *created;
     uint64_t since;
-} child;
+} watched_child;
 
 struct vg_children {
     vg_registry slots;
 };
 
-static child *child_at(const vg_children *children, uint32_t slot)
+static watched_child *child_at(const vg_children *children, uint32_t slot)
 {
-    child *it = vg_registry_at(&children->slots, slot);
+    watched_child *it = vg_registry_at(&children->slots, slot);
     return (it->head.generation & 1U) != 0 ? it : NULL;
 }
 
@@ -54,7 +54,7 @@ static void close_pidfd(int fd)
     errno = saved;
 }
 
-static void forget_child(vigil_loop *loop, child *it)
+static void forget_child(vigil_loop *loop, watched_child *it)
 {
     vg_watch_remove_inner(loop, it->watch);
     close_pidfd(it->pidfd);
@@ -79,7 +79,7 @@ static void pidfd_readable(vigil_loop *loop, vigil_watch watch, int fd, unsigned
 {
     (void)watch;
     (void)events;
-    child *it = arg;
+    watched_child *it = arg;
     siginfo_t info;
     int rc = wait_for_child(fd, &info, false);
     if (rc == 0 && info.si_pid == 0)
@@ -122,7 +122,7 @@ int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg, v
         loop->children = calloc(1, sizeof *loop->children);
         if (loop->children == NULL)
             return vg_why(-ENOMEM, "no memory for a child watch");
-        vg_registry_init(&loop->children->slots, sizeof(child));
+        vg_registry_init(&loop->children->slots, sizeof(watched_child));
     }
     int pidfd = open_pidfd(pid);
     if (pidfd < 0)
@@ -133,7 +133,7 @@ int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg, v
         return vg_why(-ENOENT, "that process is not a child of this one, so its end cannot be waited for");
     }
     uint32_t slot;
-    child *made = vg_registry_alloc(&loop->children->slots, &slot);
+    watched_child *made = vg_registry_alloc(&loop->children->slots, &slot);
     if (made == NULL) {
         close_pidfd(pidfd);
         return vg_why(-ENOMEM, "no memory for a child watch");
@@ -171,7 +171,7 @@ int vigil_child_remove(vigil_loop *loop, vigil_child name)
 void vg_children_drop(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        child *it = child_at(loop->children, slot);
+        watched_child *it = child_at(loop->children, slot);
         if (it != NULL)
             forget_child(loop, it);
     }
@@ -180,7 +180,7 @@ void vg_children_drop(vigil_loop *loop)
 void vg_children_after_fork(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        child *it = child_at(loop->children, slot);
+        watched_child *it = child_at(loop->children, slot);
         if (it == NULL)
             continue;
         pid_t pid = it->pid;
@@ -193,7 +193,7 @@ void vg_children_after_fork(vigil_loop *loop)
 void vg_children_close(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        child *it = child_at(loop->children, slot);
+        watched_child *it = child_at(loop->children, slot);
         if (it != NULL)
             close_pidfd(it->pidfd);
     }
@@ -211,7 +211,7 @@ uint32_t vg_children_list(const vigil_loop *loop, vigil_keeper *keepers, size_t 
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
-        const child *it = child_at(loop->children, slot);
+        const watched_child *it = child_at(loop->children, slot);
         if (it == NULL)
             continue;
         if (count < room)

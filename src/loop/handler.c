@@ -39,7 +39,7 @@ static struct {
     vg_mutex lock;
     vg_sinks sinks;
     signal_state signals[SIGNALS_MOST + 1];
-} process;
+} process_signals;
 
 /* How often our handler is on the stack of this thread, per signal; kept only if it can be entered from below itself. */
 static _Thread_local uint8_t handler_depth[SIGNALS_MOST + 1];
@@ -70,7 +70,7 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
 {
     const int saved = errno;
     /* acquire: pairs with the release in install_handler */
-    const former_action *former = atomic_load_explicit(&process.signals[signo].former, memory_order_acquire);
+    const former_action *former = atomic_load_explicit(&process_signals.signals[signo].former, memory_order_acquire);
     const vg_signal_record record = {.signo = signo,
                                      .code = info->si_code,
                                      .pid = info->si_pid,
@@ -80,8 +80,8 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
     uint8_t depth = reentrant ? handler_depth[signo] : 0;
     /* The child of a fork that has not called vigil_loop_fork, or of a vfork, has our handler and none of our sinks: the list is its
        parent's. acquire: the list; pairs with the release in vg_adopt_end */
-    const bool ours = atomic_load_explicit(&process.owner, memory_order_acquire) == (uint32_t)getpid();
-    const bool taken = depth != 0 || (ours && vg_sinks_put(&process.sinks, &record));
+    const bool ours = atomic_load_explicit(&process_signals.owner, memory_order_acquire) == (uint32_t)getpid();
+    const bool taken = depth != 0 || (ours && vg_sinks_put(&process_signals.sinks, &record));
     for (; depth != 0 && former->older != NULL; depth--)
         former = former->older;
     if (reentrant)
@@ -97,19 +97,19 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
 static void lock_process(void)
 {
     uint32_t before;
-    if (vg_adopt_begin(&process.owner, &before)) {
-        vg_mutex_init(&process.lock); /* its holder may be a thread of the parent */
-        vg_sinks_init(&process.sinks);
+    if (vg_adopt_begin(&process_signals.owner, &before)) {
+        vg_mutex_init(&process_signals.lock); /* its holder may be a thread of the parent */
+        vg_sinks_init(&process_signals.sinks);
         for (int signo = 1; signo <= SIGNALS_MOST; signo++)
-            process.signals[signo].users = 0;
-        vg_adopt_end(&process.owner);
+            process_signals.signals[signo].users = 0;
+        vg_adopt_end(&process_signals.owner);
     }
-    vg_mutex_lock(&process.lock);
+    vg_mutex_lock(&process_signals.lock);
 }
 
 static void unlock_process(void)
 {
-    vg_mutex_unlock(&process.lock);
+    vg_mutex_unlock(&process_signals.lock);
 }
 
 static bool is_our_handler(const struct sigaction *action)
@@ -129,14 +129,14 @@ static int install_handler(int signo)
         return -errno;
     if (is_our_handler(&now))
         return 0; /* inherited from the parent of a fork, or another's that has kept it */
-    former_action *former = atomic_load_explicit(&process.signals[signo].former, memory_order_relaxed);
+    former_action *former = atomic_load_explicit(&process_signals.signals[signo].former, memory_order_relaxed);
     if (former == NULL || !same_action(&former->action, &now)) {
         former_action *made = malloc(sizeof *made);
         if (made == NULL)
             return -ENOMEM;
         *made = (former_action){.action = now, .older = former};
         /* release: its contents; pairs with the acquire in handle_signal */
-        atomic_store_explicit(&process.signals[signo].former, made, memory_order_release);
+        atomic_store_explicit(&process_signals.signals[signo].former, made, memory_order_release);
     }
     const int kept = SA_NODEFER | SA_NOCLDSTOP | SA_NOCLDWAIT;
     struct sigaction ours = {.sa_sigaction = handle_signal,
@@ -148,7 +148,7 @@ static int install_handler(int signo)
 static void restore_handler(int signo)
 {
     struct sigaction now;
-    const former_action *former = atomic_load_explicit(&process.signals[signo].former, memory_order_relaxed);
+    const former_action *former = atomic_load_explicit(&process_signals.signals[signo].former, memory_order_relaxed);
     if (sigaction(signo, NULL, &now) == 0 && is_our_handler(&now))
         (void)sigaction(signo, &former->action, NULL);
     /* Else somebody has replaced our handler, and may call it. It stays as it is. */
@@ -164,15 +164,15 @@ int vg_handler_want(vg_sink *sink, int signo)
     if (sink->listed_by != getpid()) {
         atomic_store_explicit(&sink->wanted, 0, memory_order_relaxed);
         sink->listed_by = getpid();
-        vg_sinks_add(&process.sinks, sink);
+        vg_sinks_add(&process_signals.sinks, sink);
     }
     if ((atomic_load_explicit(&sink->wanted, memory_order_relaxed) & vg_sink_bit(signo)) == 0) {
         /* First the wish, then the handler: no signal finds our handler and nobody who wants it. */
         (void)atomic_fetch_or_explicit(&sink->wanted, vg_sink_bit(signo), memory_order_relaxed);
-        if (process.signals[signo].users == 0)
+        if (process_signals.signals[signo].users == 0)
             rc = install_handler(signo);
         if (rc == 0)
-            process.signals[signo].users++;
+            process_signals.signals[signo].users++;
         else
             (void)atomic_fetch_and_explicit(&sink->wanted, ~vg_sink_bit(signo), memory_order_relaxed);
     }
@@ -186,7 +186,7 @@ static void unwant_signal(vg_sink *sink, int signo)
 {
     if ((atomic_load_explicit(&sink->wanted, memory_order_relaxed) & vg_sink_bit(signo)) == 0)
         return;
-    if (--process.signals[signo].users == 0)
+    if (--process_signals.signals[signo].users == 0)
         restore_handler(signo);
     (void)atomic_fetch_and_explicit(&sink->wanted, ~vg_sink_bit(signo), memory_order_relaxed);
 }
@@ -208,7 +208,7 @@ void vg_handler_leave(vg_sink *sink)
     if (sink->listed_by == getpid()) { /* else it is in the list of the parent of a fork */
         for (int signo = 1; signo <= SIGNALS_MOST; signo++)
             unwant_signal(sink, signo);
-        vg_sinks_remove(&process.sinks, sink);
+        vg_sinks_remove(&process_signals.sinks, sink);
     }
     sink->listed_by = 0;
     unlock_process();

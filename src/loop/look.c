@@ -23,26 +23,26 @@
 
 /* ---- what keeps it alive ----------------------------------------------------------------------------------------- */
 
-typedef struct listing {
+typedef struct keeper_listing {
     vigil_keeper *keepers;
     size_t room;
     size_t count;
-} listing;
+} keeper_listing;
 
-static void list_keeper(listing *to, vigil_keeper keeper)
+static void list_keeper(keeper_listing *to, vigil_keeper keeper)
 {
     if (to->count < to->room)
         to->keepers[to->count] = keeper;
     to->count++;
 }
 
-static void list_count(listing *to, vigil_keeper_kind kind, uint64_t number)
+static void list_count(keeper_listing *to, vigil_keeper_kind kind, uint64_t number)
 {
     if (number != 0)
         list_keeper(to, (vigil_keeper){.kind = kind, .number = (int64_t)number});
 }
 
-static void list_timers(const vigil_loop *loop, listing *to, uint64_t now)
+static void list_timers(const vigil_loop *loop, keeper_listing *to, uint64_t now)
 {
     for (uint32_t slot = 0; slot < loop->timers.slots.used; slot++) {
         const vg_timer *timer = vg_registry_at(&loop->timers.slots, slot);
@@ -58,7 +58,7 @@ static void list_timers(const vigil_loop *loop, listing *to, uint64_t now)
     }
 }
 
-static void list_watches(vigil_loop *loop, listing *to, uint64_t now)
+static void list_watches(vigil_loop *loop, keeper_listing *to, uint64_t now)
 {
     vg_mutex_lock(&loop->watches.lock);
     const vg_fd *record;
@@ -95,7 +95,7 @@ int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t room)
         return rc;
     if (keepers == NULL)
         room = 0;
-    listing to = {.keepers = keepers, .room = room};
+    keeper_listing to = {.keepers = keepers, .room = room};
     uint64_t now = vg_now_ns();
     list_count(&to, VIGIL_KEEPER_REF, (uint64_t)atomic_load_explicit(&loop->refs, memory_order_relaxed));
     list_count(&to, VIGIL_KEEPER_POSTS,

@@ -211,7 +211,7 @@ static void step_check(vigil_loop *loop, bool first)
 
 typedef void (*step_fn)(vigil_loop *loop, bool first);
 
-static const step_fn steps[VG_STEPS] = {
+static const step_fn turn_steps[VG_STEPS] = {
     [VG_STEP_BEGIN] = step_begin,   [VG_STEP_INTERNAL] = step_internal, [VG_STEP_POSTS] = step_posts,
     [VG_STEP_TIMERS] = step_timers, [VG_STEP_PREPARE] = step_prepare,   [VG_STEP_POLL] = step_poll,
     [VG_STEP_IO] = step_io,         [VG_STEP_CHECK] = step_check,       [VG_STEP_IMMEDIATES] = step_immediates,
@@ -259,7 +259,7 @@ static bool one_step(vigil_loop *loop)
         vg_loop_note_step(loop, loop->step_ticks);
     }
     atomic_store_explicit(&loop->shared->phase, vg_phase_of(step), memory_order_relaxed);
-    steps[step](loop, first);
+    turn_steps[step](loop, first);
     if (step != VG_STEP_BEGIN && step != VG_STEP_POLL && vg_interrupted(loop))
         return false;
     if (timed) {
