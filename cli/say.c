@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "reader/reader.h"
+
 static bool colours, error_colours;
 
 static bool takes_colours(int fd)
@@ -157,41 +159,10 @@ unsigned say_width(void)
     return 100;
 }
 
-/* Length of the well-formed, printable UTF-8 sequence at `at`, of which `left` bytes exist; 0 if there is none. */
-static size_t utf8_length(const unsigned char *at, size_t left)
-{
-    size_t length = at[0] < 0x80                    ? 1
-                    : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
-                    : (at[0] & 0xf0) == 0xe0        ? 3
-                    : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-                                                    : 0;
-    if (length == 0 || length > left)
-        return 0;
-    uint32_t code = length == 1 ? at[0] : at[0] & (0x7fU >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (at[i] & 0x3f);
-    }
-    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-    bool too_long = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-    return control || too_long || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : length;
-}
-
 void clean_text(char *to, size_t room, const char *from, size_t length, bool lines)
 {
-    size_t out = 0;
-    length = strnlen(from, length);
-    for (size_t i = 0; i < length;) {
-        size_t step = utf8_length((const unsigned char *)from + i, length - i);
-        bool good = step > 0 || (lines && from[i] == '\n');
-        step = step > 0 ? step : 1;
-        if (out + step >= room)
-            break;
-        memcpy(to + out, good ? from + i : "?", step);
-        out += step;
-        i += step;
-    }
-    if (room > 0)
-        to[out] = '\0';
+    if (lines)
+        vg_copy_lines(to, room, from, length);
+    else
+        vg_copy_text(to, room, from, length);
 }

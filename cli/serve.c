@@ -80,7 +80,11 @@ static int serve(int count, char **operands)
         say_error("serve: a token has 8 to 128 letters, digits or any of - . _ ~");
         return EXIT_USAGE;
     }
-    if (token == NULL && (serve_request.want_token || !is_loopback(serve_request.host))) {
+    if (serve_request.no_token && (token != NULL || !is_loopback(serve_request.host))) {
+        say_error("serve: --no-token is for this machine alone: not with --token-is, nor with --listen to others");
+        return EXIT_USAGE;
+    }
+    if (token == NULL && !serve_request.no_token) {
         if (!new_token(made)) {
             say_error("serve: the system gives no random numbers: %s; choose a token with --token-is", strerror(errno));
             return EXIT_FAILED;

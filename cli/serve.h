@@ -8,8 +8,8 @@
 struct serve_request {
     const char *host, *token;
     long port;
-    bool want_token; /* made anew */
-    bool any_port;   /* if the port is taken */
+    bool no_token; /* made anew */
+    bool any_port; /* if the port is taken */
 };
 extern struct serve_request serve_request;
 

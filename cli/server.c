@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,7 +31,10 @@
 #include "view_json.h"
 
 enum {
-    SAMPLE_NS = 200000000
+    SAMPLE_NS = 200000000,
+    IDLE_SECONDS = 5, /* until a connection that asks nothing is closed; readers of /events are not idle */
+    LEAST_CONNECTIONS = 64,
+    MOST_CONNECTIONS = 65536
 };
 
 struct reader {
@@ -52,6 +56,7 @@ struct server {
     vigil_timer timer;
     bool sampling, closing, any_host;
     char *token;
+    char cookie[32]; /* its name: cookies of all ports of a host are one set */
     char url[256];
 };
 
@@ -236,6 +241,8 @@ static bool has_token(const struct server *server, struct MHD_Connection *connec
     const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
     if (header != NULL && strncasecmp(header, "Bearer ", 7) == 0)
         given = header + 7;
+    if (given == NULL)
+        given = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie);
     return given != NULL && same_secret(given, server->token);
 }
 
@@ -288,10 +295,16 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     if ((asset == NULL || strcmp(url, "/") == 0) && !has_token(server, connection))
         return answer_text(connection, MHD_HTTP_UNAUTHORIZED,
                            "A token is asked for: open the whole address that `vigil serve` printed.\n");
-    if (asset != NULL)
-        return answer(
-            connection, MHD_HTTP_OK, asset->type,
-            MHD_create_response_from_buffer(asset->size, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT));
+    if (asset != NULL) {
+        struct MHD_Response *response =
+            MHD_create_response_from_buffer(asset->size, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT);
+        if (response != NULL && server->token != NULL && strcmp(url, "/") == 0) {
+            char cookie[256];
+            snprintf(cookie, sizeof cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->cookie, server->token);
+            MHD_add_response_header(response, "Set-Cookie", cookie);
+        }
+        return answer(connection, MHD_HTTP_OK, asset->type, response);
+    }
     if (strcmp(url, "/events") == 0)
         return begin_stream(server, connection);
     if (strcmp(url, "/metrics") == 0)
@@ -389,10 +402,23 @@ static int listen_at(struct server *server, const struct server_options *options
     bool v6 = address.any.sa_family == AF_INET6;
     inet_ntop(address.any.sa_family, v6 ? (void *)&address.v6.sin6_addr : (void *)&address.v4.sin_addr, text,
               sizeof text);
+    snprintf(server->cookie, sizeof server->cookie, "vigil-%u", ntohs(v6 ? address.v6.sin6_port : address.v4.sin_port));
     snprintf(server->url, sizeof server->url, "http://%s%s%s:%u/%s%s", v6 ? "[" : "", text, v6 ? "]" : "",
              ntohs(v6 ? address.v6.sin6_port : address.v4.sin_port), server->token != NULL ? "?token=" : "",
              server->token != NULL ? server->token : "");
     return fd;
+}
+
+/* As many as there are descriptors for: idle connections of others must not shut our own page out. */
+static unsigned connection_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return LEAST_CONNECTIONS;
+    limit.rlim_cur = limit.rlim_max < MOST_CONNECTIONS ? limit.rlim_max : MOST_CONNECTIONS;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 && getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return LEAST_CONNECTIONS;
+    return limit.rlim_cur > 2 * LEAST_CONNECTIONS ? (unsigned)limit.rlim_cur - LEAST_CONNECTIONS : LEAST_CONNECTIONS;
 }
 
 int server_create(struct server **result, vigil_loop *loop, struct look *look, const struct server_options *options,
@@ -414,8 +440,8 @@ int server_create(struct server **result, vigil_loop *loop, struct look *look, c
         return error == EADDRINUSE && quiet ? -EADDRINUSE : EXIT_FAILED;
     }
     server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
-                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 64U,
-                                      MHD_OPTION_CONNECTION_TIMEOUT, 60U, MHD_OPTION_END);
+                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+                                      MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         server->daemon != NULL ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     vigil_hook_calls calls = {.size = sizeof calls, .prepare = before_poll, .check = after_poll};

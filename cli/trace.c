@@ -127,8 +127,8 @@ static int unfinished(struct trace *trace, uint64_t thread, unsigned kind, unsig
     struct item *item = index >= 0 ? new_item(trace) : NULL;
     if (item == NULL)
         return index >= 0 ? -ENOMEM : 0;
-    item->end = (int64_t)now->age_ns;
-    item->begin = item->end - (int64_t)age_ns;
+    item->end = now->age_ns < INT64_MAX ? (int64_t)now->age_ns : INT64_MAX;
+    item->begin = age_ns < (uint64_t)item->end ? item->end - (int64_t)age_ns : 0;
     item->kind = (uint8_t)kind;
     item->small = (uint8_t)small;
     item->function = function;
@@ -210,7 +210,7 @@ static void add_us(json_object *event, const char *key, int64_t ns)
 {
     char text[40];
     const char *sign = ns < 0 ? "-" : "";
-    uint64_t size = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns; /* INT64_MIN has no positive */
     snprintf(text, sizeof text, "%s%" PRIu64 ".%03" PRIu64, sign, size / 1000, size % 1000);
     json_object_object_add(event, key, json_object_new_double_s((double)ns / 1e3, text));
 }
@@ -458,7 +458,8 @@ static void put_verdicts(struct trace *trace)
         char reason[sizeof v->reason + 1], name[96];
         clean_text(reason, sizeof reason, v->reason, sizeof v->reason, true);
         snprintf(name, sizeof name, "%s: %s", severity_name(v->severity), stall_name(v->kind));
-        int64_t at = (int64_t)now->age_ns - (int64_t)v->first_age_ns;
+        int64_t at =
+            v->first_age_ns < now->age_ns && now->age_ns < INT64_MAX ? (int64_t)(now->age_ns - v->first_age_ns) : 0;
         json_object *event = new_event(trace, "i", "verdict", name, 0, at), *args = json_object_new_object();
         json_object_object_add(event, "s", json_object_new_string("p"));
         json_object_object_add(args, "reason", json_object_new_string(reason));

@@ -10,6 +10,7 @@
 #include "record/directory.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,25 +65,14 @@ void *vg_reader_copy(const vg_reader *reader, uint64_t offset, size_t bytes, int
     return memory;
 }
 
-static void copy_printable(char *to, size_t room, const char *from, size_t from_room, bool lines)
-{
-    size_t i = 0;
-    for (; i < room - 1 && i < from_room && from[i] != '\0'; i++) {
-        const unsigned char c = (unsigned char)from[i];
-        /* nothing that a terminal would obey */
-        to[i] = (c >= ' ' && c != 0x7f) || (lines && c == '\n') ? from[i] : '?';
-    }
-    to[i] = '\0';
-}
-
 void vg_copy_text(char *to, size_t room, const char *from, size_t from_room)
 {
-    copy_printable(to, room, from, from_room, false);
+    vg_text_copy(to, room, from, from_room, false);
 }
 
 void vg_copy_lines(char *to, size_t room, const char *from, size_t from_room)
 {
-    copy_printable(to, room, from, from_room, true);
+    vg_text_copy(to, room, from, from_room, true);
 }
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */

@@ -50,6 +50,10 @@ typedef struct vg_process {
    Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a negative errno. */
 int vg_processes(vg_process *processes, size_t room);
 
+/* Foreign text with escapes for what is not safe to show (base/text.h); lines keeps new lines. */
+void vg_copy_text(char *to, size_t room, const char *from, size_t from_room);
+void vg_copy_lines(char *to, size_t room, const char *from, size_t from_room);
+
 /* ---- for the other files of the reader ---- */
 
 int vg_reader_read(const vg_reader *reader, uint64_t offset, void *memory, size_t bytes); /* all of it, or -EBADMSG */
@@ -59,7 +63,4 @@ int vg_reader_header(vg_reader *reader); /* read it again. 0; -EBADMSG; -EPROTO 
 /* 'R', 'S', 'T', ... as in /proc/PID/stat; 0: this very process is gone. */
 char vg_reader_process_state(const vg_file_header *header);
 bool vg_reader_same_boot(const vg_file_header *header);
-void vg_copy_text(char *to, size_t room, const char *from, size_t from_room);  /* ends with a zero, printable */
-void vg_copy_lines(char *to, size_t room, const char *from, size_t from_room); /* the same, and keeps new lines */
-
 #endif

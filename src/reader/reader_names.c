@@ -2,15 +2,22 @@
 /*
  * reader_names.c - names for addresses.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "reader_names.h"
 #include "raw.h"
 #include "reader_entries.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void vg_reader_free_names(vg_reader *reader)
 {
@@ -55,13 +62,65 @@ int vg_reader_load_names(vg_reader *reader)
     return 0;
 }
 
+/* The mapping of a living process around an address, as /proc/PID/map_files names it. */
+static bool find_mapping(pid_t pid, uint64_t address, char *path, size_t room)
+{
+    char line[512];
+    bool found = false;
+    (void)snprintf(path, room, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "re");
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
+        uint64_t begin = 0;
+        uint64_t end = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) == 2 && address >= begin && address < end) { // NOLINT
+            (void)snprintf(path, room, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, begin, end);
+            found = true;
+        }
+    }
+    if (maps != NULL)
+        (void)fclose(maps);
+    return found;
+}
+
+/*
+ * The file of a module. If the record is our own, its path. The path in the record of another user (we are root) is that user's
+ * choice and is not opened: only the file that the kernel says is mapped there, if it is a regular one. -1: none.
+ */
+static int open_module(const vg_reader *reader, const vg_file_module *module, const char *path)
+{
+    struct stat info;
+    if (fstat(reader->fd, &info) != 0)
+        return -1;
+    if (info.st_uid == geteuid())
+        return path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    char mapped[128];
+    if (reader->header.pid > INT_MAX || vg_reader_process_state(&reader->header) == 0 ||
+        !find_mapping((pid_t)reader->header.pid, module->begin, mapped, sizeof mapped))
+        return -1;
+    const int place = open(mapped, O_PATH | O_CLOEXEC); /* opens nothing yet */
+    int fd = -1;
+    if (place >= 0 && fstat(place, &info) == 0 && S_ISREG(info.st_mode)) {
+        (void)snprintf(mapped, sizeof mapped, "/proc/self/fd/%d", place);
+        fd = open(mapped, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    }
+    if (place >= 0)
+        (void)close(place);
+    return fd;
+}
+
 static const vg_symbols *symbols_of_module(vg_reader *reader, size_t at, const char *path)
 {
     const vg_file_module *module = &reader->modules[at];
     if (reader->symbols[at] == NULL) {
+        char opened[64] = "";
         const size_t id = module->build_id_bytes;
-        reader->symbols[at] = vg_symbols_load(path, module->build_id, id <= sizeof module->build_id ? id : 0);
+        const int fd = open_module(reader, module, path);
+        if (fd >= 0)
+            (void)snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
+        reader->symbols[at] = vg_symbols_load(opened, module->build_id, id <= sizeof module->build_id ? id : 0);
         reader->symbols_of[at] = module->begin;
+        if (fd >= 0)
+            (void)close(fd);
     }
     return reader->symbols[at];
 }

@@ -30,7 +30,7 @@
 /* No file that we write comes near these; they keep one that is made to do harm from using up our memory. */
 enum {
     MOST_ENTRIES = 4096,
-    MOST_COPIED = 1 << 29
+    MOST_COPIED = 1 << 28
 };
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
@@ -179,8 +179,23 @@ static void *room_for(size_t bytes)
     return memory;
 }
 
+/* Blocks of an honest file do not overlap, so all of them together are no longer than the file. In one that claims more, the same
+   bytes would be copied again and again. */
+static bool fits_file(const vg_raw *raw)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < raw->count; i++) {
+        sum += raw->blocks[i].bytes;
+        if (sum < raw->blocks[i].bytes)
+            return false;
+    }
+    return vg_reader_holds(raw->reader, 0, sum);
+}
+
 static int make_copies_room(vg_raw *raw)
 {
+    if (!fits_file(raw))
+        return -EBADMSG;
     for (size_t i = 0; i < raw->count; i++) {
         vg_raw_block *block = &raw->blocks[i];
         const size_t bytes = wanted_bytes(raw->reader, block);

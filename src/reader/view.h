@@ -66,7 +66,7 @@ typedef struct vg_hist_view {
 
 typedef struct vg_pool_view {
     uint64_t serial;
-    char name[16];
+    char name[64];
     uint64_t age_ns;
     unsigned phase; /* 0 open, 1 draining, 2 discarding, 3 stopped */
     unsigned workers_wanted;
@@ -89,7 +89,7 @@ typedef struct vg_pool_view {
 
 typedef struct vg_loop_view {
     uint64_t serial;
-    char name[32];
+    char name[64];
     uint64_t age_ns;
     unsigned state; /* vigil_loop_state */
     uint64_t state_age_ns;
@@ -124,7 +124,7 @@ typedef struct vg_thread_view {
     vg_thread_role role;
     uint64_t owner; /* serial of the pool or loop; 0: none */
     unsigned index;
-    char name[16];
+    char name[64];
     uint64_t age_ns;
     uint64_t events;  /* ever written */
     uint64_t dropped; /* of these: overwritten by later ones */

@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/options.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "record/stack.h"
 #include "function.h"
@@ -170,6 +171,14 @@ static void forget_gone(watchdog_thread *it, bool all)
 
 /* ---- a look ---- */
 
+/* A name must not look like a line of evidence. */
+static void make_plain(char *name, size_t room)
+{
+    char plain[sizeof(((vg_pool_facts *)0)->name)];
+    vg_text_copy(plain, room < sizeof plain ? room : sizeof plain, name, room, false);
+    memcpy(name, plain, strlen(plain) + 1);
+}
+
 static void look_at_subject(watchdog_thread *it, const vg_subject *subject)
 {
     const vg_look *look = &it->look;
@@ -182,6 +191,7 @@ static void look_at_subject(watchdog_thread *it, const vg_subject *subject)
             subject->calls->stir(subject->object); /* let those that sleep already open the signal */
         if (subject->calls->pool_facts(subject->object, &history->facts) != 0)
             return;
+        make_plain(history->facts.name, sizeof history->facts.name);
         vg_judge_pool(history, subject, look);
         if (!it->options.no_drift)
             vg_judge_drift(history, subject, look);
@@ -191,6 +201,7 @@ static void look_at_subject(watchdog_thread *it, const vg_subject *subject)
             return;
         history->seen = true;
         subject->calls->loop_facts(subject->object, &history->facts);
+        make_plain(history->facts.name, sizeof history->facts.name);
         vg_judge_loop(history, subject, look);
     }
 }

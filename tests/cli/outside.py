@@ -2,24 +2,12 @@
 """`vigil report` judges by itself: without a watchdog, with one that is late, and when the process is stopped."""
 import os
 import signal
-import subprocess
 
 import support
 from support import CommandTest, strict_json, until, vigil
 
-PATIENT = os.environ["VIGIL_PATIENT"]
-
 
 class Outside(CommandTest):
-    def patient(self, how, **environment):
-        """A process that has become sick as `how` says and has no watchdog of its own."""
-        process = subprocess.Popen([PATIENT, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, **environment})
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), "ready\n")
-        return process
-
     def verdicts(self, process):
         result = vigil("report", process.pid, "--json")
         self.assertIn(result.returncode, (0, 3), result.stderr)

@@ -30,9 +30,12 @@ class Server:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://"), self.process.stderr.read()
+        self.token = self.url.partition("?token=")[2]
 
-    def get(self, path, **headers):
+    def get(self, path, anonymous=False, **headers):
         """(status, content type, text)"""
+        if self.token and not anonymous:
+            headers.setdefault("Authorization", "Bearer " + self.token)
         request = urllib.request.Request(self.url.split("?")[0] + path, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=support.PATIENCE) as answer:
@@ -60,7 +63,7 @@ class Http(ServeTest):
     def test_the_same_as_report_trace_and_metrics(self):
         game = self.game().busy()
         server = self.serve(game.pid)
-        self.assertRegex(server.url, r"^http://127\.0\.0\.1:\d+/$")
+        self.assertRegex(server.url, r"^http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32}$")
         status, kind, text = server.get("metrics")
         self.assertEqual((status, kind), (200, "text/plain; version=0.0.4; charset=utf-8"))
         metrics.check(text)
@@ -86,16 +89,16 @@ class Http(ServeTest):
             urllib.request.urlopen(request)
         self.assertEqual(caught.exception.code, 405)
 
-    def test_a_token_is_asked_for_when_wanted_and_always_beyond_loopback(self):
+    def test_a_token_is_asked_for(self):
         game = self.game()
-        for words in (["--token"], ["--token-is", "open-sesame"], ["--listen", "0.0.0.0"]):
+        for words in ([], ["--token-is", "open-sesame"], ["--listen", "0.0.0.0"]):
             server = self.serve(game.pid, *words)
             token = re.search(r"\?token=(.+)", server.url).group(1)
             for path in ("", "events", "metrics", "report.json", "trace.json", "?token=wrong", "metrics?token=" + token[:-1],
                          "metrics?token="):
-                self.assertEqual(server.get(path)[0], 401, path)
-            self.assertEqual(server.get("?token=" + token)[0], 200)
-            self.assertEqual(server.get("metrics?token=" + token)[0], 200)
+                self.assertEqual(server.get(path, anonymous=True)[0], 401, path)
+            self.assertEqual(server.get("?token=" + token, anonymous=True)[0], 200)
+            self.assertEqual(server.get("metrics?token=" + token, anonymous=True)[0], 200)
             self.assertEqual(server.get("metrics", Authorization="Bearer " + token)[0], 200)
             server.end()
 
@@ -290,7 +293,7 @@ class Page(ServeTest):
 
     def test_the_page_works_with_a_token(self):
         game = self.game().busy()
-        server = self.serve(game.pid, "--token")
+        server = self.serve(game.pid)
         self.open(server.url)
         self.assertIn("Pool game", self.text())
         self.assertIn("token=", self.script("document.querySelector('#link-report').href"))

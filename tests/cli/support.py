@@ -105,6 +105,15 @@ class CommandTest(unittest.TestCase):
         self.games.append(game)
         return game
 
+    def patient(self, how, **environment):
+        """A process that has become sick as `how` says (patient/patient.c) and has no watchdog of its own."""
+        process = subprocess.Popen([os.environ["VIGIL_PATIENT"], how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, **environment})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
     def record(self, game):
         return os.path.join(self.directory, str(game.pid))
 

@@ -5,7 +5,10 @@
  */
 #include "watch_test.h"
 
+#include "reader/outside.h"
+
 #include <fcntl.h>
+#include <sys/resource.h>
 
 static uint64_t seed = 0x9e3779b97f4a7c15;
 
@@ -137,18 +140,25 @@ static unsigned answered, refused;
 static void read_it(const char *path)
 {
     vg_reader *reader = NULL;
+    vg_snapshot *before = NULL;
     vg_snapshot *seen = NULL;
     int error = vg_reader_open_path(&reader, path);
     if (error == 0)
         error = vg_reader_snapshot(reader, &seen);
+    if (error == 0 && below(4) == 0)
+        (void)vg_reader_snapshot(reader, &before);
     if (error == 0) {
         answered++;
+        must_equal(vg_outside_judge(reader, before, seen), 0);
         (void)use(reader, seen);
+        if (before != NULL)
+            must_equal(vg_outside_judge(reader, seen, before), 0);
         vg_snapshot_free(seen);
     } else {
         refused++;
         must(error == -EBADMSG || error == -EPROTO || error == -ENOMEM);
     }
+    vg_snapshot_free(before);
     vg_reader_close(reader);
 }
 
@@ -215,6 +225,43 @@ static void mutated_files_are_answered_or_refused(void **state)
     free(mutant);
 }
 
+static long peak_kilobytes(void)
+{
+    struct rusage usage;
+    must_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* Every entry of the directory claims the same large piece of the file, as workers of one pool. */
+static void a_forged_directory_costs_bounded_memory(void **state)
+{
+    (void)state;
+    make_original();
+    vg_file_header *header = (vg_file_header *)(void *)original;
+    vg_file_block *directory = (vg_file_block *)(void *)(original + header->sections[VG_SECTION_DIRECTORY].offset);
+    const uint64_t entries =
+        original_bytes / sizeof(vg_file_worker) < 4096 ? original_bytes / sizeof(vg_file_worker) : 4096;
+    for (unsigned i = 0; i < VG_FILE_BLOCKS; i++) {
+        atomic_store_explicit(&directory[i].kind, i == 0 ? VG_BLOCK_POOL : VG_BLOCK_WORKERS, memory_order_relaxed);
+        atomic_store_explicit(&directory[i].offset, 0, memory_order_relaxed);
+        atomic_store_explicit(&directory[i].bytes, original_bytes, memory_order_relaxed);
+        atomic_store_explicit(&directory[i].entries, entries, memory_order_relaxed);
+        atomic_store_explicit(&directory[i].owner, 1, memory_order_relaxed);
+        atomic_store_explicit(&directory[i].serial, i + 1, memory_order_relaxed);
+    }
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/forged", own_directory);
+    FILE *file = fopen(path, "wb");
+    must(file != NULL);
+    must_equal(fwrite(original, 1, original_bytes, file), original_bytes);
+    must_equal(fclose(file), 0);
+    const long before = peak_kilobytes();
+    read_it(path);
+    must(peak_kilobytes() - before < 64 * 1024);
+    free(original);
+    free(mutant);
+}
+
 static void what_is_no_recorder_file_is_refused(void **state)
 {
     (void)state;
@@ -242,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         watch_test(mutated_files_are_answered_or_refused),
+        watch_test(a_forged_directory_costs_bounded_memory),
         watch_test(what_is_no_recorder_file_is_refused),
     };
     return run_all(tests);

@@ -58,7 +58,7 @@ static void *runs_loop(void *arg)
 static void *stops_pool(void *arg)
 {
     (void)arg;
-    (void)vigil_pool_stop(pool, VIGIL_STOP_GRACEFUL, VIGIL_FOREVER);
+    (void)vigil_pool_shutdown(pool, VIGIL_FOREVER);
     return NULL;
 }
 
@@ -79,6 +79,7 @@ static void make_pool(unsigned workers)
 {
     vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
     options.workers = workers;
+    options.name = getenv("VIGIL_PATIENT_NAME");
     if (vigil_pool_create(&pool, &options) != 0)
         exit(1);
 }
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "cycle") == 0) {
         for (size_t i = 0; i < 2; i++) {
             vigil_job job;
-            if (vigil_job_call(pool, &job, waits_for_other, (void *)(uintptr_t)(1 - i), NULL) != 0)
+            if (vigil_job_call(pool, waits_for_other, (void *)(uintptr_t)(1 - i), NULL, &job) != 0)
                 return 1;
             atomic_store_explicit(&jobs[i], job.id, memory_order_relaxed);
         }
@@ -120,6 +121,8 @@ int main(int argc, char **argv)
         if (vigil_watchdog_start(&options) != 0)
             return 1;
         submit(1);
+    } else if (strcmp(how, "named") == 0) { /* as VIGIL_PATIENT_NAME says */
+        submit(5);
     } else if (strcmp(how, "healthy") != 0) {
         return 2;
     }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""What `vigil serve` shows, and to whom; and names that try to be more than names."""
+import os
+import socket
+import time
+import urllib.request
+
+import support
+from page import ServeTest
+from support import until, vigil
+
+
+class Serve(ServeTest):
+    def test_without_the_token_nothing_is_shown(self):
+        server = self.serve(self.game().pid)
+        self.assertRegex(server.url, r"\?token=[0-9a-f]{32}$")
+        for path in ("", "metrics", "report.json", "trace.json", "events", "metrics?token=" + "0" * 32):
+            self.assertEqual(server.get(path, anonymous=True)[0], 401, path)
+        self.assertEqual(server.get("metrics")[0], 200)
+
+    def test_the_page_sets_a_cookie_that_is_as_good_as_the_token(self):
+        server = self.serve(self.game().pid)
+        with urllib.request.urlopen(server.url, timeout=support.PATIENCE) as page:
+            cookie = page.headers["Set-Cookie"]
+        for part in ("HttpOnly", "SameSite=Strict", server.token):
+            self.assertIn(part, cookie)
+        own = cookie.partition(";")[0]
+        self.assertEqual(server.get("metrics", anonymous=True, Cookie=own)[0], 200)
+        self.assertEqual(server.get("metrics", anonymous=True, Cookie=own[:-1] + "x")[0], 401)
+
+    def test_no_token_is_for_this_machine_and_has_to_be_said(self):
+        game = self.game()
+        server = self.serve(game.pid, "--no-token")
+        self.assertNotIn("token", server.url)
+        self.assertEqual(server.get("metrics")[0], 200)
+        result = vigil("serve", game.pid, "--no-token", "--listen", "0.0.0.0")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("this machine alone", result.stderr)
+
+    def test_idle_connections_do_not_shut_others_out(self):
+        server = self.serve(self.game().pid)
+        port = int(server.url.split(":")[2].partition("/")[0])
+        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+        for one in idle:
+            self.addCleanup(one.close)
+        begin = time.monotonic()
+        self.assertEqual(server.get("metrics")[0], 200)
+        self.assertLess(time.monotonic() - begin, 20)
+        # And they are closed before long.
+        idle[0].settimeout(support.PATIENCE)
+        self.assertEqual(idle[0].recv(1), b"")
+
+
+class Names(ServeTest):
+    EVIL = "a\x1b[31m\nCRITICAL \u202eb"
+
+    def test_controls_directions_and_lines_in_names_are_escapes(self):
+        process = self.patient("named", VIGIL_PATIENT_NAME=self.EVIL[:15])
+        seen = set()
+        for words in (["report", process.pid], ["report", process.pid, "--json"], ["metrics", process.pid],
+                      ["top", process.pid, "--plain", "--once"], ["ps"], ["trace", process.pid, "-"]):
+            result = vigil(*words)
+            text = result.stdout + result.stderr
+            for bad in ("\x1b[31m", "\u202e", "\nCRITICAL"):
+                self.assertNotIn(bad, text, words)
+            seen.update(part for part in ("\\x1b[31m", "\\u202e") if part in text or part.replace("\\", "\\\\") in text)
+        self.assertIn("\\x1b[31m", seen)
+
+
+if __name__ == "__main__":
+    support.main()
