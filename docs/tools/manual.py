@@ -172,7 +172,7 @@ def result_rows(sentence):
         elif re.match(r"[^-]* also -E[A-Z]+\b", piece):
             who, code, why = re.match(r"(.*?) also (-E[A-Z]+)\b:?\s*(.*)", piece, flags=re.S).groups()
             rows.append([code, f"{who}: {why}" if why else f"{who} alone"])
-        elif rows and not re.match(r"[A-Z]", piece):
+        elif rows and rows[-1][1] and not re.match(r"[A-Z]|and what", piece):
             rows[-1][1] += "; " + piece
         else:
             rows.append(["", piece])
@@ -263,6 +263,11 @@ class Manual:
             results = results or more_results
             threads = threads or more_threads
         threads = threads or self.threads_of(header, item)
+        result = re.match(r"(.*?)\bvigil_\w+\s*\(", prototype(item.text), flags=re.S).group(1).strip()
+        if not result.endswith(("*", "_value")):
+            # "NULL: …" is about a parameter here.
+            described += [("p", finished("NULL: " + row[1])) for row in results if row[0] == "NULL"]
+            results = [row for row in results if row[0] != "NULL"]
         if not threads:
             self.wrong.append(f"{header.path}: {item.name} does not say which thread may call it")
         summary, code, _ = self.examples.get(item.name, ("", "", ""))
@@ -278,16 +283,17 @@ class Manual:
                 kind = "The values of" if self.items[name].kind == "enum" else "The members of"
                 page += [("p", f"{kind} {name}:"), ("rows", listed)]
         page += [("h", "Return value")]
-        result = re.match(r"(.*?)\bvigil_\w+\s*\(", prototype(item.text), flags=re.S).group(1).strip()
         if result == "void":
             page.append(("p", "None."))
         else:
             rows = [row for row in results if row[0]]
-            for row in results:
-                if not row[0]:
-                    page.append(("p", finished(row[1])))
+            if rows and all(row[0] == "NULL" for row in rows):
+                page.append(("p", finished(sentences(" ".join(item.comment.split()))[0])))
+            further = [("p", finished(row[1])) for row in results if not row[0]]
+            page += [one for one in further if not one[1].startswith("And ")]
             if rows:
                 page.append(("rows", [(code_, finished(words or self.meaning(code_))) for code_, words in rows]))
+            page += [one for one in further if one[1].startswith("And ")]
             if not results:
                 page.append(("p", finished(self.said(described, item))))
         page += [("h", "Threads")] + [("p", " ".join(finished(one) for one in threads))]
@@ -306,7 +312,7 @@ class Manual:
             for sentence in sentences(block) if kind == "p" else []:
                 if re.search(r"\breturns?\b", sentence):
                     return sentence
-        return self.first(item)
+        return sentences(" ".join(item.comment.split()))[0]
 
     def types_of(self, item):
         """Option structs and enums that stand in its prototype: their members belong on the page."""

@@ -186,7 +186,9 @@ VIGIL_API bool vigil_frame_may(vigil_frame *frame);
 VIGIL_API bool vigil_frame_wait(vigil_frame *frame, int rc);
 /* Note how the call ends. Owner. True if the steps must go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_failed(vigil_frame *frame, int status);
+/* Note the value with which the call ends. Owner. True if the steps must go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_returned(vigil_frame *frame, vigil_value result);
+/* Await a promise that the caller keeps, for VIGIL_AWAIT_PROMISE. Owner. 0; -EINVAL. */
 VIGIL_API int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise);
 
 #ifdef __cplusplus

@@ -55,8 +55,9 @@ VIGIL_API vigil_cancel_token *vigil_cancel_token_of(vigil_cancel_source *source)
 /* Give the source's reference back. A source that is gone can no longer abort; its token then never will. NULL is allowed. */
 VIGIL_API void vigil_cancel_destroy(vigil_cancel_source *source);
 
-/* One more reference to the token, and one less. NULL is allowed; ref returns its argument. */
+/* One more reference to the token. NULL is allowed. Returns its argument. */
 VIGIL_API vigil_cancel_token *vigil_cancel_ref(vigil_cancel_token *token);
+/* One reference to the token less. NULL is allowed. */
 VIGIL_API void vigil_cancel_unref(vigil_cancel_token *token);
 
 /* 0 not aborted, else the negative status. One load; NULL counts as a token that is never aborted. */

@@ -85,10 +85,13 @@ VIGIL_API vigil_loop *vigil_js_loop(vigil_js *js);
 /* The pool; made now if the host makes its own. NULL: it could not be made. Owner. */
 VIGIL_API vigil_pool *vigil_js_pool(vigil_js *js);
 
-/* Run a program: a file, resolved as `node FILE` does it, or a text under a name that messages show. Runs JavaScript: the
-   program's own code up to its end, and the checkpoint; then run the loop. An error that the program does not catch is
-   printed and sets the exit code, as in Node. Owner. 0; -EINVAL; -EDEADLK inside JavaScript; -ECANCELED the program has ended. */
+/* Run a program from a file, resolved as `node FILE` does it. Runs JavaScript: the program's own code up to its end,
+   and the checkpoint; then run the loop. An error that the program does not catch is printed and sets the exit code,
+   as in Node. Owner.
+   0; -EINVAL; -EDEADLK inside JavaScript; -ECANCELED the program has ended. */
 VIGIL_API int vigil_js_run_file(vigil_js *js, const char *path);
+/* Run a program from a text, under a name that messages show; else as vigil_js_run_file. Owner.
+   0; -EINVAL; -EDEADLK inside JavaScript; -ECANCELED the program has ended. */
 VIGIL_API int vigil_js_run_text(vigil_js *js, const char *text, size_t length, const char *name);
 
 /* Run the loop until nothing keeps it alive or the program ends itself; emits beforeExit and exit. Returns the exit code, 0 to 255;
@@ -113,10 +116,13 @@ typedef struct vigil_js_error {
     vigil_js_value value;
 } vigil_js_error;
 
-/* Evaluate a text, or call a function, and run the checkpoint behind it unless JavaScript is on the stack already.
-   *value (may be NULL) is the result. self may be NULL. Owner; runs JavaScript.
+/* Evaluate a text, and run the checkpoint behind it unless JavaScript is on the stack already. *value (may be NULL) is
+   the result. Owner; runs JavaScript.
    0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ENOMEM; -ECANCELED the program has ended. */
 VIGIL_API int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *name, vigil_js_value *value);
+/* Call a function, and run the checkpoint behind it unless JavaScript is on the stack already. *value (may be NULL) is
+   the result. self may be NULL. Owner; runs JavaScript.
+   0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ENOMEM; -ECANCELED the program has ended. */
 VIGIL_API int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, size_t count,
                             const vigil_js_value *args, vigil_js_value *value);
 /* Fill *error; set error->size first. Owner. 0; -ENOENT nothing was thrown yet; -EINVAL. */
@@ -143,30 +149,39 @@ VIGIL_API vigil_js_value vigil_js_null(vigil_js *js);
 VIGIL_API vigil_js_value vigil_js_bool(vigil_js *js, bool value);
 /* A number. */
 VIGIL_API vigil_js_value vigil_js_number(vigil_js *js, double value);
-/* UTF-8; bytes that are none become U+FFFD. NULL: no memory. */
+/* A string of UTF-8; bytes that are none become U+FFFD. NULL: no memory. */
 VIGIL_API vigil_js_value vigil_js_text(vigil_js *js, const char *text, size_t length);
+/* An empty object. NULL: no memory. */
 VIGIL_API vigil_js_value vigil_js_object(vigil_js *js);
+/* An array of `count` items. NULL: no memory. */
 VIGIL_API vigil_js_value vigil_js_array(vigil_js *js, size_t count, const vigil_js_value *items);
 /* A Uint8Array over your memory, without a copy. freed(data, arg) is called when JavaScript no longer needs it, on any thread;
    it must not call the host. NULL: no memory, and freed is not called. */
 VIGIL_API vigil_js_value vigil_js_bytes(vigil_js *js, void *data, size_t length, void (*freed)(void *data, void *arg),
                                         void *arg);
+/* The type of a value. */
 VIGIL_API vigil_js_type vigil_js_type_of(vigil_js *js, vigil_js_value value);
+/* Whether the value can be called. */
 VIGIL_API bool vigil_js_is_function(vigil_js *js, vigil_js_value value);
+/* The value as a boolean, as JavaScript converts it. */
 VIGIL_API bool vigil_js_to_bool(vigil_js *js, vigil_js_value value);
 VIGIL_API double vigil_js_to_number(vigil_js *js, vigil_js_value value); /* NaN if it is none */
 /* UTF-8 with a zero behind it, to be freed with free(); *length may be NULL. NULL: no memory, or it cannot be text. */
 VIGIL_API char *vigil_js_to_text(vigil_js *js, vigil_js_value value, size_t *length);
 /* The memory of an ArrayBuffer or typed array, good while the value lives and is not transferred. False: it is none. */
 VIGIL_API bool vigil_js_to_bytes(vigil_js *js, vigil_js_value value, unsigned char **data, size_t *length);
+/* The global object. */
 VIGIL_API vigil_js_value vigil_js_global(vigil_js *js);
-/* NULL: a getter threw (see vigil_js_error_get), or it is no object. */
+/* A property of an object. Runs JavaScript if it is a getter. NULL: a getter threw (see vigil_js_error_get), or it is
+   no object. */
 VIGIL_API vigil_js_value vigil_js_get(vigil_js *js, vigil_js_value object, const char *name);
+/* An element of an array, or an indexed property. NULL: a getter threw (see vigil_js_error_get), or it is no object. */
 VIGIL_API vigil_js_value vigil_js_get_index(vigil_js *js, vigil_js_value object, unsigned index);
-/* 0; -EIO a setter threw; -EINVAL no object. */
+/* Set a property of an object. Runs JavaScript if it is a setter. 0; -EIO a setter threw; -EINVAL no object. */
 VIGIL_API int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name, vigil_js_value value);
-/* Keep a value beyond the call that got it, until the matching release. */
+/* Keep a value beyond the call that got it, until the matching unref. */
 VIGIL_API void vigil_js_ref(vigil_js *js, vigil_js_value value);
+/* No longer keep a value that vigil_js_ref has kept. */
 VIGIL_API void vigil_js_unref(vigil_js *js, vigil_js_value value);
 
 /* ---- C for JavaScript (owner) ----------------------------------------------------------------------------------- */
@@ -185,6 +200,7 @@ typedef vigil_js_value (*vigil_js_fn)(vigil_js_frame *frame);
 
 /* A function that calls fn. NULL: no memory. */
 VIGIL_API vigil_js_value vigil_js_function(vigil_js *js, const char *name, vigil_js_fn fn, void *data);
+/* An Error with this message, for frame->thrown. NULL: no memory. */
 VIGIL_API vigil_js_value vigil_js_make_error(vigil_js *js, const char *message);
 
 /* A class whose instances carry a pointer of yours. */
@@ -252,9 +268,9 @@ VIGIL_API bool vigil_js_work_cancelled(const vigil_js_work *work);
 
 /* A way to a host that other threads may hold; it outlives the host. */
 typedef struct vigil_js_port vigil_js_port;
-/* Owner. NULL: no memory. */
+/* Open a port of the host, for other threads. Owner. NULL: no memory. */
 VIGIL_API vigil_js_port *vigil_js_port_open(vigil_js *js);
-/* Any thread. */
+/* Close a port. Calls that are in flight still run. Any thread. */
 VIGIL_API void vigil_js_port_close(vigil_js_port *port);
 /* Call fn(js, arg) on the owner, in the poll phase of a turn. dropped(arg), if not NULL, instead when the host ends first, on any
    thread. FIFO per thread. Does not keep the loop alive by itself. Any thread. 0; -EINVAL; -ENOMEM. */

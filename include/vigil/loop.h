@@ -227,7 +227,7 @@ typedef enum vigil_loop_state {
     VIGIL_LOOP_TERMINATED = 4 /* final */
 } vigil_loop_state;
 
-/* Any thread. */
+/* The state of the loop. Any thread. */
 VIGIL_API vigil_loop_state vigil_loop_state_get(const vigil_loop *loop);
 
 /* Whether the calling thread is inside vigil_loop_run of this loop. Any thread. */
@@ -249,16 +249,18 @@ VIGIL_API int vigil_loop_fork(vigil_loop *loop);
  */
 VIGIL_API int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
-/* The same with a post of your own, in the same order. Any thread. Also -EBUSY: it is queued already (a way to fold many calls into
-   one). */
+/* Post work of your own struct, in the same order as vigil_loop_call. Any thread.
+   0; -EINVAL; -EBUSY it is queued already (a way to fold many calls into one); -ESHUTDOWN; -EAGAIN max_posts wait
+   already; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_post *post);
 
 /* The priority lane: runs before all posts, in the next turn. Never allocates, has no bound, and stays open until a
    shutdown has drained everything else. Any thread. 0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_post_internal(vigil_loop *loop, vigil_post *post);
 
-/* Keep the loop alive until the matching unref. Any thread. 0; -ESHUTDOWN; -ECHILD; unref also -EINVAL: there was no ref. */
+/* Keep the loop alive until the matching unref. Any thread. 0; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_ref(vigil_loop *loop);
+/* Take one vigil_loop_ref back. Any thread. 0; -EINVAL there was no ref; -ECHILD. */
 VIGIL_API int vigil_loop_unref(vigil_loop *loop);
 
 /*
@@ -275,10 +277,11 @@ struct vigil_at_end {
     vigil_loop *vg_loop;
 };
 
-/* Add it, or take it back. It does not keep the loop alive. Owner. No allocation; O(1).
-   0; -EINVAL; -EPERM; -ECHILD; add also -EBUSY it is added already, -ESHUTDOWN the loop has ended;
-   remove also -ENOENT it is not there, or has run. */
+/* Add a node that runs when the loop has ended. It does not keep the loop alive. Owner. No allocation; O(1).
+   0; -EINVAL; -EPERM; -EBUSY it is added already; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it);
+/* Take a node of vigil_loop_at_end back. Owner. O(1). 0; -EINVAL; -EPERM; -ENOENT it is not there, or has run;
+   -ECHILD. */
 VIGIL_API int vigil_loop_at_end_remove(vigil_loop *loop, vigil_at_end *it);
 
 /* Make a node for vigil_loop_at_end of the caller's memory. Any thread; the node must not be added. */
@@ -292,20 +295,28 @@ static inline void vigil_at_end_init(vigil_at_end *it, void (*run)(vigil_at_end 
 
 /* ---- owner's queues --------------------------------------------------------------------------------------------- */
 
-/* Call fn(arg) before anything else happens on the loop: after the callback that runs now. Ticks run before microtasks, both
-   FIFO, until both queues are empty. Owner. Dropped, if the loop is closed first, with cancel (may be NULL).
+/* Call fn(arg) before anything else happens on the loop: after the callback that runs now, before all microtasks.
+   FIFO. Owner. If the loop is closed first, cancel(arg) runs instead (it may be NULL).
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_tick_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+/* Call fn(arg) at the checkpoint after the callback that runs now, after all ticks. FIFO, until both queues are empty.
+   Owner. If the loop is closed first, cancel(arg) runs instead (it may be NULL).
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_microtask_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
-/* The same without allocation. Owner. Also -EBUSY. */
+/* As vigil_loop_tick_call, with a post of your own and no allocation. Owner.
+   0; -EINVAL; -EPERM; -EBUSY it is queued already; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_tick(vigil_loop *loop, vigil_post *post);
+/* As vigil_loop_microtask_call, with a post of your own and no allocation. Owner.
+   0; -EINVAL; -EPERM; -EBUSY it is queued already; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_microtask(vigil_loop *loop, vigil_post *post);
 
-/* Call fn(arg) after the poll of this turn (of the next turn, when called in that phase). Keeps the loop alive. Owner. */
+/* Call fn(arg) after the poll of this turn (of the next turn, when called in that phase). Keeps the loop alive. Owner.
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
-/* Call fn(arg) at the very end of this turn (of the next one, when called there). Keeps the loop alive. Owner. */
+/* Call fn(arg) at the very end of this turn (of the next one, when called there). Keeps the loop alive. Owner.
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_defer_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
 /* ---- time and timers -------------------------------------------------------------------------------------------- */
@@ -339,6 +350,8 @@ typedef struct vigil_timer_options {
 /* Start a timer: fn(loop, timer, arg) at or after the deadline, in a later turn. *timer (may be NULL) is its name until it has
    fired for the last time. Owner. 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg, vigil_timer *timer);
+/* Start a timer with options: an absolute deadline, an interval, slack. Else as vigil_timer_start. Owner.
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
                                      vigil_timer *timer);
 
@@ -357,11 +370,12 @@ VIGIL_API int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timer
    0; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns);
 
-/* The same to an absolute time. Owner. */
+/* As vigil_timer_again, to an absolute time (CLOCK_MONOTONIC). Owner. 0; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns);
 
-/* Whether the timer keeps the loop alive. Owner. */
+/* Let the timer keep the loop alive, as it does from the start. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_ref(vigil_loop *loop, vigil_timer timer);
+/* Do not let the timer keep the loop alive. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_unref(vigil_loop *loop, vigil_timer timer);
 
 /* When it will fire. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
@@ -502,7 +516,8 @@ typedef struct vigil_keeper {
 /* Fill in up to `room` keepers; returns how many there are. Owner. -EPERM; -ECHILD. */
 VIGIL_API int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t room);
 
-/* The same in words, one line each, cut at `room` bytes; returns the length that the whole would have. Owner. */
+/* What keeps the loop alive, in words, one line each, cut at `room` bytes. Owner. Returns the length that the whole
+   would have; -EPERM; -ECHILD. */
 VIGIL_API int vigil_loop_explain(vigil_loop *loop, char *text, size_t room);
 
 /* Inside a callback: what runs from here on is shown to viewers as `what`, an address that vigil_record_name has given a name to, and

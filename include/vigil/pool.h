@@ -222,7 +222,9 @@ VIGIL_API int vigil_pool_destroy(vigil_pool *pool);
  */
 VIGIL_API int vigil_pool_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority);
 
-/* Submit `count` tasks of one class, in this order, with one decision about waking. Any thread. All or none; as above. */
+/* Submit `count` tasks of one class, in this order, with one decision about waking. All or none. Any thread; as
+   vigil_pool_submit.
+   0; -EINVAL; -EBUSY one of them is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t count,
                                       vigil_priority priority);
 
@@ -234,8 +236,9 @@ VIGIL_API int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task
    stop wait for it. The first call starts the pool's timer thread. Also -ENOMEM; -EAGAIN: no thread. */
 VIGIL_API int vigil_pool_submit_after(vigil_pool *pool, vigil_task *task, vigil_priority priority, int64_t delay_ns);
 
-/* Call fn(arg) on a worker; the task is the pool's own, from a slab. cancel(arg), if not NULL, runs instead if the pool stops
-   first. Any thread; does not block. As submit, and -ENOMEM. */
+/* Call fn(arg) on a worker; the task is the pool's own, from a slab. cancel(arg), if not NULL, runs instead if the
+   pool stops first. Any thread; does not block.
+   0; -EINVAL; -ENOMEM; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg,
                               vigil_priority priority);
 
@@ -256,8 +259,9 @@ VIGIL_API int vigil_pool_resize(vigil_pool *pool, unsigned workers);
 /* How many workers the pool has now, spares not counted. Any thread. */
 VIGIL_API unsigned vigil_pool_workers(const vigil_pool *pool);
 
-/* The pool and the worker number that the calling thread is, or NULL and -1. Any thread. */
+/* The pool whose worker the calling thread is. Any thread. NULL: it is no worker. */
 VIGIL_API vigil_pool *vigil_pool_current(void);
+/* The number of the worker that the calling thread is, -1 if it is none. Any thread. */
 VIGIL_API int vigil_pool_current_worker(void);
 
 /* How many CPUs this process may use: the smallest of affinity mask, online CPUs and cgroup quota (rounded up). Any thread. At least 1. */
@@ -270,6 +274,8 @@ VIGIL_API unsigned vigil_cpu_count(void);
  * 0; -EPERM outside a task.
  */
 VIGIL_API int vigil_blocking_begin(void);
+/* Say that this task no longer blocks. Sections nest; only the outermost counts. Worker; does not block. 0; -EPERM
+   outside a task. */
 VIGIL_API int vigil_blocking_end(void);
 
 /* ---- jobs: tasks with a handle ---------------------------------------------------------------------------------- */
@@ -298,8 +304,9 @@ typedef enum vigil_job_state {
     VIGIL_JOB_CANCELLED = 3
 } vigil_job_state;
 
-/* Run fn(arg) on a worker and keep its status. *job must be given back with vigil_job_unref, at any time.
-   options may be NULL. Any thread; as vigil_pool_call. */
+/* Run fn(arg) on a worker and keep its status. *job must be given back with vigil_job_unref, at any time. options may
+   be NULL. Any thread; does not block.
+   0; -EINVAL; -ENOMEM; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
                              vigil_job *job);
 
@@ -350,7 +357,8 @@ VIGIL_API int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned fl
    0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_group_spawn(vigil_group *group, vigil_task *task);
 
-/* Add a task to the group through the pool's FIFO queue. Any thread. As vigil_pool_submit. */
+/* Add a task to the group through the pool's FIFO queue. Any thread; as vigil_pool_submit.
+   0; -EINVAL; -EBUSY it is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority);
 
 /*
@@ -363,7 +371,8 @@ VIGIL_API int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_pri
  */
 VIGIL_API int vigil_group_wait(vigil_group *group);
 
-/* The same with a limit: -ETIMEDOUT leaves the group as it is. Any thread; blocks. */
+/* As vigil_group_wait, with a limit. Any thread; blocks. 0; the first failure's status; -ETIMEDOUT the group is as
+   before. */
 VIGIL_API int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns);
 
 /*
@@ -441,7 +450,8 @@ typedef struct vigil_pool_stats {
 /* Fill *stats; set stats->size to its size first. Any thread; never blocks; stops no thread. -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *stats);
 
-/* The same for one worker (spares are numbered from VIGIL_MAX_WORKERS). Any thread. -ENOENT. */
+/* Fill *stats for one worker (spares are numbered from VIGIL_MAX_WORKERS); set stats->size to its size first. Any
+   thread; never blocks. 0; -EINVAL; -ENOENT; -ECHILD. */
 VIGIL_API int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_stats *stats);
 
 /* One change of state, as the worker's history keeps the last VIGIL_WORKER_HISTORY of them. */

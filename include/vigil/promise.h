@@ -122,7 +122,8 @@ static inline vigil_value vigil_value_real(double real)
     return value;
 }
 
-/* destroy(pointer), if not NULL, when the value is not needed any more: `free`, for one. Any thread. */
+/* A pointer. destroy(pointer), if not NULL, is called when the value is not needed any more: `free`, for one. Any
+   thread. */
 static inline vigil_value vigil_value_pointer(void *pointer, void (*destroy)(void *pointer))
 {
     vigil_value value = vigil_value_of_kind(VIGIL_POINTER);
@@ -131,14 +132,14 @@ static inline vigil_value vigil_value_pointer(void *pointer, void (*destroy)(voi
     return value;
 }
 
-/* A reason. Any thread. status: a negative errno; zero and positive values count as -EIO. */
+/* An error. status: a negative errno; zero and positive values count as -EIO. Any thread. */
 static inline vigil_value vigil_value_error(int status)
 {
     const vigil_value value = {VIGIL_ERROR, status < 0 ? status : -EIO, {0}, NULL};
     return value;
 }
 
-/* The same with more to say. Any thread. */
+/* An error with a pointer to more. destroy(pointer), if not NULL, when the value is not needed any more. Any thread. */
 static inline vigil_value vigil_value_error_with(int status, void *pointer, void (*destroy)(void *pointer))
 {
     vigil_value value = vigil_value_error(status);
@@ -155,7 +156,8 @@ static inline vigil_value vigil_value_promise(vigil_promise *promise)
     return value;
 }
 
-/* destroy, if not NULL, is called after then() has returned, or if it is never called. Any thread. */
+/* "Settle as this thing of mine does." destroy, if not NULL, is called after then() has returned, or if it is never
+   called. Any thread. */
 static inline vigil_value vigil_value_thenable(vigil_thenable *thenable, void (*destroy)(void *pointer))
 {
     vigil_value value = vigil_value_of_kind(VIGIL_THENABLE);
@@ -170,7 +172,7 @@ static inline bool vigil_value_is_error(const vigil_value *value)
     return value->kind >= VIGIL_ERROR;
 }
 
-/* Inside a handler: take the value out of the promise; VIGIL_NONE stays behind. */
+/* Take the value out of its promise; VIGIL_NONE stays behind. Inside a handler. */
 static inline vigil_value vigil_value_move(vigil_value *value)
 {
     vigil_value moved = *value;
@@ -194,10 +196,15 @@ typedef enum vigil_promise_state {
    0; -EINVAL; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_promise_create(vigil_promise **promise, vigil_loop *loop);
 
-/* The same with the right to settle apart from the promise: vigil_promise_resolve answers -EPERM, only the resolver can. Any
-   thread. The resolver is to be given back with vigil_resolver_destroy. */
+/* Make a promise, and the right to settle it as an object of its own: vigil_promise_resolve answers -EPERM, only the
+   resolver can. Any thread. The resolver is to be given back with vigil_resolver_destroy.
+   0; -EINVAL; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_resolver_create(vigil_resolver **resolver, vigil_promise **promise, vigil_loop *loop);
+/* Resolve the promise of the resolver, as vigil_promise_resolve. Any thread. 0; -EALREADY it was resolved before;
+   -ESHUTDOWN the loop has ended; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_resolver_resolve(vigil_resolver *resolver, vigil_value value);
+/* Reject the promise of the resolver, as vigil_promise_reject. Any thread. 0; -EALREADY it was resolved before;
+   -ESHUTDOWN the loop has ended; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_resolver_reject(vigil_resolver *resolver, vigil_value reason);
 /* The resolver is not used any more. Any thread. If it has settled nothing the promise is rejected with -EPIPE. NULL is allowed. */
 VIGIL_API void vigil_resolver_destroy(vigil_resolver *resolver);
@@ -213,18 +220,22 @@ VIGIL_API void vigil_resolver_destroy(vigil_resolver *resolver);
  */
 VIGIL_API int vigil_promise_resolve(vigil_promise *promise, vigil_value value);
 
-/* The same for errors: reason must be of kind VIGIL_ERROR (or VIGIL_AGGREGATE), else -EINVAL. Any thread. */
+/* Reject: as vigil_promise_resolve with an error. reason must be of kind VIGIL_ERROR (or VIGIL_AGGREGATE). Any thread.
+   0; -EALREADY it was resolved before; -EPERM it is a derived promise, or has a resolver; -ESHUTDOWN the loop has
+   ended; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_promise_reject(vigil_promise *promise, vigil_value reason);
 
-/* A promise that is resolved with the value from the start. With a promise of this loop: that promise itself.
-   Owner. As vigil_promise_create, and -EPERM. */
+/* A promise that is resolved with the value from the start. With a promise of this loop: that promise itself. Owner.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_promise_resolved(vigil_loop *loop, vigil_value value, vigil_promise **promise);
 
-/* Call fn(arg) here and now; its result, or what it raises, resolves the promise. Owner. */
+/* Call fn(arg) here and now; its result, or what it raises, resolves the promise. Owner.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_promise_try(vigil_loop *loop, vigil_value (*fn)(void *arg), void *arg, vigil_promise **promise);
 
-/* One more reference, and one less. Any thread. NULL is allowed; ref returns its argument. */
+/* One more reference. Any thread. NULL is allowed. Returns its argument. */
 VIGIL_API vigil_promise *vigil_promise_ref(vigil_promise *promise);
+/* One reference less. Any thread. NULL is allowed. */
 VIGIL_API void vigil_promise_unref(vigil_promise *promise);
 
 /* ---- looking ---------------------------------------------------------------------------------------------------- */
@@ -274,13 +285,19 @@ typedef struct vigil_handlers {
    Owner. 0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. If it fails done is not called. */
 VIGIL_API int vigil_promise_then(vigil_promise *promise, vigil_then_fn fulfilled, vigil_then_fn rejected, void *arg,
                                  vigil_promise **derived);
+/* Add handlers, with a function `done` for the end of their arg. Else as vigil_promise_then. Owner. If it fails done
+   is not called.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_then_with(vigil_promise *promise, const vigil_handlers *handlers, vigil_promise **derived);
 
-/* then(NULL, rejected). Owner. */
+/* Add a handler for errors: vigil_promise_then(promise, NULL, rejected, arg, derived). Owner. 0; -EINVAL; -ENOMEM;
+   -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_catch(vigil_promise *promise, vigil_then_fn rejected, void *arg, vigil_promise **derived);
 
-/* Call fn(arg) either way. Owner. The derived promise settles as the first one did; but if fn returns a promise it waits for that,
-   and if fn returns an error or raises, or that promise is rejected, this wins. Other results are destroyed. */
+/* Call fn(arg) either way. The derived promise settles as the first one did; but if fn returns a promise it waits for
+   that, and if fn returns an error or raises, or that promise is rejected, this wins. Other results are destroyed.
+   Owner.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_finally(vigil_promise *promise, vigil_value (*fn)(void *arg), void *arg,
                                     vigil_promise **derived);
 
@@ -377,7 +394,8 @@ typedef enum vigil_limit_policy {
     VIGIL_LIMIT_REFUSE = 1 /* vigil_async answers -EAGAIN */
 } vigil_limit_policy;
 
-/* Owner of the loop. most: at least 1. 0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
+/* Make a limit for calls of vigil_async: at most `most` of them, at least 1, are on the pool at a time. Owner of the
+   loop. 0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_limit_create(vigil_limit **limit, vigil_loop *loop, size_t most, vigil_limit_policy policy);
 /* The limit is not named by new calls any more; calls that are under way or queued keep it. NULL is allowed. Any thread. */
 VIGIL_API void vigil_limit_destroy(vigil_limit *limit);

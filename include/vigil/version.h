@@ -32,11 +32,10 @@ extern "C" {
 
 #define VIGIL_VERSION_NUMBER (VIGIL_VERSION_MAJOR * 10000 + VIGIL_VERSION_MINOR * 100 + VIGIL_VERSION_PATCH)
 
-/*
- * The version of the library that a program runs with, as VIGIL_VERSION_NUMBER and as text ("0.1.0").
- * Any thread; never blocks; cannot fail. The text is constant and belongs to the library.
- */
+/* The version of the library that a program runs with, as VIGIL_VERSION_NUMBER. Any thread; never blocks; cannot fail. */
 VIGIL_API int vigil_version(void);
+/* The version of the library that a program runs with, as text ("0.1.0"). Any thread; never blocks; cannot fail. The
+   text is constant and belongs to the library. */
 VIGIL_API const char *vigil_version_string(void);
 
 #ifdef __cplusplus

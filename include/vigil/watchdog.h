@@ -156,9 +156,11 @@ typedef struct vigil_watchdog_stats {
 /* Fill *stats; set stats->size to its size first. Any thread. 0; -EINVAL. */
 VIGIL_API int vigil_watchdog_stats_get(vigil_watchdog_stats *stats);
 
-/* "lost wake-up", "WARNING", "cleared". Any thread. Static strings; "?" for a number that is none. */
+/* The name of a class of stalls, "lost wake-up" for one. Any thread. A static string; "?" for a number that is none. */
 VIGIL_API const char *vigil_stall_name(vigil_stall stall);
+/* The name of a severity, "WARNING" for one. Any thread. A static string; "?" for a number that is none. */
 VIGIL_API const char *vigil_severity_name(vigil_severity severity);
+/* The name of a verdict's state, "cleared" for one. Any thread. A static string; "?" for a number that is none. */
 VIGIL_API const char *vigil_verdict_state_name(vigil_verdict_state state);
 
 /* The whole verdict as text, several lines, cut at `room` bytes; returns the length that the whole would have. Any thread. */
