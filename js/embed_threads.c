@@ -13,10 +13,13 @@ static vg_port *inner(vigil_js_port *port)
     return (vg_port *)(void *)port;
 }
 
-vigil_js_port *vigil_js_port_open(vigil_js *js)
+int vigil_js_port_open(vigil_js_port **port, vigil_js *js)
 {
+    if (!port || !js)
+        return -EINVAL;
     vg_port_hold(js->port);
-    return (vigil_js_port *)(void *)js->port;
+    *port = (vigil_js_port *)(void *)js->port;
+    return 0;
 }
 
 void vigil_js_port_close(vigil_js_port *port)

@@ -93,7 +93,7 @@ static bool time_is_up(void *arg)
         vg_val thrown;
         vg_apply(js->engine, js->storm, NULL, 0, NULL, &thrown);
     }
-    if (!js->options.stall_ns || running < js->options.stall_ns * (js->stalls + 1)) {
+    if (!js->options.stall_ns || running < (uint64_t)js->options.stall_ns * (js->stalls + 1)) {
         arm(js, SERVICE_NS);
         return false;
     }

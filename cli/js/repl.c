@@ -354,7 +354,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? usage(stdout, 0) : usage(stderr, 9);
     the.terminal = isatty(0) == 1 && isatty(1) == 1;
-    options.stall_ns = 100000000U;
+    options.stall_ns = 100000000;
     options.on_stall = stalled;
     error = vigil_js_create(&the.js, &options);
     if (error == 0 && pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)

@@ -95,7 +95,7 @@ static int parse(int argc, char **argv, request *it)
         } else if (strcmp(word, "--stall") == 0) {
             if ((amount = number(value, 86400000)) < 0)
                 return wrong("milliseconds must follow", word);
-            it->js.stall_ns = (uint64_t)amount * 1000000U;
+            it->js.stall_ns = (int64_t)amount * 1000000;
         } else if (strcmp(word, "--memory") == 0) {
             if ((amount = number(value, 1L << 30)) < 1)
                 return wrong("megabytes must follow", word);
@@ -121,7 +121,7 @@ int vg_cli_run(int argc, char **argv)
     char *input = NULL;
     size_t length = 0;
     int status, error;
-    it.js.stall_ns = 5000000000U;
+    it.js.stall_ns = 5000000000;
     status = parse(argc, argv, &it);
     if (status != 0)
         return status < 0 ? 0 : status;

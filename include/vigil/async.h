@@ -3,7 +3,7 @@
  * vigil/async.h - asynchronous functions in plain C, written from top to bottom.
  *
  *     struct greet {
- *         vigil_frame frame;                         -- first; the rest is what must survive a wait: your locals
+ *         vigil_frame frame;     -- first; the rest is what must survive a wait: your locals
  *         int fd;
  *         char text[64];
  *     };
@@ -12,13 +12,15 @@
  *     {
  *         struct greet *self = (struct greet *)frame;
  *         VIGIL_ASYNC_BEGIN(frame);
- *         VIGIL_AWAIT(frame, vigil_promise_sleep(frame->loop, 1000000, frame->token, VIGIL_INTO(frame)));
- *         VIGIL_AWAIT(frame, vigil_promise_fd(frame->loop, self->fd, VIGIL_FD_READ, frame->token, VIGIL_INTO(frame)));
+ *         VIGIL_AWAIT(frame, vigil_promise_sleep(frame->loop, 1000000, frame->token,
+ *                                                VIGIL_INTO(frame)));
+ *         VIGIL_AWAIT(frame, vigil_promise_fd(frame->loop, self->fd, VIGIL_FD_READ, frame->token,
+ *                                             VIGIL_INTO(frame)));
  *         ssize_t got = read(self->fd, self->text, sizeof self->text);
  *         if (got < 0)
  *             VIGIL_THROW(frame, -errno);
  *         VIGIL_RETURN(frame, vigil_value_int(got));
- *         VIGIL_ASYNC_OUT(frame);                    -- every way leads here, once
+ *         VIGIL_ASYNC_OUT(frame);     -- every way leads here, once
  *         close(self->fd);
  *         VIGIL_ASYNC_END(frame);
  *     }
@@ -32,23 +34,29 @@
  *         return vigil_frame_start(&self->frame, greet_steps, promise);
  *     }
  *
- * greet() is then like any other function that gives a promise, and can be awaited by others of its kind.
+ * greet() is then like any other function that gives a promise, and can be awaited by others of its
+ * kind.
  *
  * The rules
  *
- *   Locals.    A C variable does not survive a VIGIL_AWAIT: keep it in the struct. (Compilers mostly notice: "may be used
- *              uninitialized".) Blocks, loops and switch statements are allowed around an await; variable length arrays are not.
- *   Errors.    An await that fails, VIGIL_THROW, VIGIL_TRY and vigil_raise all go to VIGIL_ASYNC_OUT, with the status in
- *              frame->error. VIGIL_TRY_AWAIT goes on instead, with the status in frame->status.
- *   The end.   The part after VIGIL_ASYNC_OUT runs exactly once, whatever happens: return, failure, abort, the end of the loop. It
- *              may await too; nothing jumps there any more. It may look at frame->error, set it to 0 to forgive, or to
- *              another negative status. A raise there ends the call with its own status. Then the promise is settled, and the frame is freed.
- *   Cancel.    Before each await before OUT the token is looked at; an abort fails the await. Pass frame->token on to what you
- *              await, so that it ends as well.
- *   Order.     The first part runs inside vigil_frame_start; an await always lets at least one microtask pass, as in ECMAScript.
+ *   Locals.    A C variable does not survive a VIGIL_AWAIT: keep it in the struct. (Compilers
+ *              mostly notice: "may be used uninitialized".) Blocks, loops and switch statements are
+ *              allowed around an await; variable length arrays are not.
+ *   Errors.    An await that fails, VIGIL_THROW, VIGIL_TRY and vigil_raise all go to
+ *              VIGIL_ASYNC_OUT, with the status in frame->error. VIGIL_TRY_AWAIT goes on instead,
+ *              with the status in frame->status.
+ *   The end.   The part after VIGIL_ASYNC_OUT runs exactly once, whatever happens: return, failure,
+ *              abort, the end of the loop. It may await too; nothing jumps there any more. It may
+ *              look at frame->error, set it to 0 to forgive, or to another negative status. A raise
+ *              there ends the call with its own status. Then the promise is settled, and the frame
+ *              is freed.
+ *   Cancel.    Before each await before OUT the token is looked at; an abort fails the await. Pass
+ *              frame->token on to what you await, so that it ends as well.
+ *   Order.     The first part runs inside vigil_frame_start; an await always lets at least one
+ *              microtask pass, as in ECMAScript.
  *   Thread.    Everything on the owner's thread.
  *
- * docs/async.md tells why it is like this and not otherwise.
+ * docs/async.md has the reasons.
  */
 #ifndef VIGIL_ASYNC_H
 #define VIGIL_ASYNC_H
@@ -72,10 +80,11 @@ typedef void (*vigil_frame_fn)(vigil_frame *frame);
 struct vigil_frame {
     vigil_loop *loop;
     vigil_cancel_token *token; /* may be NULL; the frame has a reference of its own */
-    vigil_value *value;        /* what the last await gave: borrowed, valid until the next one. Never NULL */
-    int status;                /* of the last await: 0, or the negative status of its rejection */
-    int error;                 /* how the call will end: 0, or a negative status */
-    unsigned line;             /* of the await that it waits in, for a debugger */
+    /* what the last await gave: borrowed, valid until the next one. Never NULL */
+    vigil_value *value;
+    int status;    /* of the last await: 0, or the negative status of its rejection */
+    int error;     /* how the call will end: 0, or a negative status */
+    unsigned line; /* of the await that it waits in, for a debugger */
     bool vg_out_reached;
     bool vg_over;
     void *vg_at;
@@ -90,28 +99,29 @@ struct vigil_frame {
     vigil_reaction vg_reaction;
 };
 
-/* Zeroed memory for a frame of `size` bytes, freed by itself at the end of the call. token may be NULL. Owner, or any thread while
-   nobody runs the loop. NULL: no memory, or size is less than a vigil_frame. */
+/* Zeroed memory for a frame of `size` bytes, freed by itself at the end of the call. token may
+   be NULL. Owner, or any thread while nobody runs the loop; does not block. Returns NULL if
+   there is no memory, or size is less than a vigil_frame. */
 VIGIL_API void *vigil_frame_alloc(size_t size, vigil_loop *loop, vigil_cancel_token *token);
 
-/* Give back a frame that will not be started. Owner. NULL is allowed. */
+/* Free a frame that will not be started. NULL is allowed. Owner, or any thread while nobody runs
+   the loop; does not block. */
 VIGIL_API void vigil_frame_free(vigil_frame *frame);
 
-/*
- * Begin: runs until the first await. *promise (may be NULL, if you do not want it) settles when the call ends: with the value of
- * VIGIL_RETURN (VIGIL_NONE without one), or rejected with the error. Owner.
- * The frame is used up in any case: if this fails it is freed, and nothing of `steps` has run.
- * 0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD.
- */
+/* Begin: runs until the first await. *promise (may be NULL, if you do not want it) settles when
+   the call ends: with the value of VIGIL_RETURN (VIGIL_NONE without one), or rejected with the
+   error. The frame is used up in any case: if this fails it is freed, and nothing of `steps` has
+   run. Owner; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **promise);
 
-/* ---- inside the steps ------------------------------------------------------------------------------------------- */
+/* ---- inside the steps ------------------------------------------------------------------------ */
 
 /* Where the awaited function puts its promise. */
 #define VIGIL_INTO(frame) (&(frame)->vg_next)
 
-/* Wait for a call of the form `int f(..., vigil_promise **promise)`. If the call fails or its promise is rejected: to OUT.
-   Else frame->value is the value. One await per line. */
+/* Wait for a call of the form `int f(..., vigil_promise **promise)`. If the call fails or its
+   promise is rejected: to OUT. Else frame->value is the value. One await per line. */
 #define VIGIL_AWAIT(frame, call)                                               \
     do {                                                                       \
         VG_AWAIT(frame, call, __LINE__);                                       \
@@ -151,13 +161,13 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
     } while (0)
 
 /* The three parts of the function; all are needed. */
-#define VIGIL_ASYNC_BEGIN(frame)                                                                       \
-    do {                                                                                               \
-        (frame)->vg_out = __extension__ && vigil_out;                                                  \
-        _Pragma("GCC diagnostic push")                                                                 \
-            _Pragma("GCC diagnostic ignored \"-Wpedantic\"") if ((frame)->vg_at != NULL) goto *(frame) \
-                ->vg_at;                                                                               \
-        _Pragma("GCC diagnostic pop")                                                                  \
+#define VIGIL_ASYNC_BEGIN(frame)                                                               \
+    do {                                                                                       \
+        (frame)->vg_out = __extension__ && vigil_out;                                          \
+        _Pragma("GCC diagnostic push") _Pragma(                                                \
+            "GCC diagnostic ignored \"-Wpedantic\"") if ((frame)->vg_at != NULL) goto *(frame) \
+            ->vg_at;                                                                           \
+        _Pragma("GCC diagnostic pop")                                                          \
     } while (0)
 
 #define VIGIL_ASYNC_OUT(frame) \
@@ -170,7 +180,7 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
         return;                  \
     } while (0)
 
-/* ---- what the macros use ---------------------------------------------------------------------------------------- */
+/* ---- what the macros use --------------------------------------------------------------------- */
 
 #define VG_AWAIT(frame, call, line_) VG_AWAIT_AT(frame, call, line_)
 #define VG_AWAIT_AT(frame, call, line_)                                             \
@@ -180,15 +190,24 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
         return;                                                                     \
     vigil_at_##line_:
 
-/* Whether to make the call; if not, frame->status says why. Owner. */
+/* For the macros: whether the awaited call is to be made. Owner; does not block. Returns false
+   if not, and frame->status says why. */
 VIGIL_API bool vigil_frame_may(vigil_frame *frame);
-/* The call has answered rc: wait for its promise. Owner. False if there is nothing to wait for, and frame->status says why. */
+
+/* For the macros: the call has answered rc, wait for its promise. Owner; does not block. Returns
+   false if there is nothing to wait for, and frame->status says why. */
 VIGIL_API bool vigil_frame_wait(vigil_frame *frame, int rc);
-/* Note how the call ends. Owner. True if the steps must go to OUT; false behind it. */
+
+/* For the macros: note that the call ends with this error. Owner; does not block. Returns true
+   if the steps go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_failed(vigil_frame *frame, int status);
-/* Note the value with which the call ends. Owner. True if the steps must go to OUT; false behind it. */
+
+/* For the macros: note that the call ends with this value. Owner; does not block. Returns true
+   if the steps go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_returned(vigil_frame *frame, vigil_value result);
-/* Await a promise that the caller keeps, for VIGIL_AWAIT_PROMISE. Owner. 0; -EINVAL. */
+
+/* For the macros: await a promise that stays the caller's. Owner; does not block.
+   0; -EINVAL. */
 VIGIL_API int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise);
 
 #ifdef __cplusplus

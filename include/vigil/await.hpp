@@ -33,7 +33,8 @@ namespace vigil
 class [[nodiscard]] on : private vigil_task
 {
   public:
-    explicit on(pool_ref pool, priority level = normal) noexcept : vigil_task(), pool_(pool), class_(level)
+    explicit on(pool_ref pool, priority level = normal) noexcept
+        : vigil_task(), pool_(pool), class_(level)
     {
         vigil_task_init(this, run, drop);
     }
@@ -144,7 +145,7 @@ class waits_on_loop : protected vigil_at_end
     int watch_for_the_end(void (*ended)(vigil_at_end *))
     {
         vigil_at_end_init(this, ended);
-        return vigil_loop_at_end(loop_.get(), this);
+        return vigil_loop_at_end_add(loop_.get(), this);
     }
     void come()
     {
@@ -170,7 +171,8 @@ inline detail::to_loop operator co_await(const loop_ref &loop) noexcept
 class [[nodiscard]] sleep_for : private detail::waits_on_loop
 {
   public:
-    sleep_for(loop_ref loop, std::chrono::nanoseconds time) noexcept : waits_on_loop(loop), time_(time)
+    sleep_for(loop_ref loop, std::chrono::nanoseconds time) noexcept
+        : waits_on_loop(loop), time_(time)
     {
     }
     using waits_on_loop::await_ready;
@@ -181,7 +183,8 @@ class [[nodiscard]] sleep_for : private detail::waits_on_loop
         status_ = vigil_timer_start(loop_.get(), time_.count(), fire, this, &timer);
         if (status_ < 0)
             return false;
-        status_ = watch_for_the_end([](vigil_at_end *self) { end(static_cast<sleep_for *>(self)); });
+        status_ =
+            watch_for_the_end([](vigil_at_end *self) { end(static_cast<sleep_for *>(self)); });
         if (status_ < 0)
             (void)vigil_timer_cancel(loop_.get(), timer);
         return status_ >= 0;
@@ -199,11 +202,12 @@ class [[nodiscard]] sleep_for : private detail::waits_on_loop
     std::chrono::nanoseconds time_;
 };
 
-/* The events that came, VIGIL_FD_ERROR and VIGIL_FD_HANGUP included; -EBADF if the descriptor was closed meanwhile. */
+/* The events that came, VIGIL_FD_ERROR and VIGIL_FD_HANGUP included; -EBADF if the descriptor was closed before. */
 class [[nodiscard]] ready : private detail::waits_on_loop
 {
   public:
-    ready(loop_ref loop, int fd, unsigned events) noexcept : waits_on_loop(loop), fd_(fd), events_(events)
+    ready(loop_ref loop, int fd, unsigned events) noexcept
+        : waits_on_loop(loop), fd_(fd), events_(events)
     {
     }
     using waits_on_loop::await_ready;
@@ -244,7 +248,7 @@ class [[nodiscard]] ready : private detail::waits_on_loop
 /*
  * Three places meet: the worker that has run fn and brings the result, the loop that takes it, and the end of the loop. `stage`
  * decides between the first and the last: the worker says that it is about to post (BRINGING) unless the loop has
- * ended (GONE); the end of the loop says GONE unless the worker is about to post, and then waits till the worker has
+ * ended (GONE); the end of the loop says GONE unless the worker is about to post, and then waits until the worker has
  * let go of the loop, which is a few instructions away. So the loop is not touched once it has ended.
  */
 template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
@@ -271,7 +275,8 @@ template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
         status_ = vigil_loop_ref(loop_.get());
         if (status_ < 0)
             return false;
-        status_ = watch_for_the_end([](vigil_at_end *self) { static_cast<offload *>(self)->loop_ends(); });
+        status_ = watch_for_the_end(
+            [](vigil_at_end *self) { static_cast<offload *>(self)->loop_ends(); });
         if (status_ >= 0) {
             const int rc = vigil_pool_submit(pool_.get(), &task_, class_);
             if (rc >= 0)
@@ -330,13 +335,16 @@ template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
     {
         int running = RUNNING;
         /* acquire: the end of the loop comes before what we do then; pairs with the release in loop_ends */
-        if (stage_.compare_exchange_strong(running, BRINGING, std::memory_order_acquire, std::memory_order_acquire)) {
+        if (stage_.compare_exchange_strong(running, BRINGING, std::memory_order_acquire,
+                                           std::memory_order_acquire)) {
             vigil_loop *loop = loop_.get();
             if (vigil_loop_post_internal(loop, &post_) >= 0)
                 return 0; /* and this object is the loop's, or gone */
             /* The lane is closed: the loop ends, and its end waits for this. */
-            stage_.store(LEFT, std::memory_order_release); /* we are out of the loop; pairs with loop_ends */
-            while (!left_.load(std::memory_order_acquire)) /* it is out of this object; pairs with loop_ends */
+            stage_.store(
+                LEFT, std::memory_order_release); /* we are out of the loop; pairs with loop_ends */
+            while (!left_.load(
+                std::memory_order_acquire)) /* it is out of this object; pairs with loop_ends */
                 std::this_thread::yield();
         }
         status_ = -ESHUTDOWN;
@@ -360,8 +368,9 @@ template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
     {
         int running = RUNNING;
         /* release: everything the loop did; pairs with the acquire in bring */
-        if (stage_.compare_exchange_strong(running, GONE, std::memory_order_release, std::memory_order_relaxed))
-            return;                                            /* the worker goes on from here, perhaps at once */
+        if (stage_.compare_exchange_strong(running, GONE, std::memory_order_release,
+                                           std::memory_order_relaxed))
+            return; /* the worker goes on from here, perhaps at once */
         while (stage_.load(std::memory_order_acquire) != LEFT) /* pairs with bring */
             std::this_thread::yield();
         left_.store(true, std::memory_order_release); /* our last touch; pairs with bring */
@@ -415,7 +424,8 @@ class all_of
     {
         all_of *self = static_cast<all_of *>(arg);
         /* acq_rel: what all have done, before what the last one does */
-        if (self->left_.fetch_sub(1, std::memory_order_acq_rel) != 1 || starting::ends(self->starter_))
+        if (self->left_.fetch_sub(1, std::memory_order_acq_rel) != 1 ||
+            starting::ends(self->starter_))
             return nullptr;
         return self->waiting_;
     }
@@ -495,7 +505,8 @@ template <class T> auto unpack(std::vector<outcome<T>> &outcomes)
         return values;
     }
 }
-template <class T> using values_of = std::conditional_t<std::is_void_v<T>, void, std::vector<stored<T>>>;
+template <class T>
+using values_of = std::conditional_t<std::is_void_v<T>, void, std::vector<stored<T>>>;
 } // namespace detail
 
 /*
@@ -515,7 +526,8 @@ template <class T> task<detail::values_of<T>> when_all(std::vector<task<T>> task
 
 /* The same, and each begins on a worker: fork and join. */
 template <class T>
-task<detail::values_of<T>> when_all(pool_ref pool, std::vector<task<T>> tasks, priority level = normal)
+task<detail::values_of<T>> when_all(pool_ref pool, std::vector<task<T>> tasks,
+                                    priority level = normal)
 {
     std::vector<detail::outcome<T>> outcomes(tasks.size());
     std::vector<detail::root> roots;
@@ -532,11 +544,14 @@ template <class... Ts> task<std::tuple<detail::stored<Ts>...>> when_all(task<Ts>
     std::tuple<detail::outcome<Ts>...> outcomes;
     std::vector<detail::root> roots;
     roots.reserve(sizeof...(Ts));
-    std::apply([&](auto &...to) { (roots.push_back(detail::run_into(std::move(tasks), to)), ...); }, outcomes);
+    std::apply([&](auto &...to) { (roots.push_back(detail::run_into(std::move(tasks), to)), ...); },
+               outcomes);
     co_await detail::all_of(std::move(roots));
-    std::apply([](auto &...it) { ((it.thrown ? std::rethrow_exception(it.thrown) : void()), ...); }, outcomes);
-    co_return std::apply([](auto &...it) { return std::tuple<detail::stored<Ts>...>(std::move(*it.value)...); },
-                         outcomes);
+    std::apply([](auto &...it) { ((it.thrown ? std::rethrow_exception(it.thrown) : void()), ...); },
+               outcomes);
+    co_return std::apply(
+        [](auto &...it) { return std::tuple<detail::stored<Ts>...>(std::move(*it.value)...); },
+        outcomes);
 }
 
 /*
@@ -548,7 +563,7 @@ template <class... Ts> task<std::tuple<detail::stored<Ts>...>> when_all(task<Ts>
  *     });
  *
  * Ends with the exception of body, else with the first one of a task. start may be called from any thread, by body and by the
- * tasks themselves. The function object lives till the end, so the coroutine may use its captures.
+ * tasks themselves. The function object lives until the end, so the coroutine may use its captures.
  */
 class async_scope
 {
@@ -581,7 +596,8 @@ class async_scope
         try {
             co_await std::move(work);
         } catch (...) {
-            if (!scope.failed_.exchange(true, std::memory_order_relaxed)) /* arriving publishes it */
+            if (!scope.failed_.exchange(true,
+                                        std::memory_order_relaxed)) /* arriving publishes it */
                 scope.thrown_ = std::current_exception();
         }
     }
@@ -650,7 +666,8 @@ struct loop_run : vigil_post {
 template <class T> T loop_ref::run(task<T> work) const
 {
     static_assert(!std::is_reference_v<T>, "loop.run gives a value");
-    check(is_owner() ? -EDEADLK : 0, "running a task to its end inside a callback of the same loop");
+    check(is_owner() ? -EDEADLK : 0,
+          "running a task to its end inside a callback of the same loop");
     detail::outcome<T> outcome;
     detail::loop_run run(loop_);
     const auto begin = [](loop_ref loop, task<T> inner) -> task<T> {

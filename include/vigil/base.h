@@ -1,14 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/base.h - the rules of all headers, and errors.
+ * vigil/base.h - the rules that every header keeps, and what all of them share.
  *
- * Every call that can fail returns an int: zero or a positive value on success, a negative errno on failure.
- * If a call fails, its callback never runs and the memory handed to it is still the caller's.
+ * Results. A call that can fail returns an int: zero or a positive value on success, a negative
+ * errno on failure. After a failure nothing has changed: no callback of the call runs, and memory
+ * that was handed to it is still the caller's. vigil_why() says which argument was refused and why.
  *
- * The errors that the library gives by itself, and what each means here:
+ * Time. Every timeout, delay and interval that a call takes is an int64_t in nanoseconds, and its
+ * name ends in _ns. A negative timeout (VIGIL_FOREVER) has no limit; a timeout of 0 does not wait.
+ * A delay of 0 means as soon as possible; a negative delay is refused with -EINVAL. An interval of
+ * 0 means once. The _INIT macro of an options struct sets its timeouts to VIGIL_FOREVER. Instants
+ * and measured times are uint64_t, instants on CLOCK_MONOTONIC. Tuning options carry their unit in
+ * the name (spin_us, hog_ms); 0 is the default.
+ *
+ * Parameters. A call that brings an object to life (_create, _open, _init) takes the place for it
+ * first and the options last. Every other result is the last parameter, or, for a buffer, the last
+ * but its room.
+ *
+ * Structs. A struct whose first field is `size` may grow in later versions. It has an _INIT macro,
+ * for C and for C++, that sets the size: start from it, for options and for results.
+ *
+ * Verbs.
+ *   create, destroy   an opaque object with one owner
+ *   open, close       a way to something outside
+ *   init              memory of the caller; nothing to give back
+ *   alloc, free       raw memory
+ *   ref, unref        counted references; of a loop or timer: whether it keeps the loop alive
+ *   add, remove       a registration; start, cancel: the same for timers
+ *   start, stop       a service of the process, as the watchdog
+ *
+ * Memory. A call that takes a struct of the caller (submit, post, spawn, add) allocates nothing. A
+ * call that takes a function and an argument and needs memory is named _call, or gives a promise,
+ * and may answer -ENOMEM. Registrations that are named by a handle (timers, watches, signals,
+ * children, hooks) keep their record in the loop and may answer -ENOMEM too.
+ *
+ * Ends, of pools, loops and JavaScript hosts alike.
+ *   shutdown(x, timeout_ns)   graceful: everything that was accepted runs
+ *   close(x, timeout_ns)      at once: what runs finishes, what has not started is cancelled
+ *   destroy(x)                gives the memory back, and closes first if nobody has
+ *
+ * Threads. Each comment says who may call: any thread; the owner of a loop; a worker, which is a
+ * thread inside a task. It says if the call may block, what it returns, and who owns what
+ * afterwards.
+ *
+ * Errors that the library gives by itself, and what each means here:
  *
  *   -EINVAL      an argument is NULL, out of range, or an option contradicts another
- *   -ENOMEM      memory could not be had; nothing changed
+ *   -ENOMEM      there is no memory; nothing changed
  *   -EAGAIN      a bounded queue is full, or the system gave no thread; try later
  *   -EBUSY       the task is already queued, or the object is in use
  *   -ESHUTDOWN   the pool or loop no longer accepts work
@@ -42,12 +80,30 @@
 #error "Vigil needs a compiler that understands GNU attributes (gcc or clang)"
 #endif
 
-/* Fields marked so are shared between threads and touched by the library alone. In C++ they are opaque storage of the
-   same size and alignment: C++ code never reads or writes them. */
+/* Fields marked so are shared between threads and touched by the library alone. In C++ they are
+   opaque storage of the same size and alignment: C++ code never reads or writes them. */
 #ifdef __cplusplus
 #define VIGIL_ATOMIC(type) type
 #else
 #define VIGIL_ATOMIC(type) _Atomic(type)
+#endif
+
+/* What the _INIT macros are made of: everything zero but the size. */
+#ifdef __cplusplus
+extern "C++" {
+template <class T> inline T vg_sized()
+{
+    T it = T();
+    it.size = sizeof it;
+    return it;
+}
+}
+#define VG_SIZED(type) vg_sized<type>()
+#else
+#define VG_SIZED(type)       \
+    {                        \
+        .size = sizeof(type) \
+    }
 #endif
 
 /* A timeout without limit. Every negative timeout is one. */
@@ -57,22 +113,22 @@
 extern "C" {
 #endif
 
-/* Why the last call of this thread that failed did so, in a sentence that names the argument: "options.workers is 2000; the
-   most is 1024". A call that succeeds leaves the sentence as it is, so look only after a failure. "" if there is none.
-   Any thread; does not block; the text is valid until the next failure on the same thread. */
+/* The reason for the last failure on this thread, in a sentence that names the argument:
+   "options.workers is 2000; the most is 1024". A call that succeeds leaves the sentence as it
+   is, so look only after a failure. "" if there was none. Any thread; does not block. Returns a
+   text that is valid until the next failure on the same thread. */
 VIGIL_API const char *vigil_why(void);
 
-/* A sentence for one of the errors above ("the pool no longer accepts work"); other errnos get the system's text.
-   Any thread; does not block; the string is static or lives until the next call on the same thread. */
+/* A sentence for one of the errors above ("the pool no longer accepts work"); other errnos get the
+   system's text. Any thread; does not block. Returns a text that is static or lives until the next
+   call on the same thread. */
 VIGIL_API const char *vigil_strerror(int error);
 
-/*
- * Leave the running task (or loop callback) from however deep inside it, as if it had returned `status`.
- * status: a negative errno; zero and positive values count as -EIO.
- * The frames in between are left without any clean-up: what they had locked stays locked, what they had allocated is
- * lost, as with longjmp. Groups that were made in those frames are the caller's business: their tasks may still run.
- * Only inside a task or callback; anywhere else the process is aborted, because there is nowhere to go.
- */
+/* Leave the running task or loop callback from any depth, as if it had returned `status`. A status
+   that is not negative counts as -EIO. The frames in between are left without clean-up, as with
+   longjmp: their locks stay locked, their memory is lost, tasks of their groups may still run.
+   Any thread inside a task or callback; elsewhere the process is aborted, because there is nowhere
+   to go. Does not block; does not return. */
 VIGIL_API VIGIL_NORETURN void vigil_raise(int status);
 
 #ifdef __cplusplus

@@ -8,9 +8,9 @@
  *
  * No exception crosses a C frame. Whatever runs your function on a worker or on the loop catches what leaves it, and:
  *
- *   a task on the pool       has failed with status_of(the exception): counted, told to on_failure. What is waited for (job, group,
+ *   a task on the pool       has failed with status_of(the exception): counted, reported to on_failure. What is waited for (job, group,
  *                            join, a coroutine) carries the exception itself to whoever waits.
- *   a callback on the loop   is over, as if by vigil_raise(status_of(the exception)): counted, told to on_uncaught.
+ *   a callback on the loop   is over, as if by vigil_raise(status_of(the exception)): counted, reported to on_uncaught.
  *
  * Inside on_failure and on_uncaught, which run on the same thread right after, take_uncaught() is the exception itself.
  *
@@ -20,7 +20,8 @@
 #define VIGIL_ERROR_HPP
 
 #if !defined(__cplusplus) || __cplusplus < 202002L
-#error "vigil.hpp and its parts need C++20 (-std=c++20); in older C++ use the C headers, vigil/vigil.h"
+#error \
+    "vigil.hpp and its parts need C++20 (-std=c++20); in older C++ use the C headers, vigil/vigil.h"
 #endif
 
 #include <chrono>
@@ -111,7 +112,8 @@ namespace detail
 {
 struct uncaught_slot {
     std::exception_ptr exception;
-    bool pending = false; /* a detached coroutine has ended so, and who resumed it has not looked yet */
+    bool pending =
+        false; /* a detached coroutine has ended so, and who resumed it has not looked yet */
 };
 
 /* Not inlined: a coroutine may go on on another thread, and must not remember where the slot of the last one was. */
@@ -156,8 +158,9 @@ template <class F> int guarded(F &&f) noexcept
             f();
             return 0;
         } else {
-            static_assert(std::is_same_v<std::invoke_result_t<F &>, int>,
-                          "a task returns nothing, or an int that is its status; for a value use call()");
+            static_assert(
+                std::is_same_v<std::invoke_result_t<F &>, int>,
+                "a task returns nothing, or an int that is its status; for a value use call()");
             return returned(f());
         }
     } catch (...) {
@@ -175,8 +178,9 @@ template <class F> void guarded_callback(F &&f)
 
 /* A function object that fits into a void *, so that it needs no memory of its own. */
 template <class F>
-inline constexpr bool fits_pointer = sizeof(F) <= sizeof(void *) &&
-                                     alignof(F) <= alignof(void *) && std::is_trivially_copyable_v<F>;
+inline constexpr bool
+    fits_pointer = sizeof(F) <= sizeof(void *) &&
+                   alignof(F) <= alignof(void *) && std::is_trivially_copyable_v<F>;
 
 template <class F> void *into_pointer(const F &f) noexcept
 {

@@ -38,7 +38,8 @@ class group
     /* Through the pool's queue, in order. */
     template <std::invocable F> void submit(F &&fn, priority level = normal)
     {
-        add(std::forward<F>(fn), [&](vigil_task *it) { return vigil_group_submit(&group_, it, level); });
+        add(std::forward<F>(fn),
+            [&](vigil_task *it) { return vigil_group_submit(&group_, it, level); });
     }
 
     /* Join. Throws what a task threw first, or vigil::error with a task's negative status (-ECANCELED: the pool stopped first). */
@@ -75,7 +76,8 @@ class group
     };
     template <class F> struct work final : node {
         std::optional<F> fn;
-        template <class A> explicit work(std::in_place_t, A &&from) : fn(std::in_place, std::forward<A>(from))
+        template <class A>
+        explicit work(std::in_place_t, A &&from) : fn(std::in_place, std::forward<A>(from))
         {
             vigil_task_init(this, run, cancel);
             this->destroy = [](node *it) noexcept { delete static_cast<work *>(it); };
@@ -117,14 +119,16 @@ class group
         /* relaxed: the list is walked by who waits, behind the end of every task that added to it */
         node *it = made.release();
         it->next = nodes_.load(std::memory_order_relaxed);
-        while (!nodes_.compare_exchange_weak(it->next, it, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        while (!nodes_.compare_exchange_weak(it->next, it, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
         }
     }
     void note(int status, const std::exception_ptr &thrown) noexcept
     {
         int none = 0;
         /* relaxed: the winner alone writes thrown_, and the end of its task publishes both */
-        if (status_.compare_exchange_strong(none, status, std::memory_order_relaxed, std::memory_order_relaxed))
+        if (status_.compare_exchange_strong(none, status, std::memory_order_relaxed,
+                                            std::memory_order_relaxed))
             thrown_ = thrown;
     }
     int finish(int rc) noexcept
@@ -183,7 +187,8 @@ template <std::invocable F> void parallel_invoke(pool_ref, F &&fn)
 {
     fn();
 }
-template <std::invocable F, std::invocable... Rest> void parallel_invoke(pool_ref pool, F &&fn, Rest &&...rest)
+template <std::invocable F, std::invocable... Rest>
+void parallel_invoke(pool_ref pool, F &&fn, Rest &&...rest)
 {
     join(pool, fn, [&] { parallel_invoke(pool, rest...); });
 }
@@ -197,7 +202,8 @@ template <class I> struct span_of {
     std::uint64_t grain;
 
     span_of(pool_ref pool, I from, I to, std::uint64_t wanted)
-        : first(from), count(to > from ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0),
+        : first(from),
+          count(to > from ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0),
           grain(wanted)
     {
         /* Pieces small enough to be shared out evenly, large enough to be worth it. */
@@ -235,8 +241,8 @@ void split_for(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::u
 }
 
 template <class I, class T, class Map, class Combine>
-T split_reduce(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::uint64_t to, const T &identity, Map &map,
-               Combine &combine)
+T split_reduce(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::uint64_t to,
+               const T &identity, Map &map, Combine &combine)
 {
     if (to - from <= span.grain) {
         T sum = identity;
@@ -257,7 +263,8 @@ T split_reduce(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::u
 /* Call fn(i) for each i from first to before last, on all workers. A piece of at most `grain` is done by one of them in order
    (0: chosen by the size of the pool). After an exception pieces that have not begun are left out. */
 template <std::integral I, std::invocable<I> F>
-void parallel_for(pool_ref pool, I first, std::type_identity_t<I> last, F &&fn, std::uint64_t grain = 0)
+void parallel_for(pool_ref pool, I first, std::type_identity_t<I> last, F &&fn,
+                  std::uint64_t grain = 0)
 {
     const detail::span_of<I> span(pool, first, last, grain);
     std::atomic<bool> failed{false};
@@ -268,8 +275,8 @@ void parallel_for(pool_ref pool, I first, std::type_identity_t<I> last, F &&fn, 
 /* combine(... combine(identity, map(first)) ..., map(last - 1)), in pieces: combine must be associative, identity neutral. The
    pieces are put together in order. */
 template <std::integral I, class T, std::invocable<I> Map, class Combine>
-T parallel_reduce(pool_ref pool, I first, std::type_identity_t<I> last, T identity, Map &&map, Combine &&combine,
-                  std::uint64_t grain = 0)
+T parallel_reduce(pool_ref pool, I first, std::type_identity_t<I> last, T identity, Map &&map,
+                  Combine &&combine, std::uint64_t grain = 0)
 {
     const detail::span_of<I> span(pool, first, last, grain);
     return detail::split_reduce(pool, span, 0, span.count, identity, map, combine);

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/loop.h - an event loop with one owner: posts from any thread, microtasks, timers, descriptors, signals, children.
+ * vigil/loop.h - an event loop with one owner: posts from any thread, microtasks, timers,
+ * descriptors, signals, children.
  *
  * What it promises
  *
- *   Exactly once.   An accepted post runs once, or its cancel callback runs once. A post that races the end of the loop is
- *                   accepted or refused, never lost.
+ *   Exactly once.   An accepted post runs once, or its cancel callback runs once. A post that races
+ *                   the end of the loop is accepted or refused, never lost.
  *   Order.          Posts of one thread run in the order in which that thread posted them.
- *   No lost wake.   A post to a sleeping loop wakes it. There is no timeout behind this: src/loop/SLEEP.md has the argument.
- *                   A wake costs one system call however many posts race for it, and none while the loop is awake.
+ *   No lost wake.   A post to a sleeping loop wakes it. There is no timeout behind this:
+ *                   src/loop/SLEEP.md has the argument. A wake costs one system call however many
+ *                   posts race for it, and none while the loop is awake.
  *   Silence.        A loop with nothing to do makes no wake-ups and uses no CPU.
- *   Never early.    A timer runs at or after its deadline, in the order of deadlines, FIFO among equal ones.
+ *   Never early.    A timer runs at or after its deadline, in the order of deadlines, FIFO among
+ *                   equal ones.
  *   Containment.    vigil_raise inside a callback ends that callback alone.
  *
- * The order of one turn is written down, numbered, in docs/loop.md. The short form: internal posts, posts, timers, prepare
- * hooks, poll, descriptors, check hooks, immediates, close callbacks; each phase works on what was there when it
- * began; after every callback the ticks and microtasks run.
+ * The order of one turn is written down, numbered, in docs/loop.md. The short form: internal posts,
+ * posts, timers, prepare hooks, poll, descriptors, check hooks, immediates, close callbacks; each
+ * phase works on what was there when it began; after every callback the ticks and microtasks run.
  *
- * Threads: "any" is any thread. "Owner" is the thread that is inside vigil_loop_run; while nobody is inside it, any one
- * thread at a time may make owner's calls. An owner's call from elsewhere answers -EPERM. No call blocks unless it says so.
- * A callback runs on the owner's thread, never inside the call that asked for it, and never under a lock.
+ * Threads: "any" is any thread. "Owner" is the thread that is inside vigil_loop_run; while nobody
+ * is inside it, any one thread at a time may make owner's calls. An owner's call from elsewhere
+ * answers -EPERM. No call blocks unless it says so. A callback runs on the owner's thread, never
+ * inside the call that asked for it, and never under a lock.
  *
- * Lifetime: no other thread may be inside a call on a loop that is being destroyed, with one exception that programs need: a
- * vigil_loop_call, _post, _post_internal, _ref or _unref which has taken effect may still be on its way out.
+ * Lifetime: no other thread may be inside a call on a loop that is being destroyed, with one
+ * exception that programs need: a vigil_loop_call, _post, _post_internal, _ref or _unref which has
+ * taken effect may still be on its way out.
  */
 #ifndef VIGIL_LOOP_H
 #define VIGIL_LOOP_H
@@ -48,9 +53,10 @@ typedef struct vigil_post vigil_post;
 typedef void (*vigil_call_fn)(void *arg);
 typedef void (*vigil_post_fn)(vigil_post *post);
 
-/* The same inside your own struct: no allocation, and a second post while it is queued is refused instead of queued twice.
-   The loop's last touch is the call of run (or cancel): it may free the post or post it again. Set it up with
-   vigil_post_init once; the vg_ fields are the library's. 32 bytes. */
+/* The same inside your own struct: no allocation, and a second post while it is queued is
+   refused instead of queued twice. The loop's last touch is the call of run (or cancel): it may
+   free the post or post it again. Set it up with vigil_post_init once; the vg_ fields are the
+   library's. 32 bytes. */
 struct vigil_post {
     vigil_post_fn run;
     vigil_post_fn cancel; /* may be NULL */
@@ -59,7 +65,8 @@ struct vigil_post {
     uint32_t vg_reserved;
 };
 
-/* Make a post of the caller's memory. run must not be NULL; cancel may be. Any thread; the post must not be queued. */
+/* Make a post of the caller's memory. run must not be NULL; cancel may be. The post must not be
+   queued. Any thread; does not block; cannot fail. */
 static inline void vigil_post_init(vigil_post *post, vigil_post_fn run, vigil_post_fn cancel)
 {
     post->run = run;
@@ -73,19 +80,23 @@ static inline void vigil_post_init(vigil_post *post, vigil_post_fn run, vigil_po
 #endif
 }
 
-/* ---- making a loop ---------------------------------------------------------------------------------------------- */
+/* ---- making a loop --------------------------------------------------------------------------- */
 
 /* Where the loop sleeps. */
 typedef enum vigil_fast_path {
-    VIGIL_FAST_PATH_AUTO = 0,    /* on a futex while no descriptor is watched, in the poller otherwise (default) */
-    VIGIL_FAST_PATH_FORCED = 1,  /* always on a futex; watching a descriptor is refused with -EINVAL */
+    /* on a futex while no descriptor is watched, in the poller otherwise (default) */
+    VIGIL_FAST_PATH_AUTO = 0,
+    /* always on a futex; watching a descriptor is refused with -EINVAL */
+    VIGIL_FAST_PATH_FORCED = 1,
     VIGIL_FAST_PATH_DISABLED = 2 /* always in the poller */
 } vigil_fast_path;
 
 /* How many microtasks one checkpoint may run. */
 typedef enum vigil_microtask_mode {
-    VIGIL_MICROTASK_BUDGET = 0, /* at most microtask_budget; the rest waits for the next turn, which does not block */
-    VIGIL_MICROTASK_EXHAUSTIVE = 1 /* until none is left, as JavaScript has it; a diagnostic every 100 000 */
+    /* at most microtask_budget; the rest waits for the next turn, which does not block */
+    VIGIL_MICROTASK_BUDGET = 0,
+    /* until none is left, as JavaScript has it; a diagnostic every 100 000 */
+    VIGIL_MICROTASK_EXHAUSTIVE = 1
 } vigil_microtask_mode;
 
 typedef enum vigil_loop_phase {
@@ -104,12 +115,15 @@ typedef enum vigil_loop_phase {
 /* What on_event reports. */
 typedef enum vigil_loop_event_kind {
     VIGIL_LOOP_MICROTASK_BREACH = 1, /* the budget ran out; count: microtasks left over */
-    VIGIL_LOOP_MICROTASK_FLOOD,      /* exhaustive mode: one checkpoint ran `count` microtasks and goes on */
-    VIGIL_LOOP_PRESSURE_ON,          /* max_posts was reached and a post refused; count: posts queued */
-    VIGIL_LOOP_PRESSURE_OFF,         /* half of that has been worked off; count: posts queued */
-    VIGIL_LOOP_FD_GONE,              /* fd was closed while it was watched; its watchers get VIGIL_FD_GONE */
-    VIGIL_LOOP_FD_ORPHAN,            /* a closed fd lives on in a duplicate and still fires; the poller was rebuilt */
-    VIGIL_LOOP_HUP_STORM,   /* fd reports hang-up or error turn after turn, and nobody does anything about it */
+    /* exhaustive mode: one checkpoint ran `count` microtasks and goes on */
+    VIGIL_LOOP_MICROTASK_FLOOD,
+    VIGIL_LOOP_PRESSURE_ON,  /* max_posts was reached and a post refused; count: posts queued */
+    VIGIL_LOOP_PRESSURE_OFF, /* half of that has been worked off; count: posts queued */
+    VIGIL_LOOP_FD_GONE, /* fd was closed while it was watched; its watchers get VIGIL_FD_GONE */
+    /* a closed fd lives on in a duplicate and still fires; the poller was rebuilt */
+    VIGIL_LOOP_FD_ORPHAN,
+    /* fd reports hang-up or error turn after turn, and nobody does anything about it */
+    VIGIL_LOOP_HUP_STORM,
     VIGIL_LOOP_POLL_FAILED, /* the poller answered `error` and is rebuilt */
     VIGIL_LOOP_CHILD_LOST   /* a watched child could not be waited for: error says why */
 } vigil_loop_event_kind;
@@ -122,101 +136,103 @@ typedef struct vigil_loop_event {
     uint64_t count;
     const char *text; /* what happened and what to do, static */
 } vigil_loop_event;
+#define VIGIL_LOOP_EVENT_INIT VG_SIZED(vigil_loop_event)
 
-/* A callback that left by vigil_raise; with -ECANCELED also one whose thread ended in it (pthread_exit, cancellation). Then the loop is
-   free, and this is reported by the thread that runs or ends it next. */
+/* A callback that left by vigil_raise; with -ECANCELED also one whose thread ended in it
+   (pthread_exit, cancellation). Then the loop is free, and this is reported by the thread that
+   runs or ends it next. */
 typedef struct vigil_uncaught {
     size_t size;
     int status;
     vigil_loop_phase phase; /* whose callback it was */
     bool microtask;         /* it was a tick or a microtask after a callback of that phase */
 } vigil_uncaught;
+#define VIGIL_UNCAUGHT_INIT VG_SIZED(vigil_uncaught)
 
 /* Start from VIGIL_LOOP_OPTIONS_INIT; zero means the default for every field. */
 typedef struct vigil_loop_options {
-    size_t size;               /* set by the _INIT macro; tells the library which fields exist */
-    const char *name;          /* at most 31 bytes are kept; shows up in vigil_loop_explain; default "loop" */
-    bool stay;                 /* vigil_loop_run goes on when nothing keeps the loop alive, until stop or shutdown */
-    vigil_fast_path fast_path; /* */
-    vigil_microtask_mode microtasks;                           /* */
-    unsigned microtask_budget;                                 /* per checkpoint; 0: 1024 */
-    unsigned post_budget;                                      /* posts per turn; 0: 1024 */
-    size_t max_posts;                                          /* most posts that wait at a time; 0: no bound */
-    void (*on_uncaught)(void *user, const vigil_uncaught *it); /* owner; a raise inside it is only counted */
-    /* Owner, or the thread whose call it concerns, inside that call: it cannot wait for the loop's end there. */
+    size_t size; /* set by the _INIT macro; tells the library which fields exist */
+    /* at most 31 bytes are kept; shows up in vigil_loop_explain; default "loop" */
+    const char *name;
+    /* vigil_loop_run goes on when nothing keeps the loop alive, until stop or shutdown */
+    bool stay;
+    vigil_fast_path fast_path;
+    vigil_microtask_mode microtasks;
+    unsigned microtask_budget; /* per checkpoint; 0: 1024 */
+    unsigned post_budget;      /* posts per turn; 0: 1024 */
+    size_t max_posts;          /* most posts that wait at a time; 0: no bound */
+    /* owner; a raise inside it is only counted */
+    void (*on_uncaught)(void *user, const vigil_uncaught *it);
+    /* Owner, or the thread whose call it concerns, inside that call: it cannot wait for the
+       loop's end there. */
     void (*on_event)(void *user, const vigil_loop_event *it);
-    /* Owner: nothing keeps the loop alive. If it adds something, the loop goes on; if it stops the loop, the run returns 1; if it
-       raises, that is reported and the loop ends. */
+    /* Owner: nothing keeps the loop alive. If it adds something, the loop goes on; if it stops
+       the loop, the run returns 1; if it raises, that is reported and the loop ends. */
     void (*on_before_exit)(void *user);
     void *user;
 } vigil_loop_options;
+#define VIGIL_LOOP_OPTIONS_INIT VG_SIZED(vigil_loop_options)
 
-#ifdef __cplusplus
-static inline vigil_loop_options vigil_loop_options_init(void)
-{
-    vigil_loop_options options = vigil_loop_options();
-    options.size = sizeof options;
-    return options;
-}
-#define VIGIL_LOOP_OPTIONS_INIT vigil_loop_options_init()
-#else
-#define VIGIL_LOOP_OPTIONS_INIT            \
-    {                                      \
-        .size = sizeof(vigil_loop_options) \
-    }
-#endif
-
-/* Make a loop. options may be NULL. Any thread; starts no thread and opens no descriptor (unless the fast path is disabled).
-   0: *loop is the loop, to be given back with vigil_loop_destroy. -EINVAL an option is out of range; -ENOMEM; -EMFILE. */
+/* Make a loop. options may be NULL. *loop is given back with vigil_loop_destroy. Starts no
+   thread, and opens no descriptor unless the fast path is disabled. Any thread; does not block.
+   0; -EINVAL an option is out of range; -ENOMEM; -EMFILE. */
 VIGIL_API int vigil_loop_create(vigil_loop **loop, const vigil_loop_options *options);
 
-/* ---- running and ending ----------------------------------------------------------------------------------------- */
+/* ---- running and ending ---------------------------------------------------------------------- */
 
 typedef enum vigil_run_mode {
-    VIGIL_RUN = 0,       /* until the loop ends or is stopped */
-    VIGIL_RUN_ONCE = 1,  /* until a callback has run, or nothing is left to wait for; blocks until then */
+    VIGIL_RUN = 0, /* until the loop ends or is stopped */
+    /* until a callback has run, or nothing is left to wait for; blocks until then */
+    VIGIL_RUN_ONCE = 1,
     VIGIL_RUN_NOWAIT = 2 /* one turn that does not block */
 } vigil_run_mode;
 
-/*
- * Run the loop on this thread, which is its owner until the call returns. Any thread; blocks.
- * VIGIL_RUN: ends the loop when nothing keeps it alive any more: ingress is closed in the same instant in which it is seen to be
- *   empty, so a post that races the end is run or refused. With the option `stay` only shutdown and close end it.
- * 0  VIGIL_RUN: the loop has ended (Terminated), or had before. One turn: nothing keeps the loop alive.
- * 1  VIGIL_RUN: vigil_loop_pause was called, the loop may be run again. One turn: something keeps it alive.
- * -EBUSY another thread runs it; -EDEADLK called inside one of its callbacks (also on_event, on another thread); -EINVAL; -ECHILD;
- * one turn also -ESHUTDOWN: the loop has ended.
- */
+/* Run the loop on this thread, which owns it until the call returns. With VIGIL_RUN the loop
+   ends when nothing keeps it alive any more: ingress is closed in the same instant in which it
+   is seen to be empty, so a post that races the end is run or refused. With the option `stay`
+   only shutdown and close end it. VIGIL_RUN_ONCE runs turns until a callback has run or nothing
+   is left to wait for. Any thread; blocks, except with VIGIL_RUN_NOWAIT.
+   0  VIGIL_RUN: the loop has ended, now or before. The other modes: nothing keeps the loop alive
+   1  VIGIL_RUN: vigil_loop_pause was called, the loop may be run again. The other modes:
+      something keeps it alive
+   -EBUSY another thread runs it; -EDEADLK called inside one of its callbacks (also on_event, on
+   another thread); -ESHUTDOWN the other modes: the loop has ended; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode);
 
-/* Let vigil_loop_run return 1 after the callback that runs (or at once if it sleeps; or, if nobody is inside it, the next
-   run before its first turn). Nothing is dropped. Any thread. 0; -ESHUTDOWN; -ECHILD. */
+/* Let vigil_loop_run return 1 after the callback that runs; at once if the loop sleeps; or, if
+   nobody is inside it, let the next run return before its first turn. Nothing is dropped. Any
+   thread; does not block.
+   0; -ESHUTDOWN; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_pause(vigil_loop *loop);
 
-/*
- * End the loop gracefully. From here on vigil_loop_call answers -ESHUTDOWN. Everything accepted before runs: posts, internal
- * posts, immediates, close callbacks, microtasks, and what these add to the internal lane. Internal posts of other threads that
- * come later run if they are accepted; they do not hold the end up. Timers,
- * descriptors and children are dropped; signals still call their watches. When timeout_ns has passed the rest is dropped as
- * vigil_loop_close does it.
- * Any thread; waits for the end, except inside a callback of the loop, where it returns 0 at once and the loop ends after it.
- * If nobody is inside vigil_loop_run, the calling thread does the draining itself. Idempotent; a second call may shorten the time.
- * 0 done; -ETIMEDOUT a callback does not return, the end goes on without the caller; -ECHILD.
- */
+/* End the loop gracefully. From here on vigil_loop_post and vigil_loop_call answer -ESHUTDOWN.
+   Everything accepted before runs: posts, internal posts, immediates, close callbacks,
+   microtasks, and what these add to the internal lane. Later internal posts of other threads run
+   if they are accepted; they do not hold the end up. Timers, descriptors and children are
+   dropped; signals still call their watches. When timeout_ns has passed the rest is dropped as
+   vigil_loop_close does it. If nobody is inside vigil_loop_run, the calling thread does the
+   draining itself. Idempotent; a second call may shorten the time. Any thread; waits for the
+   end, except inside a callback of the loop, where it returns 0 at once and the loop ends after
+   the callback.
+   0 done; -ETIMEDOUT a callback does not return, the end goes on without the caller; -EINVAL;
+   -ECHILD. */
 VIGIL_API int vigil_loop_shutdown(vigil_loop *loop, int64_t timeout_ns);
 
-/* End the loop at once: the callback that runs finishes, nothing else starts, cancel callbacks run for what is dropped.
-   Any thread; waits for the end. 0; -ETIMEDOUT the callback does not return, the end goes on; -EDEADLK inside a callback of the
-   loop (nothing happens: use vigil_loop_shutdown); -EINVAL; -ECHILD. */
+/* End the loop at once: the callback that runs finishes, nothing else starts, cancel callbacks
+   run for what is dropped. Any thread; waits for the end.
+   0; -ETIMEDOUT the callback does not return, the end goes on; -EDEADLK inside a callback of the
+   loop: nothing happens, use vigil_loop_shutdown there; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_close(vigil_loop *loop, int64_t timeout_ns);
 
 /* Wait until the loop is done: no callback runs or will ever run. Any thread; blocks.
-   0; -ETIMEDOUT; -EDEADLK inside a callback of the loop; -ECHILD. */
+   0; -ETIMEDOUT; -EDEADLK inside a callback of the loop; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_wait(vigil_loop *loop, int64_t timeout_ns);
 
-/* Give the loop back; closes it first if nobody has. Any thread; blocks while it closes. NULL is allowed. See "Lifetime" above.
-   0; -EDEADLK inside a callback of the loop; -EBUSY another thread is inside vigil_loop_run (nothing happens).
-   In the child of a fork it frees the memory and closes the child's copies of the descriptors, and calls nobody. */
+/* Give the loop back; closes it first if nobody has. NULL is allowed. See "Lifetime" above. In
+   the child of a fork it frees the memory and closes the child's copies of the descriptors, and
+   calls nobody. Any thread; blocks if it has to close.
+   0; -EDEADLK inside a callback of the loop; -EBUSY another thread is inside vigil_loop_run:
+   nothing happens. */
 VIGIL_API int vigil_loop_destroy(vigil_loop *loop);
 
 typedef enum vigil_loop_state {
@@ -227,47 +243,55 @@ typedef enum vigil_loop_state {
     VIGIL_LOOP_TERMINATED = 4 /* final */
 } vigil_loop_state;
 
-/* The state of the loop. Any thread. */
+/* Where the loop is in its life. Any thread; does not block. Returns the state. */
 VIGIL_API vigil_loop_state vigil_loop_state_get(const vigil_loop *loop);
 
-/* Whether the calling thread is inside vigil_loop_run of this loop. Any thread. */
+/* Whether the calling thread is inside vigil_loop_run of this loop. Any thread; does not block.
+   Returns true if it is. */
 VIGIL_API bool vigil_loop_is_owner(const vigil_loop *loop);
 
-/* In the child of a fork every call answers -ECHILD. After this one the loop is the child's: the same timers, watches and
-   queued posts, new descriptors of its own; child watches are dropped (VIGIL_LOOP_CHILD_LOST), because the children are the
-   parent's. Only on the thread that was the owner when it forked, or if nobody ran the loop.
-   0; -EPERM another thread was running it; -EMFILE, -ENOMEM: try again; -EINVAL not a child. */
+/* Make the loop the child's own after a fork; until then every call in the child answers
+   -ECHILD. Timers, watches and queued posts stay, with new descriptors; child watches are
+   dropped (VIGIL_LOOP_CHILD_LOST), because the children are the parent's. Only on the thread
+   that was the owner when it forked, or on any thread if nobody ran the loop; does not block.
+   0; -EPERM another thread was running it; -EMFILE, -ENOMEM try again; -EINVAL not a child. */
 VIGIL_API int vigil_loop_fork(vigil_loop *loop);
 
-/* ---- posting from any thread ------------------------------------------------------------------------------------ */
+/* ---- posting from any thread ----------------------------------------------------------------- */
 
-/*
- * Call fn(arg) on the loop, in the posts phase of a turn. cancel(arg), if not NULL, runs instead when the loop ends first.
- * Any thread, also the owner: then it runs in a later turn. O(1) at any backlog; memory comes from recycled chunks.
- * A queued post keeps the loop alive.
- * 0; -EINVAL; -ESHUTDOWN; -EAGAIN max_posts wait already; -ENOMEM; -ECHILD.
- */
+/* Call fn(arg) on the loop, in the posts phase of a turn. cancel(arg), if not NULL, runs instead
+   when the loop ends first. A queued call keeps the loop alive. O(1) at any backlog; memory
+   comes from recycled chunks. Any thread, also the owner: then it runs in a later turn. Does not
+   block.
+   0; -EINVAL; -ESHUTDOWN; -EAGAIN max_posts wait already; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
 
-/* Post work of your own struct, in the same order as vigil_loop_call. Any thread.
-   0; -EINVAL; -EBUSY it is queued already (a way to fold many calls into one); -ESHUTDOWN; -EAGAIN max_posts wait
-   already; -ENOMEM; -ECHILD. */
+/* The same with a post of your own, in the same order, without allocation. The post is the
+   loop's until run or cancel is called. Any thread; does not block.
+   0; -EINVAL; -EBUSY the post is queued already, which folds many posts into one; -ESHUTDOWN;
+   -EAGAIN max_posts wait already; -ECHILD. */
 VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_post *post);
 
-/* The priority lane: runs before all posts, in the next turn. Never allocates, has no bound, and stays open until a
-   shutdown has drained everything else. Any thread. 0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
+/* The priority lane: the post runs before all others, in the next turn. Never allocates, has no
+   bound, and is open longer: until a shutdown has drained everything else. Any thread; does not
+   block.
+   0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_post_internal(vigil_loop *loop, vigil_post *post);
 
-/* Keep the loop alive until the matching unref. Any thread. 0; -ESHUTDOWN; -ECHILD. */
+/* Keep the loop alive until the matching vigil_loop_unref. Any thread; does not block.
+   0; -ESHUTDOWN; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_ref(vigil_loop *loop);
-/* Take one vigil_loop_ref back. Any thread. 0; -EINVAL there was no ref; -ECHILD. */
+
+/* Undo one vigil_loop_ref. Any thread; does not block.
+   0; -ESHUTDOWN; -EINVAL there was no ref; -ECHILD. */
 VIGIL_API int vigil_loop_unref(vigil_loop *loop);
 
 /*
- * Something to do when the loop has ended, inside your own struct: for whatever waits for the loop and must not wait forever
- * (a timer that will never fire says nothing by itself). Set run; the vg_ fields are the library's.
- * run(it) is called once on the owner, in the order of the adds, after everything else was run or cancelled: the state is
- * Terminated, only microtasks can still be queued, and they run. The loop's last touch is that call.
+ * Something to do when the loop has ended, inside your own struct: for whatever waits for the loop
+ * and must not wait forever (a timer that will never fire says nothing by itself). Set run; the vg_
+ * fields are the library's. run(it) is called once on the owner, in the order of the adds, after
+ * everything else was run or cancelled: the state is Terminated, only microtasks can still be
+ * queued, and they run. The loop's last touch is that call.
  */
 typedef struct vigil_at_end vigil_at_end;
 struct vigil_at_end {
@@ -277,14 +301,17 @@ struct vigil_at_end {
     vigil_loop *vg_loop;
 };
 
-/* Add a node that runs when the loop has ended. It does not keep the loop alive. Owner. No allocation; O(1).
-   0; -EINVAL; -EPERM; -EBUSY it is added already; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it);
-/* Take a node of vigil_loop_at_end back. Owner. O(1). 0; -EINVAL; -EPERM; -ENOENT it is not there, or has run;
-   -ECHILD. */
+/* Let it->run be called when the loop has ended. It does not keep the loop alive. No allocation;
+   O(1). Owner; does not block.
+   0; -EINVAL; -EBUSY it is added already; -ESHUTDOWN the loop has ended; -EPERM; -ECHILD. */
+VIGIL_API int vigil_loop_at_end_add(vigil_loop *loop, vigil_at_end *it);
+
+/* Take it back before it has run. O(1). Owner; does not block.
+   0; -EINVAL; -ENOENT it is not there, or has run; -EPERM; -ECHILD. */
 VIGIL_API int vigil_loop_at_end_remove(vigil_loop *loop, vigil_at_end *it);
 
-/* Make a node for vigil_loop_at_end of the caller's memory. Any thread; the node must not be added. */
+/* Make an entry for vigil_loop_at_end_add of the caller's memory. run must not be NULL. Any
+   thread; does not block; cannot fail. */
 static inline void vigil_at_end_init(vigil_at_end *it, void (*run)(vigil_at_end *it))
 {
     it->run = run;
@@ -293,39 +320,51 @@ static inline void vigil_at_end_init(vigil_at_end *it, void (*run)(vigil_at_end 
     it->vg_loop = NULL;
 }
 
-/* ---- owner's queues --------------------------------------------------------------------------------------------- */
+/* ---- owner's queues -------------------------------------------------------------------------- */
 
-/* Call fn(arg) before anything else happens on the loop: after the callback that runs now, before all microtasks.
-   FIFO. Owner. If the loop is closed first, cancel(arg) runs instead (it may be NULL).
+/* Call fn(arg) before anything else happens on the loop, after the callback that runs now. Ticks
+   run before microtasks, both FIFO, until both queues are empty. cancel(arg), if not NULL, runs
+   instead when the loop is closed first. Owner; does not block.
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_loop_tick_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
-/* Call fn(arg) at the checkpoint after the callback that runs now, after all ticks. FIFO, until both queues are empty.
-   Owner. If the loop is closed first, cancel(arg) runs instead (it may be NULL).
-   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_loop_microtask_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_tick_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel,
+                                   void *arg);
 
-/* As vigil_loop_tick_call, with a post of your own and no allocation. Owner.
-   0; -EINVAL; -EPERM; -EBUSY it is queued already; -ESHUTDOWN the loop has ended; -ECHILD. */
+/* The same as a microtask, which runs after all ticks. Owner; does not block.
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
+VIGIL_API int vigil_loop_microtask_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel,
+                                        void *arg);
+
+/* vigil_loop_tick_call with a post of your own, without allocation. Owner; does not block.
+   0; -EINVAL; -EBUSY the post is queued already; -EPERM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_tick(vigil_loop *loop, vigil_post *post);
-/* As vigil_loop_microtask_call, with a post of your own and no allocation. Owner.
-   0; -EINVAL; -EPERM; -EBUSY it is queued already; -ESHUTDOWN the loop has ended; -ECHILD. */
+
+/* vigil_loop_microtask_call with a post of your own, without allocation. Owner; does not block.
+   0; -EINVAL; -EBUSY the post is queued already; -EPERM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_microtask(vigil_loop *loop, vigil_post *post);
 
-/* Call fn(arg) after the poll of this turn (of the next turn, when called in that phase). Keeps the loop alive. Owner.
+/* Call fn(arg) after the poll of this turn; of the next turn, when called in that phase.
+   cancel(arg), if not NULL, runs instead when the loop is closed first. Keeps the loop alive.
+   Owner; does not block.
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel,
+                                        void *arg);
 
-/* Call fn(arg) at the very end of this turn (of the next one, when called there). Keeps the loop alive. Owner.
+/* Call fn(arg) at the very end of this turn; of the next one, when called there. cancel(arg), if
+   not NULL, runs instead when the loop is closed first. Keeps the loop alive. Owner; does not
+   block.
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN the loop has ended; -ECHILD. */
-VIGIL_API int vigil_loop_defer_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg);
+VIGIL_API int vigil_loop_defer_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel,
+                                    void *arg);
 
-/* ---- time and timers -------------------------------------------------------------------------------------------- */
+/* ---- time and timers ------------------------------------------------------------------------- */
 
-/* The loop's time: CLOCK_MONOTONIC in nanoseconds as of the start of the turn or the end of the poll. Never goes back, does
-   not move inside a callback. Any thread. */
+/* The loop's time: CLOCK_MONOTONIC in nanoseconds as of the start of the turn or the end of the
+   poll. It never goes back, and does not move inside a callback. Any thread; does not block.
+   Returns the time. */
 VIGIL_API uint64_t vigil_loop_now(const vigil_loop *loop);
 
-/* Read the clock and make that the loop's time; returns it. Owner; elsewhere it only reads the clock. */
+/* Read the clock and make that the loop's time. Owner; on other threads it only reads the clock.
+   Does not block. Returns the time. */
 VIGIL_API uint64_t vigil_loop_now_update(vigil_loop *loop);
 
 /* Names a timer. A stale one is an error (-ESTALE), never a crash. id 0 is never a timer. */
@@ -336,52 +375,70 @@ typedef struct vigil_timer {
 typedef void (*vigil_timer_fn)(vigil_loop *loop, vigil_timer timer, void *arg);
 
 #define VIGIL_TIMER_UNREF     1U /* does not keep the loop alive */
-#define VIGIL_TIMER_FROM_TICK 2U /* the delay counts from vigil_loop_now, not from the instant of the call */
+/* the delay counts from vigil_loop_now, not from the instant of the call */
+#define VIGIL_TIMER_FROM_TICK 2U
 
 typedef struct vigil_timer_options {
     size_t size;
-    int64_t delay_ns;     /* from the instant of the call, or with VIGIL_TIMER_FROM_TICK from the loop's time */
-    uint64_t deadline_ns; /* if not 0: the absolute CLOCK_MONOTONIC time, and delay_ns is not looked at */
-    int64_t interval_ns;  /* 0: once. Else again at deadline + n * interval; see docs/loop.md on catching up */
-    int64_t slack_ns;     /* may be late by so much (at most 4 s), so that it can share a wake-up with others */
+    /* from the instant of the call, or with VIGIL_TIMER_FROM_TICK from the loop's time */
+    int64_t delay_ns;
+    /* if not 0: the absolute CLOCK_MONOTONIC time, and delay_ns is not looked at */
+    uint64_t deadline_ns;
+    /* 0: once. Else again at deadline + n * interval; see docs/loop.md on catching up */
+    int64_t interval_ns;
+    /* may be late by so much (at most 4 s), so that it can share a wake-up with others */
+    int64_t slack_ns;
     unsigned flags;
 } vigil_timer_options;
+#define VIGIL_TIMER_OPTIONS_INIT VG_SIZED(vigil_timer_options)
 
-/* Start a timer: fn(loop, timer, arg) at or after the deadline, in a later turn. *timer (may be NULL) is its name until it has
-   fired for the last time. Owner. 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg, vigil_timer *timer);
-/* Start a timer with options: an absolute deadline, an interval, slack. Else as vigil_timer_start. Owner.
+/* Start a timer: fn(loop, timer, arg) runs at or after the deadline, in a later turn. *timer
+   (may be NULL) is its name until it has fired for the last time. Owner; does not block.
    0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
-                                     vigil_timer *timer);
+VIGIL_API int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg,
+                                vigil_timer *timer);
 
-/* Cancel. Owner. The answer is exact:
+/* The same with options, which start from VIGIL_TIMER_OPTIONS_INIT. Owner; does not block.
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options,
+                                     vigil_timer_fn fn, void *arg, vigil_timer *timer);
+
+/* Cancel a timer. The answer is exact. Owner; does not block.
    0        it will not run (again), not even if it is due in this very turn
-   -EBUSY   it is a timer without interval and its callback is the one that runs: too late, it has fired
+   -EBUSY   it is a timer without interval and its callback is the one that runs: too late, it
+            has fired
    -ESTALE  it has fired, or was cancelled before
-   -EPERM, -ECHILD. */
+   -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_cancel(vigil_loop *loop, vigil_timer timer);
 
-/* Cancel many; returns how many of them will not run. Owner. -EINVAL; -EPERM; -ECHILD. */
+/* Cancel several timers. Owner; does not block.
+   Returns how many of them will not run; -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t count);
 
-/* Set the deadline anew: delay_ns from now, whether it runs, waits or is due. The interval stays. Inside its own callback
-   this brings a timer without interval back to life. Postponing costs no walk through the heap. Owner.
-   0; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
+/* Set the deadline anew: delay_ns from now, whether the timer runs, waits or is due. The
+   interval stays. Inside its own callback this brings a timer without interval back to life.
+   Postponing costs no walk through the heap. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns);
 
-/* As vigil_timer_again, to an absolute time (CLOCK_MONOTONIC). Owner. 0; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
+/* The same to an absolute CLOCK_MONOTONIC time. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns);
 
-/* Let the timer keep the loop alive, as it does from the start. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
+/* Let the timer keep the loop alive, as it does from the start. Not counted. Owner; does not
+   block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_ref(vigil_loop *loop, vigil_timer timer);
-/* Do not let the timer keep the loop alive. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
+
+/* Let the timer no longer keep the loop alive. Not counted. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_unref(vigil_loop *loop, vigil_timer timer);
 
-/* When it will fire. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
+/* When the timer will fire. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline_ns);
 
-/* ---- descriptors ------------------------------------------------------------------------------------------------ */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 #define VIGIL_FD_READ     1U
 #define VIGIL_FD_WRITE    2U
@@ -390,51 +447,60 @@ VIGIL_API int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t
 #define VIGIL_FD_ERROR    16U /* always reported */
 #define VIGIL_FD_HANGUP   32U /* always reported */
 #define VIGIL_FD_GONE     64U /* the fd was closed behind the watch, which is over */
-#define VIGIL_WATCH_EDGE  1U  /* report changes, not states; holds if every watch of the fd has it */
-#define VIGIL_WATCH_UNREF 2U  /* does not keep the loop alive */
+/* report changes, not states; holds if every watch of the fd has it */
+#define VIGIL_WATCH_EDGE  1U
+#define VIGIL_WATCH_UNREF 2U /* does not keep the loop alive */
 
 typedef struct vigil_watch {
     uint64_t id;
 } vigil_watch;
 
-typedef void (*vigil_watch_fn)(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg);
+typedef void (*vigil_watch_fn)(vigil_loop *loop, vigil_watch watch, int fd, unsigned events,
+                               void *arg);
 
-/*
- * Watch fd for events (VIGIL_FD_*). Any thread, also while the loop is blocked in the poll. Several watches may share an fd.
- * Remove the watch before you close the fd. closed(arg), if not NULL, runs on the loop when the watch is over for good: after
- * it no callback of this watch runs or is running.
- * 0; -EINVAL bad events, or the fast path is forced, or it is this loop's own fd; -EBADF; -EOPNOTSUPP the fd cannot be polled (a
- * regular file); -ELOOP loops that watch each other; -ENOMEM; -EMFILE; -ENOSPC; -ESHUTDOWN; -ECHILD.
- */
-VIGIL_API int vigil_watch_add(vigil_loop *loop, int fd, unsigned events, unsigned flags, vigil_watch_fn fn,
-                              vigil_call_fn closed, void *arg, vigil_watch *watch);
+/* Watch fd for events (VIGIL_FD_*); *watch (may be NULL) names the watch. Several watches may
+   share an fd. Remove the watch before you close the fd. closed(arg), if not NULL, runs on the
+   loop when the watch is over for good: after it no callback of this watch runs or is running.
+   Any thread, also while the loop is blocked in the poll; does not block.
+   0; -EINVAL bad events, or the fast path is forced, or it is this loop's own fd; -EBADF;
+   -EOPNOTSUPP the fd cannot be polled (a regular file); -ELOOP loops that watch each other;
+   -ENOMEM; -EMFILE; -ENOSPC; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_watch_add(vigil_loop *loop, int fd, unsigned events, unsigned flags,
+                              vigil_watch_fn fn, vigil_call_fn closed, void *arg,
+                              vigil_watch *watch);
 
-/* Watch for other events. Any thread. An event that was collected before still comes, unless the new events exclude it.
-   0; -EINVAL; -ESTALE; -EBADF or -ENOENT: the fd was closed behind the watch (which is over, see VIGIL_FD_GONE);
-   -ENOMEM; -ECHILD. */
+/* Watch for other events. An event that was collected before still comes, unless the new events
+   exclude it. Any thread; does not block.
+   0; -EINVAL; -ESTALE; -EBADF or -ENOENT the fd was closed behind the watch, which is over, see
+   VIGIL_FD_GONE; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned events);
 
-/* Stop watching. Any thread. On the owner: no callback follows, also not for an event that was collected in this turn.
-   On other threads: one callback may still be running; `closed` reports its end. 0; -ESTALE; -ECHILD. */
+/* Stop watching. On the owner no callback follows, not even for an event that was collected in
+   this turn. Elsewhere one callback may still be running; `closed` says when it is over. Any
+   thread; does not block.
+   0; -EINVAL; -ESTALE; -ECHILD. */
 VIGIL_API int vigil_watch_remove(vigil_loop *loop, vigil_watch watch);
 
-/* Change where the loop sleeps, at any time. Any thread. 0; -EINVAL; -EBUSY descriptors are watched, so the fast path cannot be
-   forced; -EMFILE; -ESHUTDOWN; -ECHILD. */
+/* Change where the loop sleeps, at any time. Any thread; does not block.
+   0; -EINVAL; -EBUSY descriptors are watched, so the fast path cannot be forced; -EMFILE;
+   -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_fast_path_set(vigil_loop *loop, vigil_fast_path mode);
 
-/* A descriptor that is readable when the loop has something to do, so that another loop can wait for it and then call
-   vigil_loop_run(loop, VIGIL_RUN_NOWAIT). It stays the loop's. Posts, and owner's calls that are made while nobody is inside
-   (a timer, a tick, a handler), show too. Owner. The fd; -EINVAL fast path forced; -EMFILE; -EPERM;
-   -ESHUTDOWN; -ECHILD. */
+/* A descriptor that is readable when the loop has something to do, so that another loop can wait
+   for it and then call vigil_loop_run(loop, VIGIL_RUN_NOWAIT). It stays the loop's. Posts, and
+   owner's calls that are made while nobody is inside (a timer, a tick, a handler), show too.
+   Owner; does not block.
+   Returns the fd; -EINVAL the fast path is forced; -EMFILE; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_fd(vigil_loop *loop);
 
 /* Hooks, so that other libraries can live on this loop. Any may be NULL.
-   prepare  before the poll; returns how long the poll may block, in ns, negative for as long as it likes
-   recheck  the last look: the loop has said that it sleeps; true if there is work after all. Must be quick. What it queues on
-            the loop, or sets a timer for, counts by itself
+   prepare  before the poll; returns how long the poll may block, in ns, negative for as long as
+            it likes
+   recheck  the last look: the loop has said that it sleeps; true if there is work after all.
+            Must be quick. What it queues on the loop, or sets a timer for, counts by itself
    check    after the poll and its descriptors
-   Owner. Hooks of one kind run in the order in which they were added, and do not keep the loop alive. One that a hook adds runs in
-   the next turn. */
+   Owner. Hooks of one kind run in the order in which they were added, and do not keep the loop
+   alive. One that a hook adds runs in the next turn. */
 typedef struct vigil_hook {
     uint64_t id;
 } vigil_hook;
@@ -444,13 +510,18 @@ typedef struct vigil_hook_calls {
     bool (*recheck)(vigil_loop *loop, void *arg);
     void (*check)(vigil_loop *loop, void *arg);
 } vigil_hook_calls;
+#define VIGIL_HOOK_CALLS_INIT VG_SIZED(vigil_hook_calls)
 
-/* Add the hooks. Owner. 0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_hook_add(vigil_loop *loop, const vigil_hook_calls *calls, void *arg, vigil_hook *hook);
-/* Take the hooks back. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
+/* Add hooks; *hook (may be NULL) names them. calls is copied. Owner; does not block.
+   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_hook_add(vigil_loop *loop, const vigil_hook_calls *calls, void *arg,
+                             vigil_hook *hook);
+
+/* Remove hooks; they do not run any more. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_hook_remove(vigil_loop *loop, vigil_hook hook);
 
-/* ---- signals and children --------------------------------------------------------------------------------------- */
+/* ---- signals and children -------------------------------------------------------------------- */
 
 typedef struct vigil_signal {
     uint64_t id;
@@ -463,34 +534,50 @@ typedef struct vigil_signal_info {
     uid_t uid;
     int value; /* of sigqueue */
 } vigil_signal_info;
-typedef void (*vigil_signal_fn)(vigil_loop *loop, vigil_signal signal, const vigil_signal_info *info, void *arg);
+#define VIGIL_SIGNAL_INFO_INIT VG_SIZED(vigil_signal_info)
 
-/* Call fn when the process gets the signal. Owner. Every watch of every loop gets it, on the loop's thread, and then the handler
-   that was installed before. No thread's mask matters. A watch that a callback adds waits for the next signal. Watches do not
-   keep the loop alive.
-   The signal has no default action from here until the last watch is removed or its loop is destroyed: during a shutdown it still
-   calls fn, after the end of the loop it is absorbed. The child of a fork has the former handler or the default action until it
-   calls vigil_loop_fork. docs/loop.md, "The special problem of signals".
-   0; -EINVAL also SIGKILL, SIGSTOP, faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP), the fast path is forced; -EPERM;
-   -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg, vigil_signal *signal);
-/* The last watch of a signal in the process restores the handler that was there before, unless somebody has installed another
-   one since. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
+typedef void (*vigil_signal_fn)(vigil_loop *loop, vigil_signal signal,
+                                const vigil_signal_info *info, void *arg);
+
+/* Call fn when the process gets the signal; *signal (may be NULL) names the watch. Every watch
+   of every loop gets it, on the loop's thread, and then the handler that was installed before.
+   No thread's mask matters. A watch that a callback adds waits for the next signal. Watches do
+   not keep the loop alive.
+
+   The signal has no default action from here until the last watch is removed or its loop is
+   destroyed: during a shutdown it still calls fn, after the end of the loop it is absorbed. The
+   child of a fork has the former handler or the default action until it calls vigil_loop_fork.
+   docs/loop.md, "The special problem of signals". Owner; does not block.
+   0; -EINVAL also SIGKILL, SIGSTOP, faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP), the fast
+   path is forced; -EPERM; -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg,
+                               vigil_signal *signal);
+
+/* Remove a signal watch. The last watch of a signal in the process restores the handler that was
+   there before, unless somebody has installed another one since. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_signal_remove(vigil_loop *loop, vigil_signal signal);
 
 typedef struct vigil_child {
     uint64_t id;
 } vigil_child;
-/* code: CLD_EXITED, CLD_KILLED or CLD_DUMPED with the exit status or signal; or 0 and a negative errno in status. */
-typedef void (*vigil_child_fn)(vigil_loop *loop, vigil_child child, pid_t pid, int code, int status, void *arg);
+/* code: CLD_EXITED, CLD_KILLED or CLD_DUMPED with the exit status or signal; or 0 and a negative
+   errno in status. */
+typedef void (*vigil_child_fn)(vigil_loop *loop, vigil_child child, pid_t pid, int code, int status,
+                               void *arg);
 
-/* Call fn once when the child process has ended, and reap it: it and no other. Keeps the loop alive. Owner.
-   0; -EINVAL; -ENOENT no such child of this process; -ENOSYS no pidfd_open; -EPERM; -ENOMEM; -EMFILE; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg, vigil_child *child);
-/* Stop watching; the child is not reaped. Owner. 0; -ESTALE; -EPERM; -ECHILD. */
+/* Call fn once when the child process has ended, and reap it: this child and no other. *child
+   (may be NULL) names the watch. Keeps the loop alive. Owner; does not block.
+   0; -EINVAL; -ENOENT no such child of this process; -ENOSYS no pidfd_open; -EPERM; -ENOMEM;
+   -EMFILE; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, void *arg,
+                              vigil_child *child);
+
+/* Stop watching; the child is not reaped. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_child_remove(vigil_loop *loop, vigil_child child);
 
-/* ---- looking at it ---------------------------------------------------------------------------------------------- */
+/* ---- looking at it --------------------------------------------------------------------------- */
 
 /* Something that keeps the loop alive. */
 typedef enum vigil_keeper_kind {
@@ -513,22 +600,25 @@ typedef struct vigil_keeper {
     bool broken;         /* a watch whose fd is not open any more */
 } vigil_keeper;
 
-/* Fill in up to `room` keepers; returns how many there are. Owner. -EPERM; -ECHILD. */
+/* Fill in up to `room` keepers. Owner; does not block.
+   Returns how many there are; -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t room);
 
-/* What keeps the loop alive, in words, one line each, cut at `room` bytes. Owner. Returns the length that the whole
-   would have; -EPERM; -ECHILD. */
+/* The keepers in words, one line each, cut at `room` bytes. Owner; does not block.
+   Returns the length that the whole has; -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_loop_explain(vigil_loop *loop, char *text, size_t room);
 
-/* Inside a callback: what runs from here on is shown to viewers as `what`, an address that vigil_record_name has given a name to, and
-   no longer as the callback's function. For callbacks that are only a door to others (an interpreter's, a dispatcher's): called before
-   each, it makes each of them a callback of its own in the trace and in the histogram. Lasts until the next call or the end
-   of the callback. Owner. 0; -EINVAL; -ENOENT no callback runs; -EPERM; -ECHILD. */
+/* Inside a callback: what runs from here on is shown to viewers as `what`, an address that
+   vigil_record_name has given a name to, and no longer as the callback's function. For callbacks
+   that are only a door to others (an interpreter's, a dispatcher's): called before each, it
+   makes each of them a callback of its own in the trace and in the histogram. Lasts until the
+   next call or the end of the callback. Owner; does not block.
+   0; -EINVAL; -ENOENT no callback runs; -EPERM; -ECHILD. */
 VIGIL_API int vigil_loop_shows(vigil_loop *loop, const void *what);
 
-/* Everything since the loop was made. In one snapshot taken by the owner:
-   posts_accepted = posts_run + posts_cancelled + posts_queued. These count the loop's own too: an unref, and a watch added from
-   elsewhere, nudge the loop by an empty post. */
+/* Everything since the loop was made. In one snapshot taken by the owner: posts_accepted =
+   posts_run + posts_cancelled + posts_queued. These count the loop's own too: an unref, and a
+   watch added from elsewhere, nudge the loop by an empty post. */
 typedef struct vigil_loop_stats {
     size_t size;
     vigil_loop_state state;
@@ -554,8 +644,10 @@ typedef struct vigil_loop_stats {
     uint64_t phase_ns[VIGIL_PHASES];  /* time spent in each, microtasks included */
     uint64_t chunks;                  /* ingress chunks that exist now, spares included */
 } vigil_loop_stats;
+#define VIGIL_LOOP_STATS_INIT VG_SIZED(vigil_loop_stats)
 
-/* Fill *stats; set stats->size to its size first. Any thread; never waits for the owner. -EINVAL; -ECHILD. */
+/* Fill *stats, which starts from VIGIL_LOOP_STATS_INIT. Any thread; never waits for the owner.
+   0; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats);
 
 #ifdef __cplusplus

@@ -101,7 +101,8 @@ template <class F> struct anchored final : anchor {
 class loop_ref
 {
   public:
-    loop_ref(vigil_loop *loop) noexcept : loop_(loop) // NOLINT(google-explicit-constructor): it is only a name
+    loop_ref(vigil_loop *loop) noexcept
+        : loop_(loop) // NOLINT(google-explicit-constructor): it is only a name
     {
     }
     vigil_loop *get() const noexcept
@@ -170,9 +171,12 @@ class loop_ref
     /* What keeps it alive, one line each. Owner. */
     std::string explain() const
     {
-        std::string text(
-            static_cast<std::size_t>(check(vigil_loop_explain(loop_, nullptr, 0), "explaining a loop")) + 1, '\0');
-        const int length = check(vigil_loop_explain(loop_, text.data(), text.size()), "explaining a loop");
+        std::string text(static_cast<std::size_t>(
+                             check(vigil_loop_explain(loop_, nullptr, 0), "explaining a loop")) +
+                             1,
+                         '\0');
+        const int length =
+            check(vigil_loop_explain(loop_, text.data(), text.size()), "explaining a loop");
         if (static_cast<std::size_t>(length) < text.size())
             text.resize(static_cast<std::size_t>(length));
         return text;
@@ -191,11 +195,14 @@ class loop_ref
         using D = std::decay_t<F>;
         if constexpr (detail::fits_pointer<D>) {
             const D copy = fn;
-            return enqueue(loop_, detail::callback_from_pointer<D>, nullptr, detail::into_pointer(copy));
+            return enqueue(loop_, detail::callback_from_pointer<D>, nullptr,
+                           detail::into_pointer(copy));
         } else {
             try {
-                auto box = std::unique_ptr<detail::callback<D>>(new detail::callback<D>{std::forward<F>(fn)});
-                const int rc = enqueue(loop_, detail::callback<D>::run, detail::callback<D>::drop, box.get());
+                auto box = std::unique_ptr<detail::callback<D>>(
+                    new detail::callback<D>{std::forward<F>(fn)});
+                const int rc =
+                    enqueue(loop_, detail::callback<D>::run, detail::callback<D>::drop, box.get());
                 if (rc >= 0)
                     (void)box.release();
                 return rc;
@@ -284,7 +291,8 @@ template <class Id, int (*Cancel)(vigil_loop *, Id)> class owned
   public:
     owned() noexcept = default;
     owned(owned &&other) noexcept
-        : loop_(other.loop_), id_(std::exchange(other.id_, Id{0})), anchor_(std::exchange(other.anchor_, nullptr))
+        : loop_(other.loop_), id_(std::exchange(other.id_, Id{0})),
+          anchor_(std::exchange(other.anchor_, nullptr))
     {
     }
     owned &operator=(owned &&other) noexcept
@@ -301,7 +309,8 @@ template <class Id, int (*Cancel)(vigil_loop *, Id)> class owned
         if (anchor_ == nullptr)
             return;
         const int rc = Cancel(loop_, id_);
-        check(rc == -EPERM ? rc : 0, "destroying a timer, signal or child of a loop that runs on another thread");
+        check(rc == -EPERM ? rc : 0,
+              "destroying a timer, signal or child of a loop that runs on another thread");
         anchor_->abandon();
     }
     Id id() const noexcept
@@ -334,7 +343,8 @@ class [[nodiscard]] timer : public detail::owned<vigil_timer, vigil_timer_cancel
         start(loop, options, std::forward<F>(fn));
     }
     /* Again and again; see docs/loop.md on catching up. */
-    template <std::invocable F> static timer every(loop_ref loop, std::chrono::nanoseconds interval, F &&fn)
+    template <std::invocable F>
+    static timer every(loop_ref loop, std::chrono::nanoseconds interval, F &&fn)
     {
         vigil_timer_options options{};
         options.delay_ns = options.interval_ns = interval.count();
@@ -420,7 +430,8 @@ class [[nodiscard]] watch
 {
   public:
     watch() noexcept = default;
-    template <std::invocable<unsigned> F> watch(loop_ref loop, int fd, unsigned events, F &&fn, unsigned flags = 0)
+    template <std::invocable<unsigned> F>
+    watch(loop_ref loop, int fd, unsigned events, F &&fn, unsigned flags = 0)
     {
         using D = std::decay_t<F>;
         using box = detail::callback<D>;
@@ -429,10 +440,12 @@ class [[nodiscard]] watch
             detail::guarded_callback([&] { static_cast<box *>(arg)->fn(seen); });
         };
         loop_ = loop.get();
-        check(vigil_watch_add(loop_, fd, events, flags, fire, box::drop, made.get(), &id_), "watching a descriptor");
+        check(vigil_watch_add(loop_, fd, events, flags, fire, box::drop, made.get(), &id_),
+              "watching a descriptor");
         (void)made.release();
     }
-    watch(watch &&other) noexcept : loop_(other.loop_), id_(std::exchange(other.id_, vigil_watch{0}))
+    watch(watch &&other) noexcept
+        : loop_(other.loop_), id_(std::exchange(other.id_, vigil_watch{0}))
     {
     }
     watch &operator=(watch &&other) noexcept

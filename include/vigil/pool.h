@@ -4,35 +4,41 @@
  *
  * What it promises
  *
- *   Exactly once.   An accepted task runs once, or its cancel callback runs once. Never both, never neither.
- *   Conservation.   No task stays queued beside a parked worker, even if every running task never ends. There are no
- *                   timeouts behind this: src/pool/IDLE.md has the argument, `make check` explores it.
+ *   Exactly once.   An accepted task runs once, or its cancel callback runs once. Never both, never
+ *                   neither.
+ *   Conservation.   No task stays queued beside a parked worker, even if every running task never
+ *                   ends. There are no timeouts behind this: src/pool/IDLE.md has the argument,
+ *                   `make check` explores it.
  *   Silence.        An idle pool makes no wake-ups and uses no CPU.
- *   Priorities.     Across the whole pool, not per worker: a worker that looks for work takes the highest class that is
- *                   queued anywhere. Exceptions: the ageing picks below, and a worker that has given up the core 256 times in
- *                   vain for another that was put aside while it moved tasks of a higher class starts one of a lower.
- *                   A group wait runs its own children first: they are part of the task that waits.
- *   Ageing.         Of every VIGIL_AGEING_PERIOD tasks that a worker takes while lower classes wait, one comes from a
- *                   lower class, in rotation over the classes that wait, so each waiting class gets at least one start in
- *                   4 * VIGIL_AGEING_PERIOD.
- *   Order.          Submitted tasks of one class start in the order of their submission (FIFO over all threads);
- *                   a worker's own spawns run newest first (LIFO), and are stolen oldest first.
+ *   Priorities.     Across the whole pool, not per worker: a worker that looks for work takes the
+ *                   highest class that is queued anywhere. Exceptions: the ageing picks below, and
+ *                   a worker that has given up the core 256 times in vain for another that was put
+ *                   aside while it moved tasks of a higher class starts one of a lower. A group
+ *                   wait runs its own children first: they are part of the task that waits.
+ *   Ageing.         Of every VIGIL_AGEING_PERIOD tasks that a worker takes while lower classes
+ *                   wait, one comes from a lower class, in rotation over the classes that wait, so
+ *                   each waiting class gets at least one start in 4 * VIGIL_AGEING_PERIOD.
+ *   Order.          Submitted tasks of one class start in the order of their submission (FIFO over
+ *                   all threads); a worker's own spawns run newest first (LIFO), and are stolen
+ *                   oldest first.
  *
  * Three ways to hand over work
  *
- *   vigil_pool_submit   a vigil_task inside your own struct; no allocation, no result. The pool's last touch is the call
- *                       of run(): the function may free or submit the task again. FIFO.
+ *   vigil_pool_submit   a vigil_task inside your own struct; no allocation, no result. The pool's
+ *                       last touch is the call of run(): the function may free or submit the task
+ *                       again. FIFO.
  *   vigil_pool_call     a function and an argument; the task is the pool's own. FIFO.
- *   vigil_job_call    the same with a handle: wait, poll, cancel, status.
+ *   vigil_job_call      the same with a handle: wait, poll, cancel, status.
  *
- * and fork-join on top: vigil_group_spawn pushes to the worker's own deque for about the price of a function call, and
- * vigil_group_wait runs what nobody has stolen. LIFO.
+ * and fork-join on top: vigil_group_spawn pushes to the worker's own deque for about the price of a
+ * function call, and vigil_group_wait runs what nobody has stolen. LIFO.
  *
- * Threads: "any" means any thread, workers included; "worker" means inside a task of that pool. "Blocks" means that the
- * call may wait for others. Every call is safe against every other call except vigil_pool_destroy.
+ * Threads: "any" means any thread, workers included; "worker" means inside a task of that pool.
+ * "Blocks" means that the call may wait for others. Every call is safe against every other call
+ * except vigil_pool_destroy.
  *
- * A task fails when it returns a negative value or calls vigil_raise: that is counted, reported to on_failure, and harms
- * nobody.
+ * A task fails when it returns a negative value or calls vigil_raise: that is counted, reported to
+ * on_failure, and harms nobody.
  */
 #ifndef VIGIL_POOL_H
 #define VIGIL_POOL_H
@@ -66,17 +72,19 @@ typedef struct vigil_pool vigil_pool;
 typedef struct vigil_task vigil_task;
 typedef struct vigil_group vigil_group;
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* The work. Returns a status: negative is a failure. `task` may be freed or submitted again inside it, unless it belongs
-   to a group (then it stays the group's until the wait returns). */
+/* The work. Returns a status: negative is a failure. `task` may be freed or submitted again
+   inside it, unless it belongs to a group (then it stays the group's until the wait returns). */
 typedef int (*vigil_task_fn)(vigil_task *task);
 
-/* Called instead of run() when the pool is stopped before the task started, on whatever thread stops (or cancels) it. The task
-   has not ended before it returns: to wait inside for the pool's end or for the job itself answers -EDEADLK. */
+/* Called instead of run() when the pool ends before the task started, on whatever thread ends
+   the pool (or cancels the task). The task has not ended before it returns: to wait inside for
+   the pool's end or for the job itself answers -EDEADLK. */
 typedef void (*vigil_task_cancel_fn)(vigil_task *task);
 
-/* Embed it in your own struct. Set it up with vigil_task_init once; the vg_ fields are the library's. 48 bytes. */
+/* Embed it in your own struct. Set it up with vigil_task_init once; the vg_ fields are the
+   library's. 48 bytes. */
 struct vigil_task {
     vigil_task_fn run;
     vigil_task_cancel_fn cancel;
@@ -89,7 +97,8 @@ struct vigil_task {
     uint16_t vg_flags;
 };
 
-/* Make a task of caller's memory. run must not be NULL; cancel may be. Any thread; the task must not be queued. */
+/* Make a task of the caller's memory. run must not be NULL; cancel may be. The task must not be
+   queued. Any thread; does not block; cannot fail. */
 static inline void vigil_task_init(vigil_task *task, vigil_task_fn run, vigil_task_cancel_fn cancel)
 {
     task->run = run;
@@ -107,26 +116,31 @@ static inline void vigil_task_init(vigil_task *task, vigil_task_fn run, vigil_ta
     task->vg_flags = 0;
 }
 
-/* ---- pools ------------------------------------------------------------------------------------------------------ */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 /* What a worker does when it finds nothing. */
 typedef enum vigil_idle_policy {
-    VIGIL_IDLE_SPIN_THEN_PARK = 0, /* look again for a short time that adapts to what it brings, then park (default) */
-    VIGIL_IDLE_PARK = 1,           /* park at once: least CPU, each burst pays a wake-up */
-    VIGIL_IDLE_KEEP_ONE_AWAKE = 2  /* the last one never parks: lowest latency, burns one core on purpose */
+    /* look again for a short time that adapts to what it brings, then park (default) */
+    VIGIL_IDLE_SPIN_THEN_PARK = 0,
+    VIGIL_IDLE_PARK = 1, /* park at once: least CPU, each burst pays a wake-up */
+    /* the last one never parks: lowest latency, burns one core on purpose */
+    VIGIL_IDLE_KEEP_ONE_AWAKE = 2
 } vigil_idle_policy;
 
 /* What submit does when max_queue is reached. */
 typedef enum vigil_full_policy {
     VIGIL_FULL_REFUSE = 0, /* -EAGAIN (default) */
-    VIGIL_FULL_BLOCK = 1   /* wait for room; inside a task of the same pool -EAGAIN, because it could wait for itself */
+    /* wait for room; inside a task of the same pool -EAGAIN, because it could wait for itself */
+    VIGIL_FULL_BLOCK = 1
 } vigil_full_policy;
 
 /* How the idle protocol and the deques order memory. */
 typedef enum vigil_fence_mode {
-    VIGIL_FENCE_AUTO = 0,      /* membarrier(2) where the kernel has it, full fences elsewhere (default) */
+    /* membarrier(2) where the kernel has it, full fences elsewhere (default) */
+    VIGIL_FENCE_AUTO = 0,
     VIGIL_FENCE_SYMMETRIC = 1, /* full fences: spawns cost more, steals less */
-    VIGIL_FENCE_MEMBARRIER = 2 /* require it; vigil_pool_create fails with -ENOSYS if the kernel lacks it */
+    /* require it; vigil_pool_create fails with -ENOSYS if the kernel lacks it */
+    VIGIL_FENCE_MEMBARRIER = 2
 } vigil_fence_mode;
 
 /* A task that failed, as on_failure sees it. */
@@ -136,149 +150,157 @@ typedef struct vigil_failure {
     bool raised;             /* it left by vigil_raise */
     vigil_priority priority; /* its class */
     unsigned worker;         /* who ran it */
-    void *function;          /* the task's run function, or the function given to vigil_pool_call or vigil_job_call */
+    /* the task's run function, or the function given to vigil_pool_call or vigil_job_call */
+    void *function;
 } vigil_failure;
+#define VIGIL_FAILURE_INIT VG_SIZED(vigil_failure)
 
-/* Start from VIGIL_POOL_OPTIONS_INIT; zero means the default for every field. The worker's two hooks are no tasks: what they submit
-   while the pool stops is refused, and vigil_raise has nowhere to go in them. on_worker_start may run before vigil_pool_create
-   returns; vigil_pool_current is the pool. */
+/* Start from VIGIL_POOL_OPTIONS_INIT; zero means the default for every field. The worker's two
+   hooks are no tasks: what they submit while the pool stops is refused, and vigil_raise has
+   nowhere to go in them. on_worker_start may run before vigil_pool_create returns;
+   vigil_pool_current is the pool. */
 typedef struct vigil_pool_options {
-    size_t size;              /* set by the _INIT macro; tells the library which fields exist */
-    const char *name;         /* threads are called "name/0", "name/1", ... (cut at 15 bytes); default "vigil" */
-    unsigned workers;         /* 1 to VIGIL_MAX_WORKERS; 0: as many as this process may use (affinity, cgroup quota) */
-    unsigned max_spares;      /* most spare workers for blocked ones (P15); 0: as many as workers, at most 64 */
-    bool no_spares;           /* never compensate for blocked workers */
-    bool require_all_threads; /* fail with -EAGAIN if not every thread can be made; else run with fewer, at least one */
-    bool no_stealing;         /* workers run their own spawns and submitted work only */
-    vigil_idle_policy idle;   /* */
-    unsigned spin_us;         /* upper bound of the spin before parking; 0: 50 */
-    vigil_fence_mode fences;  /* */
-    size_t max_queue;         /* most submitted tasks that wait at a time; 0: no bound. Spawns are not counted. */
-    vigil_full_policy when_full; /* */
-    unsigned
-        class_cap[VIGIL_PRIORITIES]; /* most workers that run a class at a time; 0: no cap. A task that waits for others
-                                             gives its place up while it waits, and takes it again regardless of the cap.
-                                             With a cap of 1, a task sees what the one before it wrote. */
-    size_t stack_size; /* bytes per worker; 0: the system's default, at least 1 MiB; less than the least: -EINVAL */
-    const int *cpus;   /* bind worker i to cpus[i % cpu_count]; NULL: not bound. Copied. */
-    size_t cpu_count;  /* */
-    void (*on_worker_start)(void *user, unsigned worker);         /* on the worker, before its first task */
-    void (*on_worker_stop)(void *user, unsigned worker);          /* on the worker, after its last task */
-    void (*on_failure)(void *user, const vigil_failure *failure); /* on the worker, after the task; may vigil_raise */
+    size_t size; /* set by the _INIT macro; tells the library which fields exist */
+    /* threads are called "name/0", "name/1", ... (cut at 15 bytes); default "vigil" */
+    const char *name;
+    /* 1 to VIGIL_MAX_WORKERS; 0: as many as this process may use (affinity, cgroup quota) */
+    unsigned workers;
+    /* most spare workers for blocked ones (P15); 0: as many as workers, at most 64 */
+    unsigned max_spares;
+    bool no_spares; /* never compensate for blocked workers */
+    /* fail with -EAGAIN if not every thread can be made; else run with fewer, at least one */
+    bool require_all_threads;
+    bool no_stealing; /* workers run their own spawns and submitted work only */
+    vigil_idle_policy idle;
+    unsigned spin_us; /* upper bound of the spin before parking; 0: 50 */
+    vigil_fence_mode fences;
+    /* most submitted tasks that wait at a time; 0: no bound. Spawns are not counted. */
+    size_t max_queue;
+    vigil_full_policy when_full;
+    /* most workers that run a class at a time; 0: no cap. A task that waits for others gives its
+       place up while it waits, and takes it again regardless of the cap. With a cap of 1, a task
+       sees what the one before it wrote. */
+    unsigned class_cap[VIGIL_PRIORITIES];
+    /* bytes per worker; 0: the system's default, at least 1 MiB; less than the least: -EINVAL */
+    size_t stack_size;
+    const int *cpus; /* bind worker i to cpus[i % cpu_count]; NULL: not bound. Copied. */
+    size_t cpu_count;
+    void (*on_worker_start)(void *user, unsigned worker); /* on the worker, before its first task */
+    void (*on_worker_stop)(void *user, unsigned worker);  /* on the worker, after its last task */
+    /* on the worker, after the task; may vigil_raise */
+    void (*on_failure)(void *user, const vigil_failure *failure);
     void *user;
 } vigil_pool_options;
+#define VIGIL_POOL_OPTIONS_INIT VG_SIZED(vigil_pool_options)
 
-#ifdef __cplusplus
-static inline vigil_pool_options vigil_pool_options_init(void)
-{
-    vigil_pool_options options = vigil_pool_options();
-    options.size = sizeof options;
-    return options;
-}
-#define VIGIL_POOL_OPTIONS_INIT vigil_pool_options_init()
-#else
-#define VIGIL_POOL_OPTIONS_INIT            \
-    {                                      \
-        .size = sizeof(vigil_pool_options) \
-    }
-#endif
-
-/*
- * Make a pool and start its threads. options may be NULL. Any thread; does not wait for the threads to come up.
- * 0: *pool is the pool, to be given back with vigil_pool_destroy.
- * -EINVAL an option is out of range; -ENOMEM; -EAGAIN no thread (or, with require_all_threads, not all); -ENOSYS.
- */
+/* Make a pool and start its threads. options may be NULL. *pool is given back with
+   vigil_pool_destroy. Any thread; does not wait for the threads to come up.
+   0; -EINVAL an option is out of range; -ENOMEM; -EAGAIN no thread, or with require_all_threads
+   not all of them; -ENOSYS VIGIL_FENCE_MEMBARRIER on a kernel without membarrier(2). */
 VIGIL_API int vigil_pool_create(vigil_pool **pool, const vigil_pool_options *options);
 
-/*
- * End the pool gracefully: every accepted task runs, delayed tasks at their time. From here on submits answer -ESHUTDOWN,
- * except those of tasks that still run. Waits until all of these have finished and the workers are gone.
- * Any thread but a worker of this pool; blocks; may be called again and by several threads. vigil_pool_close ends a shutdown
- * that takes too long.
- * 0 ended; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task, a cancel callback or a worker's hook; -EINVAL; -ECHILD.
- */
+/* End the pool gracefully: every accepted task runs, delayed tasks at their time. From here on
+   submits answer -ESHUTDOWN, except those of tasks that still run. The call waits until all
+   tasks have ended and the workers are gone. It may be repeated, and made by several threads;
+   vigil_pool_close ends a shutdown that takes too long. Any thread but a worker of this pool;
+   blocks.
+   0 ended; -ETIMEDOUT not yet, the end goes on; -EDEADLK called inside a task, a cancel callback
+   or a worker's hook; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_shutdown(vigil_pool *pool, int64_t timeout_ns);
 
-/*
- * End the pool at once: running tasks finish, every other accepted task gets its cancel callback, on this thread or a worker,
- * and so does what running tasks still spawn and submit. Waits until the workers are gone.
- * Any thread but a worker of this pool; blocks as long as tasks run; may be called again and by several threads.
- * 0 ended; -ETIMEDOUT not yet, it goes on; -EDEADLK called inside a task, a cancel callback or a worker's hook; -EINVAL; -ECHILD.
- */
+/* End the pool at once: running tasks finish, every other accepted task gets its cancel
+   callback, and so does what running tasks still spawn and submit. The call waits until the
+   workers are gone. It may be repeated, and made by several threads. Any thread but a worker of
+   this pool; blocks as long as tasks run.
+   0 ended; -ETIMEDOUT not yet, the end goes on; -EDEADLK called inside a task, a cancel callback
+   or a worker's hook; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_close(vigil_pool *pool, int64_t timeout_ns);
 
-/*
- * Give the pool back; closes it first if nobody has ended it. NULL is allowed. No other thread may be inside a
- * call on this pool, except a submit whose task has already run. Blocks as long as tasks run.
- * After fork, in the child: frees what it can without touching the parent's threads.
- * 0; -EDEADLK called inside a task, a cancel callback or a worker's hook of this pool (nothing happens).
- */
+/* Give the pool back; closes it first if nobody has ended it. NULL is allowed. No other thread
+   may be inside a call on this pool, except a submit whose task has already run. In the child of
+   a fork it frees what it can without touching the parent's threads. Any thread but a worker of
+   this pool; blocks as long as tasks run.
+   0; -EDEADLK called inside a task, a cancel callback or a worker's hook of this pool: nothing
+   happens. */
 VIGIL_API int vigil_pool_destroy(vigil_pool *pool);
 
-/*
- * Submit one task. Any thread; does not block (but see VIGIL_FULL_BLOCK); no allocation, and no system call unless a
- * parked worker has to be woken. On success the task is the pool's until run or cancel is called.
- * 0; -EINVAL; -EBUSY it is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD.
- */
+/* Submit one task. On success the task is the pool's until run or cancel is called. No
+   allocation, and no system call unless a parked worker must be woken. Any thread; does not
+   block, except with VIGIL_FULL_BLOCK.
+   0; -EINVAL; -EBUSY the task is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN;
+   -ECHILD. */
 VIGIL_API int vigil_pool_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority);
 
-/* Submit `count` tasks of one class, in this order, with one decision about waking. All or none. Any thread; as
-   vigil_pool_submit.
-   0; -EINVAL; -EBUSY one of them is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
+/* Submit `count` tasks of one class, in this order, with one decision about waking. All are
+   accepted or none. Any thread; does not block, except with VIGIL_FULL_BLOCK.
+   0; -EINVAL also when count is more than max_queue; -EBUSY one of them is queued already;
+   -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t count,
                                       vigil_priority priority);
 
-/* Submit a task that only worker `worker` (0 to workers-1) may run; it is not stolen. Any thread. Among such tasks of one worker the
-   classes and FIFO hold; if the pool shrinks below that worker the task goes to the others. -ENOENT: no such worker. */
-VIGIL_API int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vigil_priority priority);
+/* Submit a task that only worker `worker` (0 to workers-1) may run; it is not stolen. Among such
+   tasks of one worker the classes and FIFO hold. If the pool shrinks below that worker the task
+   goes to the others. Any thread; does not block, except with VIGIL_FULL_BLOCK.
+   0; -ENOENT there is no such worker; -EINVAL; -EBUSY; -EAGAIN; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task,
+                                   vigil_priority priority);
 
-/* Submit a task that becomes ready after `delay_ns`, never earlier. Any thread. It counts as accepted at once: wait_idle and a graceful
-   stop wait for it. The first call starts the pool's timer thread. Also -ENOMEM; -EAGAIN: no thread. */
-VIGIL_API int vigil_pool_submit_after(vigil_pool *pool, vigil_task *task, vigil_priority priority, int64_t delay_ns);
+/* Submit a task that becomes ready after `delay_ns`, never earlier. It counts as accepted at
+   once: vigil_pool_wait_idle and vigil_pool_shutdown wait for it. The first call starts the
+   pool's timer thread; the table of delayed tasks may grow, which is the one allocation of a
+   submit. Any thread; does not block, except with VIGIL_FULL_BLOCK.
+   0; -EINVAL; -EBUSY; -ENOMEM; -EAGAIN no thread, or max_queue is reached; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_pool_submit_after(vigil_pool *pool, vigil_task *task, vigil_priority priority,
+                                      int64_t delay_ns);
 
-/* Call fn(arg) on a worker; the task is the pool's own, from a slab. cancel(arg), if not NULL, runs instead if the
-   pool stops first. Any thread; does not block.
+/* Call fn(arg) on a worker; the task is the pool's own, from a slab. cancel(arg), if not NULL,
+   runs instead if the pool ends first. Any thread; does not block, except with VIGIL_FULL_BLOCK.
    0; -EINVAL; -ENOMEM; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg,
-                              vigil_priority priority);
+VIGIL_API int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg),
+                              void *arg, vigil_priority priority);
 
-/*
- * Wait until there is an instant at which every accepted task has finished. Event-driven; any thread but a worker.
- * 0; -ETIMEDOUT; -EDEADLK inside a task or cancel callback of this pool, which itself is not finished, or a worker's hook;
- * -ECHILD.
- */
+/* Wait until there is an instant at which every accepted task has finished. Any thread but a
+   worker; blocks, without polling.
+   0; -ETIMEDOUT; -EDEADLK inside a task or cancel callback of this pool, which itself is not
+   finished, or in a worker's hook; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_wait_idle(vigil_pool *pool, int64_t timeout_ns);
 
-/* Change the number of workers (1 to VIGIL_MAX_WORKERS) while running. Any thread. Growing starts threads; shrinking lets the highest
-   numbered workers finish their task and go, and hands their queues to the others. Does not wait for them; but growing again
-   waits for the on_worker_stop of a worker that has just gone.
-   0; -EINVAL; -EAGAIN a thread could not be made (as many as could are there); -ENOMEM; -ESHUTDOWN; -EDEADLK inside
-   on_worker_stop; -ECHILD. */
+/* Change the number of workers (1 to VIGIL_MAX_WORKERS) while the pool runs. Growing starts
+   threads. Shrinking lets the workers with the highest numbers finish their task and go, and
+   hands their queues to the others. Any thread; does not wait for workers that go, but growing
+   again waits for the on_worker_stop of one that has just gone.
+   0; -EINVAL; -EAGAIN a thread could not be made, as many as could are there; -ENOMEM;
+   -ESHUTDOWN; -EDEADLK inside on_worker_stop; -ECHILD. */
 VIGIL_API int vigil_pool_resize(vigil_pool *pool, unsigned workers);
 
-/* How many workers the pool has now, spares not counted. Any thread. */
+/* How many workers the pool has now, spares not counted. Any thread; does not block. Returns the
+   number. */
 VIGIL_API unsigned vigil_pool_workers(const vigil_pool *pool);
 
-/* The pool whose worker the calling thread is. Any thread. NULL: it is no worker. */
+/* The pool that the calling thread works for. Any thread; does not block. Returns NULL outside a
+   worker. */
 VIGIL_API vigil_pool *vigil_pool_current(void);
-/* The number of the worker that the calling thread is, -1 if it is none. Any thread. */
+
+/* The number of the worker that the calling thread is. Any thread; does not block. Returns -1
+   outside a worker. */
 VIGIL_API int vigil_pool_current_worker(void);
 
-/* How many CPUs this process may use: the smallest of affinity mask, online CPUs and cgroup quota (rounded up). Any thread. At least 1. */
+/* How many CPUs this process may use: the smallest of affinity mask, online CPUs and cgroup
+   quota (rounded up). Any thread; does not block. Returns at least 1. */
 VIGIL_API unsigned vigil_cpu_count(void);
 
-/*
- * Say that this task is about to block in something the pool cannot see (a read, a lock, a sleep), and that it is back.
- * In between, if work is queued and nobody is free, a spare worker takes the blocked one's place, at most max_spares at a
- * time. Sections nest; only the outermost counts. Worker; begin does not block, end neither.
- * 0; -EPERM outside a task.
- */
+/* Say that this task is about to block in something the pool cannot see: a read, a lock, a
+   sleep. Until vigil_blocking_end, if work is queued and nobody is free, a spare worker takes
+   the place of the blocked one, at most max_spares at a time. Sections nest; only the outermost
+   counts. Worker; does not block.
+   0; -EPERM outside a task. */
 VIGIL_API int vigil_blocking_begin(void);
-/* Say that this task no longer blocks. Sections nest; only the outermost counts. Worker; does not block. 0; -EPERM
-   outside a task. */
+
+/* Say that the task is back from what it blocked in. Worker; does not block.
+   0; -EPERM outside a task. */
 VIGIL_API int vigil_blocking_end(void);
 
-/* ---- jobs: tasks with a handle ---------------------------------------------------------------------------------- */
+/* ---- jobs: tasks with a handle --------------------------------------------------------------- */
 
 /* Names a job. A stale one is an error (-ESTALE), never a crash. id 0 is never a job. */
 typedef struct vigil_job {
@@ -304,86 +326,99 @@ typedef enum vigil_job_state {
     VIGIL_JOB_CANCELLED = 3
 } vigil_job_state;
 
-/* Run fn(arg) on a worker and keep its status. *job must be given back with vigil_job_unref, at any time. options may
-   be NULL. Any thread; does not block.
+/* Run fn(arg) on a worker and keep its status. *job is given back with vigil_job_unref, at any
+   time. options may be NULL. Any thread; does not block, except with VIGIL_FULL_BLOCK.
    0; -EINVAL; -ENOMEM; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
-VIGIL_API int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
-                             vigil_job *job);
+VIGIL_API int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg,
+                             const vigil_job_options *options, vigil_job *job);
 
-/* Wait for the end of the job. Inside a task of the same pool this helps: it runs the job itself if it has not started,
-   and other work while the job runs elsewhere. *status (may be NULL) is what fn returned, -ECANCELED if it was cancelled.
-   0; -ETIMEDOUT; -ESTALE; -EDEADLK the caller is inside this very job, or the watchdog has ended this wait because it was part of
-   a circle of waits (VIGIL_RECOVER_REJECT, off by default); -ECHILD. */
+/* Wait for the end of the job. Inside a task of the same pool this helps: it runs the job itself
+   if the job has not started, and other work while the job runs elsewhere. *status (may be NULL)
+   is what fn returned, -ECANCELED if it was cancelled. Any thread; blocks.
+   0; -ETIMEDOUT; -ESTALE; -EDEADLK the caller is inside this very job, or the watchdog has ended
+   this wait because it was part of a circle of waits (VIGIL_RECOVER_REJECT, off by default);
+   -EINVAL; -ECHILD. */
 VIGIL_API int vigil_job_wait(vigil_pool *pool, vigil_job job, int64_t timeout_ns, int *status);
 
-/* Where the job is (a vigil_job_state), and its status if it has ended. Never blocks. -ESTALE; -ECHILD. */
+/* Where the job is, and in *status (may be NULL) its status if it has ended. Any thread; never
+   blocks.
+   Returns a vigil_job_state; -ESTALE; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_job_poll(vigil_pool *pool, vigil_job job, int *status);
 
-/* Cancel a job that has not started: its cancel callback has run when this returns, fn never will. Any thread.
-   0; -EBUSY it runs or has ended (nothing changed); -ESTALE; -ECHILD. */
+/* Cancel a job that has not started: its cancel callback has run when this returns, fn never
+   will. Any thread; does not block, apart from the callback.
+   0; -EBUSY it runs or has ended, and nothing changed; -ESTALE; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_job_cancel(vigil_pool *pool, vigil_job job);
 
-/* Give the handle back. Any thread. The job itself goes on. -ESTALE if that was done before; -ECHILD. */
+/* Give the handle back. The job itself goes on. Any thread; does not block.
+   0; -ESTALE that was done before; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_job_unref(vigil_pool *pool, vigil_job job);
 
-/* ---- groups: fork and join -------------------------------------------------------------------------------------- */
+/* ---- groups: fork and join ------------------------------------------------------------------- */
 
-/* vigil_group_wait on a worker runs descendants only (its own unstolen spawns, and what its thieves have spawned from
-   them) unless this is set: then any task. */
+/* vigil_group_wait on a worker runs descendants only (its own unstolen spawns, and what its
+   thieves have spawned from them) unless this is set: then any task. */
 #define VIGIL_GROUP_HELP_ANY 1U
 /* The group may outlive the task that made it (it is waited for elsewhere). */
 #define VIGIL_GROUP_DETACHED 2U
 
-/* Usually on the stack. The vg_ fields are the library's. One thread waits for a group at a time. */
+/* Usually on the stack. The vg_ fields are the library's. One thread waits for a group at a
+   time. */
 struct vigil_group {
     vigil_pool *vg_pool;
-    void *vg_owner; /* the worker whose thread made it; its tasks are counted in vg_local without atomics */
+    /* the worker whose thread made it; its tasks are counted in vg_local without atomics */
+    void *vg_owner;
     vigil_group *vg_parent;
     int64_t vg_local;               /* owner's thread alone */
     VIGIL_ATOMIC(uint64_t) vg_open; /* waiter, and tasks counted from other threads */
     VIGIL_ATOMIC(int32_t) vg_status;
     VIGIL_ATOMIC(uint32_t) vg_thief;
     uint32_t vg_flags;
-    VIGIL_ATOMIC(uint32_t) vg_told; /* a waiter outside the pool sleeps on it; set up by that waiter */
+    /* a waiter outside the pool sleeps on it; set up by that waiter */
+    VIGIL_ATOMIC(uint32_t) vg_told;
 };
 
-/* Make an empty group for tasks of `pool`. Any thread. A group made inside a task must be waited for before that task returns,
-   unless DETACHED. It need not be destroyed: after a wait that returned 0 or a status its memory is the caller's.
+/* Make an empty group for tasks of `pool`. A group made inside a task must be waited for before
+   that task returns, unless it is VIGIL_GROUP_DETACHED. It need not be destroyed: after a wait
+   that returned 0 or a status its memory is the caller's. Any thread; does not block.
    0; -EINVAL. */
 VIGIL_API int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags);
 
-/* Fork: add a task to the group. Any thread. On a worker it goes to the worker's own deque, in the class of the running task, and costs
-   about a function call; elsewhere it is submitted as VIGIL_NORMAL. The task stays the group's until the wait returns.
-   0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
+/* Fork: add a task to the group. On a worker it goes to the worker's own deque, in the class of
+   the running task, for about the price of a function call; elsewhere it is submitted as
+   VIGIL_NORMAL. The task stays the group's until the wait returns. Any thread; does not block.
+   0; -EINVAL; -EBUSY the task is queued already; -EAGAIN outside a worker, max_queue is reached;
+   -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_group_spawn(vigil_group *group, vigil_task *task);
 
-/* Add a task to the group through the pool's FIFO queue. Any thread; as vigil_pool_submit.
-   0; -EINVAL; -EBUSY it is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN; -ECHILD. */
+/* Add a task to the group through the pool's FIFO queue. The task stays the group's until the
+   wait returns. Any thread; does not block, except with VIGIL_FULL_BLOCK.
+   0; -EINVAL; -EBUSY; -EAGAIN; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority);
 
-/*
- * Join: wait until every task of the group has finished. Inside a task of the pool it helps, see the flags above; when it
- * can't help it sleeps as a blocked worker, and a spare takes its place as soon as there is work for it. There are two cases in which
- * it helps with any task, because a task that everybody waits for could be out of its reach: tasks were submitted to the
- * group rather than spawned, and no spare can be had (no_spares, or max_spares are at work).
- * Returns 0 if all tasks succeeded, the first failure's status otherwise (-ECANCELED if the pool stopped first).
- * The group is empty afterwards and may be used again.
- */
+/* Join: wait until every task of the group has finished. Inside a task of the pool it helps, see
+   the flags above. When it cannot help it sleeps as a blocked worker, and a spare takes its
+   place as soon as there is work for it. In two cases it helps with any task, because a task
+   that everybody waits for could be out of its reach: tasks were submitted to the group rather
+   than spawned, and no spare can be had (no_spares, or max_spares are at work). The group is
+   empty afterwards and may be used again. Any thread, one at a time; blocks.
+   0 all tasks succeeded. Otherwise the status of the first failure; -ECANCELED the pool ended
+   first; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_group_wait(vigil_group *group);
 
-/* As vigil_group_wait, with a limit. Any thread; blocks. 0; the first failure's status; -ETIMEDOUT the group is as
-   before. */
+/* vigil_group_wait with a limit. Any thread, one at a time; blocks.
+   0; the status of the first failure; -ETIMEDOUT the group stays as it is; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns);
 
-/*
- * The shortest fork and join: call a(arg_a) and b(arg_b), perhaps at the same time, and return when both have ended.
- * Inside a task of the pool a runs here and b here as well unless another worker takes it first, for less than
- * the price of a group; elsewhere both are submitted. If a calls vigil_raise, the calling task is left after b has ended.
- * 0; the failure of a, else of b; -EINVAL; -ESHUTDOWN; -EAGAIN; -ECHILD.
- */
-VIGIL_API int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg), void *arg_b);
+/* The shortest fork and join: call a(arg_a) and b(arg_b), perhaps at the same time, and return
+   when both have ended. Inside a task of the pool a runs here, and b here as well unless another
+   worker takes it first, for less than the price of a group; elsewhere both are submitted. If a
+   calls vigil_raise, the calling task is left after b has ended. Any thread; blocks.
+   0; the failure of a, else of b; -EINVAL; -ESHUTDOWN; -EAGAIN; -ECHILD. */
+VIGIL_API int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg),
+                         void *arg_b);
 
-/* ---- looking at it ---------------------------------------------------------------------------------------------- */
+/* ---- looking at it --------------------------------------------------------------------------- */
 
 typedef enum vigil_worker_state {
     VIGIL_WORKER_UNUSED = 0, /* no thread */
@@ -399,8 +434,9 @@ typedef enum vigil_worker_state {
     VIGIL_WORKER_STATES
 } vigil_worker_state;
 
-/* Everything since the pool was made. Each number has one writer per thread; a snapshot is coherent in that
-   submitted = queued + running + completed + failed + cancelled holds in it, per class and in sum. */
+/* Everything since the pool was made. Each number has one writer per thread; a snapshot is
+   coherent in that submitted = queued + running + completed + failed + cancelled holds in it,
+   per class and in sum. */
 typedef struct vigil_class_stats {
     uint64_t submitted; /* accepted: submitted, spawned, delayed */
     uint64_t queued;    /* accepted, not started */
@@ -408,8 +444,9 @@ typedef struct vigil_class_stats {
     uint64_t completed;
     uint64_t failed;
     uint64_t cancelled;
-    uint64_t refused;       /* not accepted: -EAGAIN or -ESHUTDOWN (dropped, in other words) */
-    uint64_t oldest_age_ns; /* how long the oldest submitted task that still waits has waited; spawns are not timed */
+    uint64_t refused; /* not accepted: -EAGAIN or -ESHUTDOWN (dropped, in other words) */
+    /* how long the oldest submitted task that still waits has waited; spawns are not timed */
+    uint64_t oldest_age_ns;
 } vigil_class_stats;
 
 typedef struct vigil_worker_stats {
@@ -420,14 +457,17 @@ typedef struct vigil_worker_stats {
     uint64_t started[VIGIL_PRIORITIES];
     uint64_t completed, failed, cancelled;
     uint64_t spawned;
-    uint64_t steals_tried, steals_won, steals_lost; /* lost: another was faster; the rest found nothing */
+    /* lost: another was faster; the rest found nothing */
+    uint64_t steals_tried, steals_won, steals_lost;
     uint64_t parks;
     uint64_t wakes_sent;
     uint64_t wakes_useful;   /* it was woken and found a task */
     uint64_t wakes_spurious; /* it was woken and found none */
     uint64_t ageing_picks;
-    uint64_t time_ns[VIGIL_WORKER_STATES]; /* time in each state, as far as the clock was read at changes */
+    /* time in each state, as far as the clock was read at changes */
+    uint64_t time_ns[VIGIL_WORKER_STATES];
 } vigil_worker_stats;
+#define VIGIL_WORKER_STATS_INIT VG_SIZED(vigil_worker_stats)
 
 typedef struct vigil_pool_stats {
     size_t size;
@@ -446,13 +486,18 @@ typedef struct vigil_pool_stats {
     uint64_t ageing_picks;
     uint64_t work_ns, search_ns, idle_ns, blocked_ns; /* summed over the workers */
 } vigil_pool_stats;
+#define VIGIL_POOL_STATS_INIT VG_SIZED(vigil_pool_stats)
 
-/* Fill *stats; set stats->size to its size first. Any thread; never blocks; stops no thread. -EINVAL; -ECHILD. */
+/* Fill *stats, which starts from VIGIL_POOL_STATS_INIT. Any thread; never blocks, and stops
+   nobody.
+   0; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_stats_get(vigil_pool *pool, vigil_pool_stats *stats);
 
-/* Fill *stats for one worker (spares are numbered from VIGIL_MAX_WORKERS); set stats->size to its size first. Any
-   thread; never blocks. 0; -EINVAL; -ENOENT; -ECHILD. */
-VIGIL_API int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker, vigil_worker_stats *stats);
+/* The same for one worker; spares are numbered from VIGIL_MAX_WORKERS. *stats starts from
+   VIGIL_WORKER_STATS_INIT. Any thread; never blocks.
+   0; -ENOENT there is no such worker; -EINVAL; -ECHILD. */
+VIGIL_API int vigil_pool_worker_stats_get(vigil_pool *pool, unsigned worker,
+                                          vigil_worker_stats *stats);
 
 /* One change of state, as the worker's history keeps the last VIGIL_WORKER_HISTORY of them. */
 #define VIGIL_WORKER_HISTORY 32
@@ -461,26 +506,35 @@ typedef struct vigil_worker_change {
     uint64_t age_ns; /* how long ago it began */
 } vigil_worker_change;
 
-/* Copy up to `room` changes, newest first; returns how many. Any thread. -EINVAL; -ENOENT; -ECHILD. */
-VIGIL_API int vigil_pool_worker_history(vigil_pool *pool, unsigned worker, vigil_worker_change *changes, size_t room);
+/* Copy up to `room` changes of the worker's state, newest first. Any thread; never blocks.
+   Returns how many were copied; -EINVAL; -ENOENT; -ECHILD. */
+VIGIL_API int vigil_pool_worker_history(vigil_pool *pool, unsigned worker,
+                                        vigil_worker_change *changes, size_t room);
 
 /*
- * The conservation audit: compares what the counters say is queued with what is found in the queues themselves.
- * Exact while nothing moves (all workers parked or inside tasks, nobody submitting); while things move it looks again, a few
- * times, and says so. Any thread; does not block.
+ * The conservation audit: compares what the counters say is queued with what is found in the queues
+ * themselves. Exact while nothing moves (all workers parked or inside tasks, nobody submitting);
+ * while things move it looks again, a few times, and says so. Any thread; does not block.
  */
 typedef struct vigil_audit {
     size_t size;
     bool settled; /* two looks in a row saw the same: the numbers below are exact */
     int64_t
-        lost; /* accepted, and in no queue and on no worker: positive is a loss, negative is a task that ran twice */
+        /* accepted, and in no queue and on no worker: positive is a loss, negative is a task
+           that ran twice */
+        lost;
     uint64_t expected; /* queued, by the counters */
     uint64_t found;    /* queued, by the queues */
     char text[160];    /* the same in words */
 } vigil_audit;
+#define VIGIL_AUDIT_INIT VG_SIZED(vigil_audit)
 
-/* Audit the pool. Any thread; does not block.
-   0 all accounted for; -EIO something is lost or ran twice (see text); -EAGAIN not settled; -EINVAL; -ECHILD. */
+/* The conservation audit: compare what the counters say is queued with what is found in the
+   queues. Exact while nothing moves (all workers parked or inside tasks, nobody submitting);
+   while things move it looks again, a few times, and says so. *audit starts from
+   VIGIL_AUDIT_INIT. Any thread; does not block.
+   0 all accounted for; -EIO something is lost or ran twice, see text; -EAGAIN not settled;
+   -EINVAL; -ECHILD. */
 VIGIL_API int vigil_pool_audit(vigil_pool *pool, vigil_audit *audit);
 
 #ifdef __cplusplus

@@ -46,7 +46,8 @@ namespace detail
 template <class F> struct boxed : vigil_task {
     F fn;
 
-    template <class A> explicit boxed(std::in_place_t, A &&from) : vigil_task(), fn(std::forward<A>(from))
+    template <class A>
+    explicit boxed(std::in_place_t, A &&from) : vigil_task(), fn(std::forward<A>(from))
     {
         vigil_task_init(this, run, drop);
     }
@@ -102,7 +103,8 @@ template <class R> using stored = std::conditional_t<std::is_void_v<R>, nothing,
 template <class F, class R> struct job_work final : job_result<stored<R>> {
     std::optional<F> fn;
 
-    template <class A> explicit job_work(std::in_place_t, A &&from) : fn(std::in_place, std::forward<A>(from))
+    template <class A>
+    explicit job_work(std::in_place_t, A &&from) : fn(std::in_place, std::forward<A>(from))
     {
     }
     static int run(void *arg) noexcept
@@ -136,7 +138,8 @@ template <class F, class R> struct job_work final : job_result<stored<R>> {
 class pool_ref
 {
   public:
-    pool_ref(vigil_pool *pool) noexcept : pool_(pool) // NOLINT(google-explicit-constructor): it is only a name
+    pool_ref(vigil_pool *pool) noexcept
+        : pool_(pool) // NOLINT(google-explicit-constructor): it is only a name
     {
     }
     vigil_pool *get() const noexcept
@@ -154,24 +157,31 @@ class pool_ref
         using D = std::decay_t<F>;
         if constexpr (detail::fits_pointer<D>) {
             const D copy = fn;
-            return vigil_pool_call(pool_, detail::run_from_pointer<D>, nullptr, detail::into_pointer(copy), level);
+            return vigil_pool_call(pool_, detail::run_from_pointer<D>, nullptr,
+                                   detail::into_pointer(copy), level);
         } else {
-            return place<D>(std::forward<F>(fn), [&](vigil_task *it) { return vigil_pool_submit(pool_, it, level); });
+            return place<D>(std::forward<F>(fn),
+                            [&](vigil_task *it) { return vigil_pool_submit(pool_, it, level); });
         }
     }
 
     /* The same, not before `delay` has passed; or on one worker and no other. */
-    template <std::invocable F> void submit_after(std::chrono::nanoseconds delay, F &&fn, priority level = normal) const
+    template <std::invocable F>
+    void submit_after(std::chrono::nanoseconds delay, F &&fn, priority level = normal) const
+    {
+        check(place<std::decay_t<F>>(std::forward<F>(fn),
+                                     [&](vigil_task *it) {
+                                         return vigil_pool_submit_after(pool_, it, level,
+                                                                        delay.count());
+                                     }),
+              "submitting a task for later");
+    }
+    template <std::invocable F>
+    void submit_to(unsigned worker, F &&fn, priority level = normal) const
     {
         check(place<std::decay_t<F>>(
                   std::forward<F>(fn),
-                  [&](vigil_task *it) { return vigil_pool_submit_after(pool_, it, level, delay.count()); }),
-              "submitting a task for later");
-    }
-    template <std::invocable F> void submit_to(unsigned worker, F &&fn, priority level = normal) const
-    {
-        check(place<std::decay_t<F>>(std::forward<F>(fn),
-                                     [&](vigil_task *it) { return vigil_pool_submit_to(pool_, worker, it, level); }),
+                  [&](vigil_task *it) { return vigil_pool_submit_to(pool_, worker, it, level); }),
               "submitting a task to a worker");
     }
 
@@ -188,7 +198,8 @@ class pool_ref
     /* Until there is an instant at which everything accepted has finished. False: the time ran out. */
     bool wait_idle(std::chrono::nanoseconds timeout = forever) const
     {
-        return in_time(vigil_pool_wait_idle(pool_, timeout.count()), "waiting for the pool to be idle");
+        return in_time(vigil_pool_wait_idle(pool_, timeout.count()),
+                       "waiting for the pool to be idle");
     }
     /* End it: everything accepted runs. False: the time ran out, and the end goes on. */
     bool shutdown(std::chrono::nanoseconds timeout = forever) const
@@ -224,7 +235,8 @@ class pool_ref
     template <class D, class F, class Submit> static int place(F &&fn, Submit &&submit) noexcept
     {
         int status = 0;
-        auto *task = detail::try_make<detail::boxed<D>>(&status, std::in_place, std::forward<F>(fn));
+        auto *task =
+            detail::try_make<detail::boxed<D>>(&status, std::in_place, std::forward<F>(fn));
         if (task == nullptr)
             return status;
         status = submit(task);
@@ -359,18 +371,21 @@ template <class R> class [[nodiscard]] job
     detail::job_result<detail::stored<R>> *result_ = nullptr;
 };
 
-template <std::invocable F> job<std::invoke_result_t<std::decay_t<F> &>> pool_ref::call(F &&fn, priority level) const
+template <std::invocable F>
+job<std::invoke_result_t<std::decay_t<F> &>> pool_ref::call(F &&fn, priority level) const
 {
     using D = std::decay_t<F>;
     using R = std::invoke_result_t<D &>;
-    static_assert(!std::is_reference_v<R>, "a job keeps a value; return a pointer, or a std::reference_wrapper");
+    static_assert(!std::is_reference_v<R>,
+                  "a job keeps a value; return a pointer, or a std::reference_wrapper");
     auto work = std::make_unique<detail::job_work<D, R>>(std::in_place, std::forward<F>(fn));
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     options.priority = level;
     options.cancel = detail::job_work<D, R>::cancel;
     job<R> made;
     made.pool_ = pool_;
-    check(vigil_job_call(pool_, detail::job_work<D, R>::run, work.get(), &options, &made.id_), "starting a job");
+    check(vigil_job_call(pool_, detail::job_work<D, R>::run, work.get(), &options, &made.id_),
+          "starting a job");
     made.result_ = work.release();
     return made;
 }

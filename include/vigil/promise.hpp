@@ -80,10 +80,12 @@ class token_ref
 {
   public:
     token_ref() noexcept = default;
-    token_ref(const cancel_token &token) noexcept : token_(token.get()) // NOLINT(google-explicit-constructor)
+    token_ref(const cancel_token &token) noexcept
+        : token_(token.get()) // NOLINT(google-explicit-constructor)
     {
     }
-    token_ref(vigil_cancel_token *token) noexcept : token_(token) // NOLINT(google-explicit-constructor)
+    token_ref(vigil_cancel_token *token) noexcept
+        : token_(token) // NOLINT(google-explicit-constructor)
     {
     }
     vigil_cancel_token *get() const noexcept
@@ -105,7 +107,8 @@ class cancel_source
     /* Aborts itself with -ETIMEDOUT. Owner of the loop. */
     cancel_source(loop_ref loop, std::chrono::nanoseconds timeout)
     {
-        vigil::check(vigil_cancel_create_timeout(&source_, loop.get(), timeout.count()), "making a timeout");
+        vigil::check(vigil_cancel_create_timeout(&source_, loop.get(), timeout.count()),
+                     "making a timeout");
     }
     cancel_source(cancel_source &&other) noexcept : source_(std::exchange(other.source_, nullptr))
     {
@@ -389,7 +392,8 @@ class promise
         F fn;
         static vigil_value run(vigil_value *from, void *arg)
         {
-            return detail::value_from([&] { return static_cast<handler *>(arg)->fn(value_view(*from)); });
+            return detail::value_from(
+                [&] { return static_cast<handler *>(arg)->fn(value_view(*from)); });
         }
         static void done(void *arg) noexcept
         {
@@ -409,7 +413,8 @@ class promise
         (void)box.release();
         return derived;
     }
-    template <class Made> static promise many(Made *call, loop_ref loop, const std::vector<promise> &of)
+    template <class Made>
+    static promise many(Made *call, loop_ref loop, const std::vector<promise> &of)
     {
         std::vector<vigil_promise *> raw;
         raw.reserve(of.size());
@@ -440,7 +445,8 @@ template <class T> value value::of(T &&from)
         auto *box = new (std::nothrow) std::exception_ptr(std::forward<T>(from));
         if (box == nullptr) /* then its status must do */
             return value(vigil_value_error(status));
-        return value(vigil_value_error_with(status, box, detail::destroy_boxed<std::exception_ptr>));
+        return value(
+            vigil_value_error_with(status, box, detail::destroy_boxed<std::exception_ptr>));
     } else if constexpr (std::is_integral_v<D> || std::is_enum_v<D>) {
         return value(vigil_value_int(static_cast<std::int64_t>(from)));
     } else if constexpr (std::is_floating_point_v<D>) {
@@ -528,7 +534,8 @@ class settles_to_be_taken : public settles_for_a_look
     {
         must_be_fulfilled();
         vigil_value taken = vigil_value_none();
-        check(vigil_promise_take(promise_, &taken), "taking a value that somebody has taken before");
+        check(vigil_promise_take(promise_, &taken),
+              "taking a value that somebody has taken before");
         return value(taken);
     }
 };
@@ -553,7 +560,8 @@ struct async_options {
 };
 
 /* vigil_async with a lambda: fn() on a worker, what it gives or throws settles the promise. Owner. */
-template <std::invocable F> promise async(loop_ref loop, pool_ref pool, F &&fn, const async_options &options = {})
+template <std::invocable F>
+promise async(loop_ref loop, pool_ref pool, F &&fn, const async_options &options = {})
 {
     using D = std::decay_t<F>;
     struct work {
@@ -575,7 +583,8 @@ template <std::invocable F> promise async(loop_ref loop, pool_ref pool, F &&fn, 
     raw.limit = options.limit;
     raw.done = work::done;
     vigil_promise *made = nullptr;
-    check(vigil_async(loop.get(), pool.get(), work::run, box.get(), &raw, &made), "starting work on the pool");
+    check(vigil_async(loop.get(), pool.get(), work::run, box.get(), &raw, &made),
+          "starting work on the pool");
     (void)box.release();
     return promise::adopt(made);
 }

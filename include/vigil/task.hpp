@@ -71,9 +71,10 @@ class driver
         }
         current() = self.outer_;
     }
-    /* `from` is suspended, and `to` shall run: when from has returned to its driver, if one has resumed it; here and now otherwise.
+    /* `from` is suspended, and `to` runs: when from has returned to its driver, if one has resumed it; here and now otherwise.
        To be the last thing that is done; from may even be destroyed already. */
-    VIGIL_NOINLINE static void hand_over(std::coroutine_handle<> from, std::coroutine_handle<> to) noexcept
+    VIGIL_NOINLINE static void hand_over(std::coroutine_handle<> from,
+                                         std::coroutine_handle<> to) noexcept
     {
         driver *mine = current();
         if (mine != nullptr && mine->running_ == from.address() && !mine->next_)
@@ -257,7 +258,8 @@ struct task_promise_base {
         }
         template <class P> VIGIL_NOINLINE void await_suspend(std::coroutine_handle<P> it) noexcept
         {
-            driver::hand_over(it, static_cast<const task_promise_base &>(it.promise()).continuation);
+            driver::hand_over(it,
+                              static_cast<const task_promise_base &>(it.promise()).continuation);
         }
         void await_resume() noexcept
         {
@@ -423,8 +425,9 @@ struct flag {
     static std::coroutine_handle<> raise(void *arg) noexcept
     {
         flag *self = static_cast<flag *>(arg);
-        self->up.store(1, std::memory_order_release); /* what the task wrote; pairs with the acquire in wait */
-        self->up.notify_one();                        /* by address alone: who waits may be gone */
+        self->up.store(
+            1, std::memory_order_release); /* what the task wrote; pairs with the acquire in wait */
+        self->up.notify_one();             /* by address alone: who waits may be gone */
         return nullptr;
     }
     void wait() const noexcept
@@ -434,7 +437,7 @@ struct flag {
 };
 } // namespace detail
 
-/* Run a task from a plain thread: blocks till its end, gives its value or throws its exception. On a worker it says that it blocks.
+/* Run a task from a plain thread: blocks until its end, gives its value or throws its exception. On a worker it says that it blocks.
    Never on the thread of a loop that the task needs: use loop.run(). */
 template <class T> T sync_wait(task<T> work)
 {

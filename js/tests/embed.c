@@ -227,7 +227,7 @@ static void promises_are_settled_and_work_is_posted_from_other_threads(void **st
         assert_int_equal(vigil_js_call(js, function, NULL, 1, &promise, NULL), 0);
         its[i].text[0] = (char)('0' + i);
         its[i].text[1] = 0;
-        its[i].port = vigil_js_port_open(js);
+        assert_int_equal(vigil_js_port_open(&its[i].port, js), 0);
         assert_int_equal(pthread_create(&threads[i], NULL, settle, &its[i]), 0);
     }
     eval(js, "process.on('exit', () => console.log(got.sort().join() + ' ' + count)); 0");
@@ -250,7 +250,8 @@ static void what_comes_too_late_is_dropped(void **state)
     vigil_js *js = make();
     vigil_js_promise *promise;
     vigil_js_value value;
-    vigil_js_port *port = vigil_js_port_open(js);
+    vigil_js_port *port = NULL;
+    assert_int_equal(vigil_js_port_open(&port, js), 0);
     (void)state;
     dropped = 0;
     assert_int_equal(vigil_js_promise_create(&promise, js, &value), 0);

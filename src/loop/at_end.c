@@ -6,7 +6,7 @@
 #include "at_end.h"
 #include "guard.h"
 
-int vigil_loop_at_end(vigil_loop *loop, vigil_at_end *it)
+int vigil_loop_at_end_add(vigil_loop *loop, vigil_at_end *it)
 {
     int rc = vg_guard_owner(loop);
     if (rc != 0)

@@ -7,7 +7,7 @@
  *   E3  graceful: signals, internal lane, posts, immediates, close queue and microtasks run until all are empty; the lane
  *       closes in the instant in which it is empty. Abort: cancel callbacks instead. closed() callbacks always run: they
  *       free. Later signals are absorbed until the loop is destroyed (SIGNALS.md)
- *   E4  Terminated; end hooks (pending promises are rejected; vigil_loop_at_end) and the microtasks that they queue
+ *   E4  Terminated; end hooks (pending promises are rejected; vigil_loop_at_end_add) and the microtasks that they queue
  *   E5  the poller closes; every call that could wake us has returned; the wake descriptor closes
  *   E6  done
  *

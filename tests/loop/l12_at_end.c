@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * L12: vigil_loop_at_end: whoever waits for something on a loop hears of its end.
+ * L12: vigil_loop_at_end_add: whoever waits for something on a loop hears of its end.
  */
 #include "loop_test.h"
 
@@ -23,7 +23,7 @@ static void tell(vigil_at_end *node)
     struct told *self = container_of(node, struct told, node);
     journal_add(self->journal, self->letter);
     must_equal(vigil_loop_state_get(self->loop), VIGIL_LOOP_TERMINATED);
-    must_equal(vigil_loop_at_end(self->loop, node), -ESHUTDOWN);
+    must_equal(vigil_loop_at_end_add(self->loop, node), -ESHUTDOWN);
     must_equal(vigil_loop_at_end_remove(self->loop, node), -ENOENT);
     must_equal(vigil_loop_call(self->loop, in_microtask, NULL, self->journal), -ESHUTDOWN);
     must_equal(vigil_loop_microtask_call(self->loop, in_microtask, NULL, self->journal), 0);
@@ -50,17 +50,17 @@ static void they_are_told_in_order_once_and_may_remove_each_other(void **state)
     struct told c = make(loop, &journal, 'c');
     struct told d = make(loop, &journal, 'd');
     struct told e = make(loop, &journal, 'e');
-    must_equal(vigil_loop_at_end(loop, &a.node), 0);
-    must_equal(vigil_loop_at_end(loop, &a.node), -EBUSY);
-    must_equal(vigil_loop_at_end(loop, &b.node), 0);
-    must_equal(vigil_loop_at_end(loop, &c.node), 0);
-    must_equal(vigil_loop_at_end(loop, &d.node), 0);
-    must_equal(vigil_loop_at_end(loop, &e.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &a.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &a.node), -EBUSY);
+    must_equal(vigil_loop_at_end_add(loop, &b.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &c.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &d.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &e.node), 0);
     must_equal(vigil_loop_at_end_remove(loop, &b.node), 0);
     must_equal(vigil_loop_at_end_remove(loop, &b.node), -ENOENT);
-    must_equal(vigil_loop_at_end(loop, &b.node), 0); /* again, now last */
+    must_equal(vigil_loop_at_end_add(loop, &b.node), 0); /* again, now last */
     c.other = &d.node;
-    must_equal(vigil_loop_at_end(loop, NULL), -EINVAL);
+    must_equal(vigil_loop_at_end_add(loop, NULL), -EINVAL);
     must_equal(vigil_loop_at_end_remove(loop, NULL), -EINVAL);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* they do not keep it alive */
     must_read(&journal, "acebmmmm");
@@ -76,8 +76,8 @@ static void a_raise_of_one_leaves_the_others_their_turn(void **state)
     struct told a = make(loop, &journal, 'a');
     struct told b = make(loop, &journal, 'b');
     a.raises = true;
-    must_equal(vigil_loop_at_end(loop, &a.node), 0);
-    must_equal(vigil_loop_at_end(loop, &b.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &a.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &b.node), 0);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     must(strchr(journal.text, 'a') != NULL && strchr(journal.text, 'b') != NULL);
     must_equal((int)journal.length, 4);
@@ -91,7 +91,7 @@ static void a_closed_loop_tells_them_too(void **state)
     struct journal journal = {0};
     vigil_loop *loop = loop_plain();
     struct told a = make(loop, &journal, 'a');
-    must_equal(vigil_loop_at_end(loop, &a.node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &a.node), 0);
     must_equal(vigil_loop_destroy(loop), 0);
     must_read(&journal, "a"); /* a closed loop runs no microtasks */
 }
@@ -101,7 +101,7 @@ static void *from_elsewhere(void *arg)
     vigil_loop *loop = arg;
     vigil_at_end node;
     vigil_at_end_init(&node, tell);
-    must_equal(vigil_loop_at_end(loop, &node), -EPERM);
+    must_equal(vigil_loop_at_end_add(loop, &node), -EPERM);
     must_equal(vigil_loop_at_end_remove(loop, &node), -EPERM);
     must_equal(vigil_loop_shutdown(loop, VIGIL_FOREVER), 0);
     return NULL;

@@ -135,7 +135,7 @@ static void a_thread_that_leaves_at_the_very_end_is_followed_by_another(void **s
     (void)state;
     make();
     vigil_at_end node = {.run = leave_for_good};
-    must_equal(vigil_loop_at_end(loop, &node), 0);
+    must_equal(vigil_loop_at_end_add(loop, &node), 0);
     join_thread(start_thread(shut_it_down, NULL)); /* leaves when the loop is Terminated */
     must_equal(vigil_loop_shutdown(loop, 5000000000), 0);
     must_equal(vigil_loop_wait(loop, 0), 0);

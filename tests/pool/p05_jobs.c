@@ -297,7 +297,7 @@ static void p05_bad_arguments_are_refused(void **state)
     vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
     must_equal(vigil_job_call(NULL, return_arg, NULL, NULL, &job), -EINVAL);
     must_equal(vigil_job_call(pool, return_arg, NULL, NULL, NULL), -EINVAL);
-    must_equal(vigil_job_call(pool, NULL, NULL, &job, NULL), -EINVAL);
+    must_equal(vigil_job_call(pool, NULL, NULL, NULL, &job), -EINVAL);
     options.priority = (vigil_priority)VIGIL_PRIORITIES;
     must_equal(vigil_job_call(pool, return_arg, NULL, &options, &job), -EINVAL);
     must_equal(pool_stats(pool).total.submitted, 0);
