@@ -34,7 +34,7 @@ install_into_prefix() {
     rm -rf "$ROOM"
     mkdir -p "$ROOM"
     "$CMAKE" --install "$BUILD" --prefix "$prefix"
-    for file in libvigil.so libvigil.so.0 libvigil.a vigil.pc vigil-config.cmake vigil.h version.h; do
+    for file in libvigil.so libvigil.so.0.2 libvigil.a vigil.pc vigil-config.cmake vigil.h version.h; do
         [ -n "$(library "$file")" ] || fail "$file was not installed"
     done
     # Another place than the one configured: nothing installed may remember where it was built.
@@ -88,7 +88,7 @@ symbols() {
 
     needed=$(readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -e '^libc\.so' -e '^ld-linux' || true)
     [ -z "$needed" ] || fail "libvigil.so needs more than libc:" $needed
-    readelf -d "$so" | grep -q 'SONAME.*libvigil\.so\.0\]' || fail "libvigil.so does not call itself libvigil.so.0"
+    readelf -d "$so" | grep -q 'SONAME.*libvigil\.so\.0\.2\]' || fail "libvigil.so does not call itself libvigil.so.0.2"
     say "ok: $(wc -l < "$ROOM/exported") functions, all declared; libc alone"
 }
 
