@@ -172,7 +172,7 @@ static int wait_for_a_result(vigil_loop *loop)
 }
 
 /*
- * vigil_loop_at_end: have a function called when the loop has ended
+ * vigil_loop_at_end_add: have a function called when the loop has ended
  * vigil_loop_at_end_remove: take that back
  * vigil_at_end_init: make a node for the end of a loop
  */
@@ -190,7 +190,7 @@ static int begin_session(vigil_loop *loop, struct session *session)
 {
     session->ended = false;
     vigil_at_end_init(&session->node, end_session);
-    return vigil_loop_at_end(loop, &session->node);
+    return vigil_loop_at_end_add(loop, &session->node);
 }
 
 static int leave_session(vigil_loop *loop, struct session *session)

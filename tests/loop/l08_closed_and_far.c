@@ -46,7 +46,7 @@ static void make(void)
 
 static int add_watch(int fd)
 {
-    return vigil_watch_add(loop, NULL, fd, VIGIL_FD_READ, 0, count_calls, NULL, NULL);
+    return vigil_watch_add(loop, fd, VIGIL_FD_READ, 0, count_calls, NULL, NULL, NULL);
 }
 
 static void turn(void)

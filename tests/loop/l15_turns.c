@@ -17,7 +17,7 @@ static void fire(vigil_loop *loop, vigil_timer timer, void *arg)
 static void start_timer(vigil_loop *loop, uint64_t delay_ns)
 {
     vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
-    must_equal(vigil_timer_start_with(loop, NULL, &options, fire, NULL), 0);
+    must_equal(vigil_timer_start_with(loop, &options, fire, NULL, NULL), 0);
 }
 
 static void run_once_waits_for_a_timer_and_runs_it(void **state)
