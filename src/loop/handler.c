@@ -41,7 +41,8 @@ static struct {
     signal_state signals[SIGNALS_MOST + 1];
 } process_signals;
 
-/* How often our handler is on the stack of this thread, per signal; kept only if it can be entered from below itself. */
+/* How often our handler is on the stack of this thread, per signal; kept only if it can be entered from below itself.
+   */
 static _Thread_local uint8_t handler_depth[SIGNALS_MOST + 1];
 
 /* ---- in the handler ---------------------------------------------------------------------------------------------- */
@@ -92,7 +93,8 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* ---- installing and restoring, under the lock --------------------------------------------------------------------- */
+/* ---- installing and restoring, under the lock ---------------------------------------------------------------------
+   */
 
 static void lock_process(void)
 {

@@ -138,7 +138,9 @@ int vg_loop_settle(vigil_loop *loop)
     if (!vg_is_owner(loop)) {
         /* K2: our addition comes before the look at the owner; pairs with K1 in run.c and R2 in ending.c */
         atomic_thread_fence(memory_order_seq_cst);
-        if (atomic_load_explicit(&loop->owner, memory_order_relaxed) != 0)
+        /* acquire: if the owner has left for good, that the loop has ended; pairs with the release in ending.c,
+           vg_loop_end */
+        if (atomic_load_explicit(&loop->owner, memory_order_acquire) != 0)
             return vg_loop_nudge(loop);
     }
     return vg_guard_open(loop);

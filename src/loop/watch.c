@@ -11,9 +11,9 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #define EDGE_BIT   0x80000000U
+#define FAR_AWAY   (1 << 20) /* up to here the table costs at most 40 kB */
 #define ALL_EVENTS (VIGIL_FD_READ | VIGIL_FD_WRITE | VIGIL_FD_PRI | VIGIL_FD_RDHUP)
 
 static uint64_t tag_of(const vigil_loop *loop, int fd)
@@ -147,17 +147,16 @@ static void forget_fd(vigil_loop *loop, int fd)
     record->generation++; /* what was collected by the kernel before is stale (F4) */
 }
 
-/* Room for what is known of an fd: not for a number that is not open. */
-static int reserve_fd(vg_watches *watches, int fd)
+/* Room for what is known of an fd. A large number may be a mistake: the poller says whether it is open, before memory
+   is spent. */
+static int reserve_fd(vigil_loop *loop, int fd)
 {
-    if (vg_fds_find(&watches->fds, fd) != NULL)
+    vg_fds *fds = &loop->watches.fds;
+    if (vg_fds_find(fds, fd) != NULL)
         return 0;
-    const int saved = errno;
-    const bool open = fcntl(fd, F_GETFD) != -1;
-    errno = saved;
-    if (!open)
+    if (fd >= FAR_AWAY && vg_poller_set(&loop->poller, VG_POLL_MODIFY, fd, 0, false, VG_POLL_TAG_NONE) == -EBADF)
         return -EBADF;
-    return vg_fds_make(&watches->fds, fd) != NULL ? 0 : -ENOMEM;
+    return vg_fds_make(fds, fd) != NULL ? 0 : -ENOMEM;
 }
 
 /* Under the lock. *gone: the number was closed and reopened, and its old watches are over. */
@@ -197,7 +196,7 @@ static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted
     vg_mutex_lock(&watches->lock);
     int rc = vg_watch_open_poller(loop);
     if (rc == 0)
-        rc = reserve_fd(watches, wanted->fd);
+        rc = reserve_fd(loop, wanted->fd);
     vg_watch *watch = rc == 0 ? vg_registry_alloc(&watches->slots, &slot) : NULL;
     if (rc == 0 && watch == NULL)
         rc = -ENOMEM;

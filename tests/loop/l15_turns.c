@@ -14,7 +14,7 @@ static void fire(vigil_loop *loop, vigil_timer timer, void *arg)
     fired++;
 }
 
-static void start_timer(vigil_loop *loop, uint64_t delay_ns)
+static void start_timer(vigil_loop *loop, int64_t delay_ns)
 {
     vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
     must_equal(vigil_timer_start_with(loop, &options, fire, NULL, NULL), 0);
