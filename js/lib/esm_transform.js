@@ -263,6 +263,33 @@ class Edits {
 const blank = (text) => text.replace(/[^\n]/g, '');
 const nameOf = (node) => (node.type === 'Literal' ? node.value : node.name);
 
+// Where statements of a list begin that are expressions. A text that begins with a parenthesis may not be put there without a semicolon
+// before it: the line above may have none.
+function expressionStarts(body) {
+  const starts = new Set();
+  (function look(node) {
+    if (node === null || typeof node !== 'object') return;
+    if (Array.isArray(node)) {
+      for (const one of node) look(one);
+      return;
+    }
+    if (typeof node.type !== 'string') return;
+    const list = node.type === 'SwitchCase' ? node.consequent : node.type === 'BlockStatement' || node.type === 'StaticBlock' ? node.body : [];
+    for (const one of list) if (one.type === 'ExpressionStatement') starts.add(one.start);
+    for (const key of Object.keys(node)) if (key !== 'type') look(node[key]);
+  })(body);
+  for (const one of body) if (one.type === 'ExpressionStatement') starts.add(one.start);
+  return starts;
+}
+// The parenthesis before a function's parameters, behind its keyword and comments.
+function parenthesisOf(text, at) {
+  for (; text[at] !== '('; at++) {
+    if (text.startsWith('/*', at)) at = text.indexOf('*/', at) + 1;
+    else if (text.startsWith('//', at)) at = text.slice(at).search(/[\n\r\u2028\u2029]/) + at;
+  }
+  return at;
+}
+
 // What awaits outside of every function: [node, parent], and whether a loop does.
 function topAwaits(body) {
   const awaits = [];
@@ -286,7 +313,7 @@ function topAwaits(body) {
   return { awaits, loops };
 }
 // As long as a word as `await`, so that columns stay what they are; with parentheses only where a yield needs them.
-function yieldInstead([node, parent], text, edits) {
+function yieldInstead([node, parent], text, edits, starts) {
   const word = node.start + 5;
   const whole = parent?.type === 'ExpressionStatement' || (parent?.type === 'VariableDeclarator' && parent.init === node) ||
     (parent?.type === 'AssignmentExpression' && parent.right === node);
@@ -294,7 +321,7 @@ function yieldInstead([node, parent], text, edits) {
     edits.replace(node.start, word, 'yield');
     return;
   }
-  edits.replace(node.start, word, '(yield (');
+  edits.replace(node.start, word, starts.has(node.start) ? ';(yield (' : '(yield (');
   edits.replace(node.end, node.end, '))');
 }
 
@@ -319,6 +346,9 @@ function transformModule(text, file) {
   const stars = [];
   const later = []; // export { local as name }
   let tail = '';
+  const starts = expressionStarts(tree.body);
+  // A declaration ends what stands before it, also when it is gone.
+  const gone = (node) => edits.replace(node.start, node.end, `;${blank(text.slice(node.start, node.end))}`);
 
   for (const node of tree.body) {
     switch (node.type) {
@@ -334,14 +364,14 @@ function transformModule(text, file) {
             bound.set(one.local.name, /^[A-Za-z_$][\w$]*$/.test(name) ? `$m${at}.${name}` : `$m${at}[${JSON.stringify(name)}]`);
           }
         }
-        edits.replace(node.start, node.end, blank(text.slice(node.start, node.end)));
+        gone(node);
         break;
       }
       case 'ExportAllDeclaration': {
         const at = numberOf(node.source.value);
         if (node.exported) getters.set(nameOf(node.exported), `$m${at}`);
         else stars.push(at);
-        edits.replace(node.start, node.end, blank(text.slice(node.start, node.end)));
+        gone(node);
         break;
       }
       case 'ExportNamedDeclaration':
@@ -351,7 +381,7 @@ function transformModule(text, file) {
             imports.push([at, nameOf(one.local)]);
             reexports.push([nameOf(one.exported), at, nameOf(one.local)]);
           }
-          edits.replace(node.start, node.end, blank(text.slice(node.start, node.end)));
+          gone(node);
         } else if (node.declaration) {
           const add = (name) => getters.set(name, name);
           if (node.declaration.type === 'VariableDeclaration') {
@@ -362,7 +392,7 @@ function transformModule(text, file) {
           edits.replace(node.start, node.declaration.start, blank(text.slice(node.start, node.declaration.start)));
         } else {
           for (const one of node.specifiers) later.push([nameOf(one.exported), nameOf(one.local)]);
-          edits.replace(node.start, node.end, blank(text.slice(node.start, node.end)));
+          gone(node);
         }
         break;
       case 'ExportDefaultDeclaration': {
@@ -372,14 +402,14 @@ function transformModule(text, file) {
           edits.replace(node.start, inner.start, blank(text.slice(node.start, inner.start)));
         } else if (inner.type === 'FunctionDeclaration') {
           getters.set('default', '$default');
-          const paren = text.indexOf('(', inner.start);
+          const paren = parenthesisOf(text, inner.start);
           edits.replace(node.start, inner.start, blank(text.slice(node.start, inner.start)));
           edits.replace(paren, paren, ' $default');
           tail = 'Object["defineProperty"]($default, "name", { value: "default", configurable: true });';
         } else {
           getters.set('default', '$default');
           edits.replace(node.start, inner.start, `const $default = $named(${blank(text.slice(node.start, inner.start))}`);
-          edits.replace(inner.end, inner.end, ')');
+          edits.replace(inner.end, inner.end, ');');
         }
         break;
       }
@@ -403,7 +433,7 @@ function transformModule(text, file) {
       } else if (context === 'shorthand') {
         edits.replace(node.start, node.end, `${node.name}: ${by}`);
       } else if (context === 'call' && by.includes('.')) {
-        edits.replace(node.start, node.end, `(0, ${by})`);
+        edits.replace(node.start, node.end, starts.has(node.start) ? `;(0, ${by})` : `(0, ${by})`);
       } else {
         edits.replace(node.start, node.end, by);
       }
@@ -419,7 +449,7 @@ function transformModule(text, file) {
 
   const { awaits, loops } = topAwaits(tree.body);
   const isAsync = awaits.length > 0 || loops;
-  if (!loops) for (const one of awaits) yieldInstead(one, text, edits);
+  if (!loops) for (const one of awaits) yieldInstead(one, text, edits, starts);
 
   const parameters = ['$x', '$i', '$meta', '$constant', '$named', ...requests.map((_, i) => `$m${i}`)].join(', ');
   const table = [...getters].map(([name, expression]) => `${JSON.stringify(name)}: () => ${expression}`).join(', ');
