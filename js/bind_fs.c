@@ -168,12 +168,21 @@ static vg_fs_op *op_of_done(vg_done *done)
     return (vg_fs_op *)(void *)((char *)done - offsetof(vg_fs_op, done));
 }
 
+/* Asks for the array's memory only now: it may have shrunk, moved or gone since the call. */
+static void hand_over(vg_fs_op *op, vg_engine *engine)
+{
+    unsigned char *target = NULL;
+    size_t room = 0;
+    if (vg_to_bytes(engine, op->held, &target, &room) && target)
+        memcpy(target, op->bytes, (size_t)op->result < room ? (size_t)op->result : room);
+}
+
 static void deliver(vigil_js *js, vg_done *done)
 {
     vg_fs_op *op = op_of_done(done);
     vg_val id = vg_number(js->engine, op->id), value = outcome(op, js->engine);
-    if (op->target && op->result > 0)
-        memcpy(op->target, op->bytes, (size_t)op->result);
+    if (op->reads && op->result > 0)
+        hand_over(op, js->engine);
     if (op->held)
         vg_release(js->engine, op->held);
     *op->back = op->next;
@@ -195,9 +204,8 @@ static bool own_bytes(vg_fs_op *op)
     unsigned char *copy = malloc(op->length ? op->length : 1);
     if (!copy)
         return false;
-    if (op->kind == VG_FS_READ)
-        op->target = op->bytes;
-    else if (op->length)
+    op->reads = op->kind == VG_FS_READ;
+    if (!op->reads && op->length)
         memcpy(copy, op->bytes, op->length);
     op->bytes = copy;
     op->own_bytes = true;

@@ -17,8 +17,8 @@ typedef struct vg_fs_op {
     unsigned char *bytes; /* of a JavaScript value; on the pool: a copy, because the host may go first */
     size_t length;
     bool own_bytes;
-    unsigned char *target; /* READ on the pool: where the bytes go in the end; held */
-    vg_val held;
+    bool reads;  /* READ on the pool: the bytes go into `held` in the end */
+    vg_val held; /* the array of a call; no pointer into its memory is kept across a turn */
     _Atomic uint32_t cancelled;
 
     int64_t result; /* negative: an errno */
