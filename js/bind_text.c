@@ -92,7 +92,7 @@ static vg_val hex_encode(vg_call *call)
         text[2 * i] = digits[data[i] >> 4];
         text[2 * i + 1] = digits[data[i] & 15];
     }
-    value = vg_text(call->engine, text, length * 2);
+    value = vg_latin1(call->engine, (const unsigned char *)text, length * 2);
     free(text);
     return value;
 }
@@ -125,44 +125,9 @@ static vg_val base64_encode(vg_call *call)
         else if (!url)
             text[used++] = '=';
     }
-    value = vg_text(call->engine, text, used);
+    value = vg_latin1(call->engine, (const unsigned char *)text, used);
     free(text);
     return value;
-}
-
-static int base64_value(unsigned char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    if (c == '+' || c == '-')
-        return 62;
-    return c == '/' || c == '_' ? 63 : -1;
-}
-
-/* text -> Uint8Array; both alphabets, and whatever is in neither is passed over; '=' ends it. */
-static vg_val base64_decode(vg_call *call)
-{
-    size_t length = 0, used = 0;
-    char *text = vg_arg_text(call, 0, &length);
-    unsigned bits = 0, have = 0;
-    if (!text)
-        return vg_throw(call, "text is expected");
-    for (size_t i = 0; i < length && text[i] != '='; i++) {
-        int value = base64_value((unsigned char)text[i]);
-        if (value < 0)
-            continue;
-        bits = bits << 6 | (unsigned)value;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            text[used++] = (char)(bits >> have & 255);
-        }
-    }
-    return take(call->engine, text, used);
 }
 
 /* Whether bytes are UTF-8. */
@@ -196,9 +161,9 @@ static vg_val utf8_valid(vg_call *call)
 }
 
 static const vg_binding_entry entries[] = {
-    {"utf8Encode", utf8_encode},     {"utf8Decode", utf8_decode}, {"latin1Decode", latin1_decode},
-    {"utf16Decode", utf16_decode},   {"hexEncode", hex_encode},   {"base64Encode", base64_encode},
-    {"base64Decode", base64_decode}, {"utf8Valid", utf8_valid},
+    {"utf8Encode", utf8_encode},   {"utf8Decode", utf8_decode}, {"latin1Decode", latin1_decode},
+    {"utf16Decode", utf16_decode}, {"hexEncode", hex_encode},   {"base64Encode", base64_encode},
+    {"utf8Valid", utf8_valid},
 };
 
 bool vg_js_bind_text(vigil_js *js)

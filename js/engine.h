@@ -104,6 +104,14 @@ double vg_to_number(vg_engine *engine, vg_val value); /* NaN when it cannot be o
 char *vg_to_text(vg_engine *engine, vg_val value, size_t *length);
 /* The same into memory of the caller's, without a zero behind it. SIZE_MAX: it does not surely fit, or has no text. */
 size_t vg_to_text_into(vg_engine *engine, vg_val value, char *text, size_t room);
+/* The UTF-16 units of a string, in the engine's memory until vg_units_close. False: it is no string, or no memory. */
+typedef struct vg_units {
+    const uint16_t *units;
+    size_t length;
+    void *string;
+} vg_units;
+bool vg_units_open(vg_engine *engine, vg_val value, vg_units *units);
+void vg_units_close(vg_units *units);
 /* The bytes of a typed array, DataView-free, or of an ArrayBuffer; they may not move while the value is alive. */
 bool vg_to_bytes(vg_engine *engine, vg_val value, unsigned char **data, size_t *length);
 

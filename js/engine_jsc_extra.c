@@ -18,6 +18,8 @@
  *                         against a known promise and several objects that are none; if that fails, nothing is asked.
  *   JSObjectGetProxyTarget   The bits of null, as a pointer, for a proxy that was revoked.
  *   JSFunction::sourceCode  Where a function was written, as fields that engine_jsc_place.c calibrates.
+ *   StringImpl::createUninitialized, OpaqueJSString::tryCreate   A string with one byte per character, which is written once. Those of
+ *                         the C API are made by way of a copy of two bytes per character.
  *   JSFunction::create    A function that is called with the lock held. Its name carries the types of all its arguments, so a version that
  *                         changes them does not have it.
  */
@@ -75,12 +77,16 @@ const vg_jsc_extra *vg_jsc_extra_get(void)
             "_ZN3JSC10JSFunction6createERNS_2VMEPNS_14JSGlobalObjectEjRKN3WTF6StringENS5_11FunctionPtrILNS5_6PtrTagE1E"
             "FlS4_PNS_9CallFrameEELNS5_18FunctionAttributesE2EEENS_24ImplementationVisibilityENS_9IntrinsicESF_PKNS_"
             "6DOMJIT9SignatureE");
+    look_up(&table.string_of_bytes, "_ZN3WTF10StringImpl19createUninitializedEmRSt4spanIhLm18446744073709551615EE");
+    look_up(&table.string_ref, "_ZN14OpaqueJSString9tryCreateEON3WTF6StringE");
     look_up(&table.proxy_target, "JSObjectGetProxyTarget");
     look_up(&table.not_a_constructor, "_ZN3JSC29callHostFunctionAsConstructorEPNS_14JSGlobalObjectEPNS_9CallFrameE");
     if (!table.lock || !table.unlock)
         table.drain = NULL; /* of no use without the lock */
     if (!table.promise_result || !table.promise_handled)
         table.promise_status = NULL;
+    if (!table.string_of_bytes)
+        table.string_ref = NULL;
     if (!table.clear_time_limit)
         table.set_time_limit = NULL;
     /* release: the table before the flag; pairs with the acquires above. */

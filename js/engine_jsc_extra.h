@@ -12,6 +12,15 @@ typedef bool (*vg_jsc_should_terminate)(JSContextRef context, void *arg);
 /* A function as the engine makes its own: global object and call frame in, the bits of a value out. */
 typedef int64_t (*vg_jsc_native)(void *global, void *frame);
 
+/* A C++ object that is returned in memory of the caller's; the rest makes C do that too. */
+typedef struct vg_jsc_ref {
+    void *pointer, *rest[3];
+} vg_jsc_ref;
+typedef struct vg_jsc_span {
+    unsigned char *data;
+    size_t length;
+} vg_jsc_span;
+
 typedef struct vg_jsc_extra {
     void (*lock)(JSContextRef context);
     void (*unlock)(JSContextRef context);
@@ -34,6 +43,10 @@ typedef struct vg_jsc_extra {
     void *(*make_function)(const void *vm, const void *global, unsigned length, void *const *name,
                            vg_jsc_native function, uint8_t visibility, uint8_t intrinsic, vg_jsc_native construct,
                            const void *signature);
+    /* WTF::StringImpl::createUninitialized(length, where its bytes are): a string of bytes, one per character. */
+    vg_jsc_ref (*string_of_bytes)(size_t length, vg_jsc_span *bytes);
+    /* OpaqueJSString::tryCreate(WTF::String &&), which takes the string. */
+    vg_jsc_ref (*string_ref)(void **string);
     vg_jsc_native not_a_constructor;
     JSObjectRef (*proxy_target)(JSObjectRef object);
 } vg_jsc_extra;

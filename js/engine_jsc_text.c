@@ -115,3 +115,23 @@ size_t vg_to_text_into(vg_engine *engine, vg_val value, char *text, size_t room)
     JSStringRelease(string);
     return used;
 }
+
+bool vg_units_open(vg_engine *engine, vg_val value, vg_units *units)
+{
+    JSStringRef string =
+        JSValueIsString(engine->context, jsc(value)) ? JSValueToStringCopy(engine->context, jsc(value), NULL) : NULL;
+    if (!string)
+        return false;
+    units->string = string;
+    units->length = JSStringGetLength(string);
+    units->units = JSStringGetCharactersPtr(string);
+    if (units->units || units->length == 0)
+        return true;
+    JSStringRelease(string);
+    return false;
+}
+
+void vg_units_close(vg_units *units)
+{
+    JSStringRelease(units->string);
+}

@@ -96,7 +96,12 @@ static vg_val decode(vg_engine *engine, const unsigned char *text, size_t length
     if (!units)
         return NULL;
     while (at < length) {
-        uint32_t character = next_character(text, length, &at);
+        uint32_t character;
+        if (text[at] < 0x80) {
+            units[count++] = text[at++];
+            continue;
+        }
+        character = next_character(text, length, &at);
         if (character >= 0x10000) {
             units[count++] = (uint16_t)(0xd800 + ((character - 0x10000) >> 10));
             units[count++] = (uint16_t)(0xdc00 + ((character - 0x10000) & 0x3ff));
@@ -109,10 +114,30 @@ static vg_val decode(vg_engine *engine, const unsigned char *text, size_t length
     return value;
 }
 
+/* Memory for the characters of a new string, one byte each; NULL: the engine cannot, or there is no memory. */
+static unsigned char *new_bytes(vg_engine *engine, size_t length, JSStringRef *string)
+{
+    vg_jsc_span bytes = {NULL, 0};
+    vg_jsc_ref made;
+    if (!engine->extra->string_ref || length == 0 || length >= INT32_MAX)
+        return NULL;
+    made = engine->extra->string_of_bytes(length, &bytes);
+    *string = engine->extra->string_ref(&made.pointer).pointer;
+    return *string && bytes.length == length ? bytes.data : NULL;
+}
+
 /* ASCII with a zero behind it can be handed over as it is, and the engine keeps one byte per character. */
 static bool plain(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
+    size_t i = 0;
+    for (; i + 16 <= length; i += 16) {
+        unsigned char bad = 0;
+        for (size_t k = 0; k < 16; k++)
+            bad |= (unsigned char)(((unsigned char)text[i + k] & 0x80U) | (text[i + k] == 0 ? 1U : 0U));
+        if (bad)
+            return false;
+    }
+    for (; i < length; i++)
         if ((signed char)text[i] <= 0)
             return false;
     return true;
@@ -123,8 +148,14 @@ vg_val vg_text(vg_engine *engine, const char *text, size_t length)
     char small[256];
     char *copy = small;
     vg_val value;
+    JSStringRef string;
+    unsigned char *bytes;
     if (!plain(text, length))
         return decode(engine, (const unsigned char *)text, length);
+    if ((bytes = new_bytes(engine, length, &string))) {
+        memcpy(bytes, text, length);
+        return take_string(engine, string);
+    }
     if (length >= sizeof small)
         copy = malloc(length + 1);
     if (!copy)
@@ -150,6 +181,12 @@ vg_val vg_latin1(vg_engine *engine, const unsigned char *bytes, size_t length)
 {
     uint16_t *units;
     vg_val value;
+    JSStringRef string;
+    unsigned char *made = new_bytes(engine, length, &string);
+    if (made) {
+        memcpy(made, bytes, length);
+        return take_string(engine, string);
+    }
     if (plain((const char *)bytes, length))
         return vg_text(engine, (const char *)bytes, length);
     units = malloc(length ? length * sizeof *units : 1);

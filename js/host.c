@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind_buffer.h"
 #include "bind_core.h"
+#include "bind_decode.h"
 #include "bind_fs.h"
 #include "bind_pool.h"
 #include "bind_system.h"
@@ -40,8 +42,8 @@ static bool boot(vigil_js *js)
     vg_engine *engine = js->engine;
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
-    if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_fs(js) ||
-        !vg_js_bind_pool(js) || !vg_js_bind_watch(js))
+    if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
+        !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js))
         return false;
 #ifdef VG_JS_HTTP
     if (!vg_js_bind_http(js))
@@ -136,6 +138,7 @@ int vigil_js_destroy(vigil_js *js)
             vg_release(js->engine, js->binding);
         vg_engine_free(js->engine);
         vg_js_embed_end(js, true);
+        vg_js_decode_end(js);
     }
     if (js->port)
         vg_port_release(js->port);

@@ -61,6 +61,7 @@ struct vigil_js {
     struct vg_http *http;             /* http.h; NULL until a program asks for it */
     void (*http_poll)(vigil_js *js);
     void (*http_end)(vigil_js *js);
+    struct vg_class *converter_class; /* bind_decode.c */
     uint64_t memory_checked_ns, worked_ns;
     unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */
 };

@@ -5,10 +5,7 @@
 const lib = load('npm:buffer');
 const { codes } = load('errors');
 const { Buffer } = lib;
-const slowToString = Buffer.prototype.toString;
 const slowFrom = Buffer.from;
-const slowIsEncoding = Buffer.isEncoding;
-const slowByteLength = Buffer.byteLength;
 
 // A Buffer over the bytes of a Uint8Array, without a copy.
 function fromBytes(bytes) {
@@ -16,16 +13,28 @@ function fromBytes(bytes) {
   return Object.setPrototypeOf(bytes, Buffer.prototype);
 }
 const isUtf8 = (encoding) => encoding === undefined || encoding === null || encoding === 'utf8' || encoding === 'utf-8';
+const ENCODING = load('constants').encoding;
+const NUMBERS = {
+  __proto__: null, 'utf8': ENCODING.utf8, 'utf-8': ENCODING.utf8, 'hex': ENCODING.hex, 'base64': ENCODING.base64, 'base64url': ENCODING.base64,
+  'latin1': ENCODING.latin1, 'binary': ENCODING.latin1, 'ascii': ENCODING.latin1, 'ucs2': ENCODING.utf16le, 'ucs-2': ENCODING.utf16le,
+  'utf16le': ENCODING.utf16le, 'utf-16le': ENCODING.utf16le,
+};
+// The number of an encoding; undefined: there is none of that name.
+function numberOf(encoding) {
+  if (encoding === undefined || encoding === null || encoding === '') return ENCODING.utf8;
+  return NUMBERS[encoding] ?? (typeof encoding === 'string' ? NUMBERS[encoding.toLowerCase()] : undefined);
+}
+function checkedNumber(encoding) {
+  const number = numberOf(encoding);
+  if (number === undefined) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
+  return number;
+}
 
 Buffer.from = function from(value, encoding, length) {
-  if (typeof value === 'string') {
-    if (isUtf8(encoding)) return fromBytes(binding.utf8Encode(value));
-    if (/^base64(url)?$/i.test(encoding)) return fromBytes(binding.base64Decode(value));
-    if (typeof encoding !== 'string' || !Buffer.isEncoding(encoding)) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
-  } else if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean' ||
-             typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
-    throw new codes.ERR_INVALID_ARG_TYPE('first argument',
-      fromWhat, value);
+  if (typeof value === 'string') return fromBytes(binding.bytesOf(value, typeof encoding === 'string' || encoding == null ? checkedNumber(encoding) : bad(encoding)));
+  if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean' ||
+      typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
+    throw new codes.ERR_INVALID_ARG_TYPE('first argument', fromWhat, value);
   }
   if (value instanceof ArrayBuffer) return overMemory(value, encoding, length);
   try {
@@ -35,6 +44,9 @@ Buffer.from = function from(value, encoding, length) {
     throw error;
   }
 };
+function bad(encoding) {
+  throw new codes.ERR_UNKNOWN_ENCODING(encoding);
+}
 const fromWhat = ['string', 'Buffer', 'ArrayBuffer', 'Array', 'an Array-like Object'];
 function overMemory(memory, offset, length) {
   offset = +offset || 0;
@@ -45,13 +57,26 @@ function overMemory(memory, offset, length) {
   else if (length > most) throw new codes.ERR_BUFFER_OUT_OF_BOUNDS('length');
   return slowFrom.call(Buffer, memory, offset, length);
 }
-Buffer.isEncoding = (encoding) => typeof encoding === 'string' && (/^base64url$/i.test(encoding) || slowIsEncoding(encoding));
+Buffer.isEncoding = (encoding) => typeof encoding === 'string' && encoding.length > 0 && numberOf(encoding) !== undefined;
 Buffer.byteLength = (value, encoding) => {
-  if (typeof value === 'string' && /^base64url$/i.test(encoding)) return binding.base64Decode(value).length;
-  if (typeof value !== 'string' && !ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) {
-    throw new codes.ERR_INVALID_ARG_TYPE('string', ['string', 'Buffer', 'ArrayBuffer'], value);
+  if (typeof value !== 'string') {
+    if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer) && value?.[Symbol.toStringTag] !== 'SharedArrayBuffer') {
+      throw new codes.ERR_INVALID_ARG_TYPE('string', ['string', 'Buffer', 'ArrayBuffer'], value);
+    }
+    return value.byteLength;
   }
-  return slowByteLength(value, encoding);
+  switch (numberOf(encoding)) {
+    case ENCODING.latin1: return value.length;
+    case ENCODING.utf16le: return value.length * 2;
+    case ENCODING.hex: return value.length >>> 1;
+    case ENCODING.base64: {
+      let length = value.length;
+      if (value.endsWith('=')) length--;
+      if (length > 1 && value[value.length - 2] === '=') length--;
+      return (length * 3) >>> 2;
+    }
+    default: return binding.utf8Length(value);
+  }
 };
 Buffer.prototype.toString = function toString(encoding, start, end) {
   if (arguments.length === 0 || isUtf8(encoding)) return binding.utf8Decode(this, start ?? 0, end ?? this.length);
@@ -65,9 +90,13 @@ Buffer.prototype.toString = function toString(encoding, start, end) {
     case 'latin1':
     case 'binary':
       return binding.latin1Decode(this, start ?? 0, end ?? this.length);
+    case 'ascii':
+      return binding.asciiDecode(this, start ?? 0, end ?? this.length);
+    case 'utf16le': case 'utf-16le': case 'ucs2': case 'ucs-2':
+      return binding.utf16Decode(this, start ?? 0, end ?? this.length);
     default:
-      if (!Buffer.isEncoding(encoding)) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
-      return slowToString.call(this, encoding, start, end);
+      if (encoding === null || !Buffer.isEncoding(encoding)) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
+      return binding.utf8Decode(this, start ?? 0, end ?? this.length);
   }
 };
 for (const name of ['alloc', 'allocUnsafe', 'allocUnsafeSlow']) {
@@ -97,13 +126,78 @@ Buffer.copyBytesFrom = function copyBytesFrom(view, offset = 0, length = view.le
   const part = view.subarray(offset, offset + length);
   return Buffer.from(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
 };
-const slowCompare = Buffer.compare;
+function checkBytes(value, name) {
+  if (!(value instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE(name, ['Buffer', 'Uint8Array'], value);
+}
 Buffer.compare = function compare(a, b) {
-  if (!(a instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE('buf1', ['Buffer', 'Uint8Array'], a);
-  if (!(b instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE('buf2', ['Buffer', 'Uint8Array'], b);
-  return slowCompare.call(Buffer, a, b);
+  checkBytes(a, 'buf1');
+  checkBytes(b, 'buf2');
+  return binding.compareBytes(a, b);
 };
-const slowWrite = Buffer.prototype.write;
+Buffer.prototype.equals = function equals(other) {
+  checkBytes(other, 'otherBuffer');
+  return this === other || (this.length === other.length && binding.compareBytes(this, other) === 0);
+};
+function bound(value, fallback, name, most) {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', value);
+  if (!(value >= 0 && value <= most)) throw new codes.ERR_OUT_OF_RANGE(name, `>= 0 && <= ${most}`, value);
+  return Math.trunc(value);
+}
+Buffer.prototype.compare = function compare(target, targetStart, targetEnd, start, end) {
+  checkBytes(target, 'target');
+  if (arguments.length === 1) return binding.compareBytes(this, target);
+  targetStart = bound(targetStart, 0, 'targetStart', Number.MAX_SAFE_INTEGER);
+  start = bound(start, 0, 'sourceStart', Number.MAX_SAFE_INTEGER);
+  targetEnd = bound(targetEnd, target.length, 'targetEnd', target.length);
+  end = bound(end, this.length, 'sourceEnd', this.length);
+  if (start >= end) return targetStart >= targetEnd ? 0 : -1;
+  if (targetStart >= targetEnd) return 1;
+  return binding.compareBytes(this.subarray(start, end), target.subarray(targetStart, targetEnd));
+};
+Buffer.prototype.copy = function copy(target, targetStart = 0, start = 0, end = this.length) {
+  checkBytes(target, 'target');
+  targetStart = Math.trunc(+targetStart) || 0;
+  start = Math.trunc(+start) || 0;
+  end = Math.trunc(+end) || 0;
+  if (targetStart < 0) throw new codes.ERR_OUT_OF_RANGE('targetStart', '>= 0', targetStart);
+  if (start < 0 || start > this.length) throw new codes.ERR_OUT_OF_RANGE('sourceStart', `>= 0 && <= ${this.length}`, start);
+  if (end < 0) throw new codes.ERR_OUT_OF_RANGE('sourceEnd', '>= 0', end);
+  if (targetStart >= target.length || start >= end) return 0;
+  const count = Math.min(end - start, target.length - targetStart, this.length - start);
+  Uint8Array.prototype.set.call(target, this.subarray(start, start + count), targetStart);
+  return count;
+};
+// As Node: an offset that is no number searches everything; a negative one counts from the end.
+function search(bytes, value, offset, encoding, backwards) {
+  if (typeof offset === 'string') {
+    encoding = offset;
+    offset = undefined;
+  }
+  offset = +offset;
+  if (offset !== offset) offset = backwards ? bytes.length : 0;
+  offset = Math.max(-0x80000000, Math.min(0x7fffffff, Math.trunc(offset)));
+  if (offset < 0) offset += bytes.length;
+  const before = offset < 0;
+  if (before) offset = 0;
+  if (typeof value === 'number') return before && backwards ? -1 : binding.findBytes(bytes, value & 255, Math.min(offset, bytes.length), backwards);
+  let step = 1;
+  if (typeof value === 'string') {
+    const number = checkedNumber(encoding);
+    if (number === ENCODING.utf16le) step = 2;
+    value = binding.bytesOf(value, number);
+  } else if (!(value instanceof Uint8Array)) {
+    throw new codes.ERR_INVALID_ARG_TYPE('value', ['number', 'string', 'Buffer', 'Uint8Array'], value);
+  } else if (encoding !== undefined && numberOf(encoding) === ENCODING.utf16le) {
+    step = 2;
+  }
+  if (value.length === 0) return Math.min(offset, bytes.length);
+  if (before && backwards) return -1;
+  return binding.findBytes(bytes, value, offset, backwards, step);
+}
+Buffer.prototype.indexOf = function indexOf(value, offset, encoding) { return search(this, value, offset, encoding, false); };
+Buffer.prototype.lastIndexOf = function lastIndexOf(value, offset, encoding) { return search(this, value, offset, encoding, true); };
+Buffer.prototype.includes = function includes(value, offset, encoding) { return search(this, value, offset, encoding, false) !== -1; };
 Buffer.prototype.write = function write(text, offset, length, encoding) {
   if (typeof text !== 'string') {
     const error = new codes.ERR_INVALID_ARG_TYPE('string', 'string', text);
@@ -115,14 +209,10 @@ Buffer.prototype.write = function write(text, offset, length, encoding) {
   if (offset !== undefined && !(offset >= 0 && offset <= this.length)) {
     throw new codes.ERR_OUT_OF_RANGE('offset', `>= 0 && <= ${this.length}`, offset);
   }
-  if (encoding !== undefined && !Buffer.isEncoding(encoding)) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
-  // The package takes half a byte for a whole one.
-  if (/^hex$/i.test(encoding)) text = text.slice(0, text.length & ~1);
-  if (/^base64url$/i.test(encoding)) encoding = 'base64';
   offset = offset === undefined ? 0 : offset >>> 0;
-  return slowWrite.call(this, text, offset, Math.min(length ?? Infinity, this.length - offset), encoding);
+  return binding.writeText(this, text, checkedNumber(encoding), offset, length ?? -1);
 };
-const slowFill = Buffer.prototype.fill;
+const fillBytes = Uint8Array.prototype.fill;
 Buffer.prototype.fill = function fill(value, start, end, encoding) {
   if (typeof start === 'string') [encoding, start, end] = [start, undefined, undefined];
   else if (typeof end === 'string') [encoding, end] = [end, undefined];
@@ -132,13 +222,28 @@ Buffer.prototype.fill = function fill(value, start, end, encoding) {
     throw new codes.ERR_OUT_OF_RANGE('end', `>= 0 && <= ${this.length}`, end);
   }
   if (value === '') value = 0;
-  if (encoding !== undefined && typeof value === 'string') {
-    if (!Buffer.isEncoding(encoding)) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
-    const bytes = Buffer.from(value, encoding);
+  start ??= 0;
+  end ??= this.length;
+  if (typeof value === 'string') {
+    if (encoding !== undefined && typeof encoding !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('encoding', 'string', encoding);
+    const bytes = binding.bytesOf(value, checkedNumber(encoding));
     if (bytes.length === 0) throw new codes.ERR_INVALID_ARG_VALUE('value', value);
-    value = bytes;
+    value = bytes.length === 1 ? bytes[0] : bytes;
+  } else if (ArrayBuffer.isView(value)) {
+    if (value.byteLength === 0) throw new codes.ERR_INVALID_ARG_VALUE('value', value);
+    value = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   }
-  return slowFill.call(this, value, start ?? 0, end ?? this.length);
+  if (start >= end) return this;
+  if (typeof value !== 'object') return fillBytes.call(this, value & 255, start, end);
+  // The pattern once, then what is there again and again, each time twice as much.
+  let done = Math.min(value.length, end - start);
+  Uint8Array.prototype.set.call(this, value.subarray(0, done), start);
+  while (done < end - start) {
+    const more = Math.min(done, end - start - done);
+    this.copyWithin(start + done, start, start + more);
+    done += more;
+  }
+  return this;
 };
 for (const [name, encoding] of [['ascii', 'ascii'], ['base64', 'base64'], ['base64url', 'base64url'], ['latin1', 'latin1'], ['hex', 'hex'],
                                 ['ucs2', 'ucs2'], ['utf8', 'utf8']]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TextEncoder and TextDecoder (utf-8, utf-16le, latin1), atob, btoa.
+// TextEncoder, TextDecoder with the encodings of the WHATWG Encoding Standard, atob, btoa.
 'use strict';
 
 const { codes } = load('errors');
@@ -30,11 +30,6 @@ class TextEncoder {
 }
 Object.defineProperty(TextEncoder.prototype, Symbol.toStringTag, { value: 'TextEncoder', configurable: true });
 
-const labels = {
-  'utf-8': 'utf-8', 'utf8': 'utf-8', 'unicode-1-1-utf-8': 'utf-8', 'utf-16le': 'utf-16le', 'utf-16': 'utf-16le', 'ucs-2': 'utf-16le',
-  'utf16le': 'utf-16le', 'latin1': 'windows-1252', 'iso-8859-1': 'windows-1252', 'ascii': 'windows-1252', 'us-ascii': 'windows-1252',
-  'windows-1252': 'windows-1252',
-};
 // Bytes of an unfinished character at the end of a piece.
 function unfinished(bytes) {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
@@ -45,15 +40,29 @@ function unfinished(bytes) {
   }
   return 0;
 }
+// The names by which ICU has them.
+const CONVERTERS = {
+  'gbk': 'gb18030', 'gb18030': 'gb18030', 'big5': 'Big5-HKSCS', 'euc-jp': 'EUC-JP', 'iso-2022-jp': 'ISO-2022-JP', 'shift_jis': 'ibm-943_P15A-2003',
+  'euc-kr': 'windows-949',
+};
+const NOTHING = new Uint8Array(0);
+const isSurrogate = (unit, kind) => unit >= kind && unit < kind + 0x400;
+
 class TextDecoder {
   #encoding;
   #fatal;
   #ignoreBOM;
-  #kept = new Uint8Array(0);
+  #kept = NOTHING;
   #begun = false;
+  #converter;
   constructor(label = 'utf-8', options = undefined) {
-    const known = labels[`${label}`.trim().toLowerCase()];
-    if (known === undefined) throw new codes.ERR_ENCODING_NOT_SUPPORTED(label);
+    const plain = `${label}`.replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, '').toLowerCase();
+    const known = plain === 'utf-8' || plain === 'utf8' ? 'utf-8' : load('encoding_names').encodingOf.get(plain);
+    if (known === undefined || known === 'replacement') throw new codes.ERR_ENCODING_NOT_SUPPORTED(label);
+    if (Object.hasOwn(CONVERTERS, known)) {
+      this.#converter = binding.converter(CONVERTERS[known]);
+      if (this.#converter === undefined) throw new codes.ERR_ENCODING_NOT_SUPPORTED(label);
+    }
     this.#encoding = known;
     this.#fatal = !!options?.fatal;
     this.#ignoreBOM = !!options?.ignoreBOM;
@@ -64,7 +73,7 @@ class TextDecoder {
   get encoding() { return this.#encoding; }
   get fatal() { return this.#fatal; }
   get ignoreBOM() { return this.#ignoreBOM; }
-  decode(input = new Uint8Array(0), options = undefined) {
+  decode(input = NOTHING, options = undefined) {
     let bytes;
     if (ArrayBuffer.isView(input)) bytes = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
     else if (input instanceof ArrayBuffer || input?.[Symbol.toStringTag] === 'SharedArrayBuffer') bytes = new Uint8Array(input);
@@ -75,31 +84,65 @@ class TextDecoder {
       joined.set(this.#kept);
       joined.set(bytes, this.#kept.length);
       bytes = joined;
-      this.#kept = new Uint8Array(0);
+      this.#kept = NOTHING;
     }
-    let end = bytes.length;
-    if (stream) {
-      end -= this.#encoding === 'utf-8' ? unfinished(bytes) : this.#encoding === 'utf-16le' ? bytes.length % 2 : 0;
-      this.#kept = bytes.slice(end);
+    const text = this.#text(bytes, stream);
+    if (text === undefined) {
+      this.#kept = NOTHING;
+      this.#begun = false;
+      throw new codes.ERR_ENCODING_INVALID_ENCODED_DATA(this.#encoding);
     }
-    let text;
-    if (this.#encoding === 'utf-8') {
-      if (this.#fatal && !binding.utf8Valid(bytes, 0, end)) {
-        this.#kept = new Uint8Array(0);
-        throw new codes.ERR_ENCODING_INVALID_ENCODED_DATA(this.#encoding);
+    const first = !this.#begun;
+    this.#begun = stream && (this.#begun || text.length > 0);
+    return first && text.charCodeAt(0) === 0xfeff && !this.#ignoreBOM && this.#encoding.startsWith('utf-') ? text.slice(1) : text;
+  }
+  // Undefined: these are no characters, and the decoder is a fatal one.
+  #text(bytes, stream) {
+    switch (this.#encoding) {
+      case 'utf-8': {
+        const end = stream ? bytes.length - unfinished(bytes) : bytes.length;
+        if (end < bytes.length) this.#kept = bytes.slice(end);
+        return this.#fatal && !binding.utf8Valid(bytes, 0, end) ? undefined : binding.utf8Decode(bytes, 0, end);
       }
-      text = binding.utf8Decode(bytes, 0, end);
-    } else if (this.#encoding === 'utf-16le') {
-      text = binding.utf16Decode(bytes, 0, end);
-      if (end % 2 === 1) text += '\ufffd';
-      if (this.#fatal && !text.isWellFormed()) throw new codes.ERR_ENCODING_INVALID_ENCODED_DATA(this.#encoding);
-      text = text.toWellFormed();
-    } else {
-      text = binding.latin1Decode(bytes, 0, end);
+      case 'utf-16le':
+      case 'utf-16be':
+        return this.#utf16(bytes, stream);
+      case 'iso-8859-8-i':
+        return this.#single(bytes, 'iso-8859-8');
+      case 'x-user-defined': {
+        let text = '';
+        for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i] < 128 ? bytes[i] : 0xf780 + bytes[i] - 128);
+        return text;
+      }
+      default:
+        if (this.#converter === undefined) return this.#single(bytes, this.#encoding);
+        return binding.convert(this.#converter, bytes, 0, bytes.length, !stream, this.#fatal);
     }
-    if (!this.#begun && !this.#ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-    this.#begun = stream && (this.#begun || text.length > 0 || end > 0);
-    return text;
+  }
+  #single(bytes, name) {
+    const text = binding.tableDecode(bytes, 0, bytes.length, load('encoding_names').tableOf(name));
+    return this.#fatal && text.includes('\ufffd') ? undefined : text;
+  }
+  // Half a unit, and a high surrogate without its partner, wait for the next piece.
+  #utf16(bytes, stream) {
+    let end = bytes.length & ~1;
+    const half = end < bytes.length;
+    const high = this.#encoding === 'utf-16le' ? 1 : 0;
+    if (stream && end > 0 && isSurrogate(bytes[end - 2 + high] << 8 | bytes[end - 1 - high], 0xd800)) end -= 2;
+    if (stream) this.#kept = bytes.slice(end);
+    if (high === 0) {
+      bytes = bytes.slice(0, end);
+      for (let i = 0; i < end; i += 2) {
+        const byte = bytes[i];
+        bytes[i] = bytes[i + 1];
+        bytes[i + 1] = byte;
+      }
+    }
+    const text = binding.utf16Decode(bytes, 0, end);
+    if (this.#fatal && ((half && !stream) || !text.isWellFormed())) return undefined;
+    // A lone high surrogate before the odd byte at the end and that byte are one character that is none.
+    const whole = text.toWellFormed();
+    return half && !stream && !isSurrogate(text.charCodeAt(text.length - 1), 0xd800) ? `${whole}\ufffd` : whole;
   }
 }
 Object.defineProperty(TextDecoder.prototype, Symbol.toStringTag, { value: 'TextDecoder', configurable: true });
@@ -123,7 +166,7 @@ function atob(input) {
   let text = `${input}`.replace(/[\t\n\f\r ]/g, '');
   if (text.length % 4 === 0) text = text.replace(/={1,2}$/, '');
   if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) throw invalid();
-  return binding.latin1Decode(binding.base64Decode(text));
+  return binding.latin1Decode(binding.bytesOf(text, load('constants').encoding.base64));
 }
 
 module.exports = { TextEncoder, TextDecoder, atob, btoa };

@@ -154,7 +154,7 @@ function fromValue(record, value, named) {
 function fromData(record, href) {
   const match = /^data:([^,;]*)((?:;[^,;]*)*),(.*)$/s.exec(href);
   if (match === null) throw new codes.ERR_INVALID_URL();
-  const text = /;base64/.test(match[2]) ? binding.utf8Decode(binding.base64Decode(decodeURIComponent(match[3]))) : decodeURIComponent(match[3]);
+  const text = /;base64/.test(match[2]) ? binding.utf8Decode(binding.bytesOf(decodeURIComponent(match[3]), load('constants').encoding.base64)) : decodeURIComponent(match[3]);
   if (match[1] === 'application/json') fromValue(record, JSON.parse(text), false);
   else if (match[1] === 'text/javascript') fromSource(record, text, href);
   else throw new TypeError(`Unknown module format of a data: URL: ${match[1]}; there are text/javascript and application/json`);

@@ -346,6 +346,7 @@ function transformModule(text, file) {
   const stars = [];
   const later = []; // export { local as name }
   let tail = '';
+  let defaultEnd = -1;
   const starts = expressionStarts(tree.body);
   // A declaration ends what stands before it, also when it is gone.
   const gone = (node) => edits.replace(node.start, node.end, `;${blank(text.slice(node.start, node.end))}`);
@@ -409,7 +410,7 @@ function transformModule(text, file) {
         } else {
           getters.set('default', '$default');
           edits.replace(node.start, inner.start, `const $default = $named(${blank(text.slice(node.start, inner.start))}`);
-          edits.replace(inner.end, inner.end, ');');
+          defaultEnd = inner.end;
         }
         break;
       }
@@ -450,6 +451,7 @@ function transformModule(text, file) {
   const { awaits, loops } = topAwaits(tree.body);
   const isAsync = awaits.length > 0 || loops;
   if (!loops) for (const one of awaits) yieldInstead(one, text, edits, starts);
+  if (defaultEnd >= 0) edits.replace(defaultEnd, defaultEnd, ');'); // behind what ends there too
 
   const parameters = ['$x', '$i', '$meta', '$constant', '$named', ...requests.map((_, i) => `$m${i}`)].join(', ');
   const table = [...getters].map(([name, expression]) => `${JSON.stringify(name)}: () => ${expression}`).join(', ');
