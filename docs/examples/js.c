@@ -106,7 +106,7 @@ static double maximum(vigil_js *js, double a, double b)
 static void print_what_was_thrown(vigil_js *js)
 {
     const char text[] = "null.x";
-    vigil_js_error error = {.size = sizeof error};
+    vigil_js_error error = VIGIL_JS_ERROR_INIT;
     int rc = vigil_js_eval(js, text, sizeof text - 1, "bad.js", NULL);
     if (rc == -EIO && vigil_js_error_get(js, &error) == 0)
         printf("%s, line %d\n", error.message, error.line);
@@ -368,7 +368,8 @@ static int work_elsewhere(vigil_js_port *port, int *count)
 
 static vigil_js_port *open_port(vigil_js *js)
 {
-    return vigil_js_port_open(js); /* on the owner; NULL: no memory */
+    vigil_js_port *port;
+    return vigil_js_port_open(&port, js) < 0 ? NULL : port;
 }
 
 /*

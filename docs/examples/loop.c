@@ -278,7 +278,7 @@ static void thrice(vigil_loop *loop, vigil_timer timer, void *arg)
 
 static int repeat(vigil_loop *loop, int *count)
 {
-    vigil_timer_options every = {.size = sizeof every};
+    vigil_timer_options every = VIGIL_TIMER_OPTIONS_INIT;
     every.delay_ns = 1000000;
     every.interval_ns = 1000000;
     return vigil_timer_start_with(loop, &every, thrice, count, NULL);
@@ -406,7 +406,7 @@ static void check(vigil_loop *loop, void *arg)
 static int host_a_library(vigil_loop *loop, int *queued)
 {
     vigil_hook hook;
-    vigil_hook_calls calls = {.size = sizeof calls};
+    vigil_hook_calls calls = VIGIL_HOOK_CALLS_INIT;
     calls.prepare = prepare;
     calls.check = check;
     int rc = vigil_hook_add(loop, &calls, queued, &hook);
@@ -493,7 +493,7 @@ static void dispatch(void *loop)
 /* vigil_loop_stats_get: get the counters of a loop */
 static void print_counters(vigil_loop *loop)
 {
-    vigil_loop_stats stats = {.size = sizeof stats};
+    vigil_loop_stats stats = VIGIL_LOOP_STATS_INIT;
     if (vigil_loop_stats_get(loop, &stats) == 0)
         printf("%llu turns, %llu posts\n",
                (unsigned long long)stats.turns,

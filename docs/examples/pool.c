@@ -357,7 +357,7 @@ static int add_up(void *arg)
 /* vigil_pool_stats_get: get the counters of a pool */
 static void print_counters(vigil_pool *pool)
 {
-    vigil_pool_stats stats = {.size = sizeof stats};
+    vigil_pool_stats stats = VIGIL_POOL_STATS_INIT;
     if (vigil_pool_stats_get(pool, &stats) < 0)
         return;
     printf("%llu submitted, %llu queued, %u parked\n",
@@ -368,7 +368,7 @@ static void print_counters(vigil_pool *pool)
 /* vigil_pool_worker_stats_get: get the counters of one worker */
 static void print_worker(vigil_pool *pool, unsigned worker)
 {
-    vigil_worker_stats stats = {.size = sizeof stats};
+    vigil_worker_stats stats = VIGIL_WORKER_STATS_INIT;
     if (vigil_pool_worker_stats_get(pool, worker, &stats) < 0)
         return;
     printf("worker %u: %llu done, %llu steals\n", worker,
@@ -389,7 +389,7 @@ static void print_history(vigil_pool *pool, unsigned worker)
 /* vigil_pool_audit: look for a task that was lost */
 static void audit(vigil_pool *pool)
 {
-    vigil_audit found = {.size = sizeof found};
+    vigil_audit found = VIGIL_AUDIT_INIT;
     if (vigil_pool_audit(pool, &found) == -EIO)
         fprintf(stderr, "%s\n", found.text);
 }

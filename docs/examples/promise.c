@@ -402,7 +402,7 @@ static void unhandled(void *user, const vigil_rejection *rejection)
 
 static int report_unhandled(vigil_loop *loop)
 {
-    vigil_promise_hooks hooks = {.size = sizeof hooks};
+    vigil_promise_hooks hooks = VIGIL_PROMISE_HOOKS_INIT;
     hooks.unhandled = unhandled;
     return vigil_promise_hooks_set(loop, &hooks);
 }
@@ -492,7 +492,7 @@ static vigil_promise *end_of_group(vigil_loop *loop, vigil_group *group)
 /* vigil_promise_stats_get: count the promises of a loop */
 static uint64_t promises_alive(vigil_loop *loop)
 {
-    vigil_promise_stats stats = {.size = sizeof stats};
+    vigil_promise_stats stats = VIGIL_PROMISE_STATS_INIT;
     return vigil_promise_stats_get(loop, &stats) < 0 ? 0 : stats.alive;
 }
 

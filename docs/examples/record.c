@@ -31,7 +31,7 @@ static void print_the_path(void)
 /* vigil_record_stats_get: count what the recorder has written */
 static void count_events(void)
 {
-    vigil_record_stats stats = {.size = sizeof stats};
+    vigil_record_stats stats = VIGIL_RECORD_STATS_INIT;
     if (vigil_record_stats_get(&stats) == 0)
         printf("%llu events, %llu dropped\n",
                (unsigned long long)stats.events,

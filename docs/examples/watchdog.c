@@ -33,9 +33,8 @@ static void stop_watching(void)
 /* vigil_watchdog_verdicts: get the last verdicts */
 static void print_verdicts(void)
 {
-    vigil_verdict last[4];
-    for (size_t i = 0; i < 4; i++)
-        last[i].size = sizeof last[i];
+    vigil_verdict last[4] = {VIGIL_VERDICT_INIT, VIGIL_VERDICT_INIT,
+                             VIGIL_VERDICT_INIT, VIGIL_VERDICT_INIT};
     int count = vigil_watchdog_verdicts(last, 4);
     for (int i = 0; i < count; i++)
         printf("%s\n", last[i].reason);
@@ -44,7 +43,7 @@ static void print_verdicts(void)
 /* vigil_watchdog_stats_get: count looks, verdicts and recoveries */
 static void count_looks(void)
 {
-    vigil_watchdog_stats stats = {.size = sizeof stats};
+    vigil_watchdog_stats stats = VIGIL_WATCHDOG_STATS_INIT;
     if (vigil_watchdog_stats_get(&stats) == 0)
         printf("%llu verdicts stand\n",
                (unsigned long long)stats.standing);
