@@ -210,7 +210,7 @@ int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg,
     if (rc != 0)
         return rc;
     if (fn == NULL || signo < 1 || signo >= _NSIG || signo == SIGKILL || signo == SIGSTOP || is_fault(signo))
-        return vg_why(-EINVAL, "a signal watch needs a callback and a signal that can be caught and is no fault");
+        return vg_why(-EINVAL, "fn is NULL, or signo is no signal that can be caught, or is a fault");
     rc = first_use(loop);
     if (rc != 0)
         return rc;

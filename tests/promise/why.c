@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every public call that can answer -EINVAL says which argument it refused. scripts/lint-headers demands that each of them
+ * stands here.
+ */
+#include "support.h"
+
+#include <signal.h>
+
+#include <vigil/vigil.h>
+
+static vigil_loop *loop;
+static vigil_pool *pool;
+
+/* The call answers -EINVAL, and the sentence, which is not an old one, names the argument. */
+#define refuses(call, argument)                                                            \
+    do {                                                                                   \
+        (void)vigil_verdict_text(NULL, NULL, 0);                                           \
+        must_equal(call, -EINVAL);                                                         \
+        if (strcmp(vigil_why(), "verdict is NULL") == 0)                                   \
+            fail_msg("%s says nothing", #call);                                            \
+        if (strstr(vigil_why(), argument) == NULL)                                         \
+            fail_msg("%s says \"%s\" and not a word of %s", #call, vigil_why(), argument); \
+    } while (0)
+
+static int nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void nop(void *arg)
+{
+    (void)arg;
+}
+
+static void on_timer(vigil_loop *it, vigil_timer timer, void *arg)
+{
+    (void)it;
+    (void)timer;
+    (void)arg;
+}
+
+static void on_fd(vigil_loop *it, vigil_watch watch, int fd, unsigned events, void *arg)
+{
+    (void)it;
+    (void)watch;
+    (void)fd;
+    (void)events;
+    (void)arg;
+}
+
+static vigil_value work(void *arg)
+{
+    (void)arg;
+    return vigil_value_none();
+}
+
+static vigil_value pass(vigil_value *value, void *arg)
+{
+    (void)arg;
+    return *value;
+}
+
+static int run_task(vigil_task *task)
+{
+    (void)task;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    must_equal(vigil_loop_create(&loop, NULL), 0);
+    must_equal(vigil_pool_create(&pool, NULL), 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    must_equal(vigil_loop_destroy(loop), 0);
+    must_equal(vigil_pool_destroy(pool), 0);
+    return 0;
+}
+
+static void pools_say_which_option(void **state)
+{
+    (void)state;
+    vigil_pool *made = NULL;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    refuses(vigil_pool_create(NULL, &options), "pool");
+    options.workers = 2000;
+    refuses(vigil_pool_create(&made, &options), "options.workers");
+    assert_string_equal(vigil_why(), "options.workers is 2000; the most is 1024");
+    options = (vigil_pool_options)VIGIL_POOL_OPTIONS_INIT;
+    options.max_spares = 1000000;
+    refuses(vigil_pool_create(&made, &options), "options.max_spares");
+    options = (vigil_pool_options)VIGIL_POOL_OPTIONS_INIT;
+    options.idle = (vigil_idle_policy)9;
+    refuses(vigil_pool_create(&made, &options), "options.idle");
+    options = (vigil_pool_options)VIGIL_POOL_OPTIONS_INIT;
+    options.stack_size = 1;
+    refuses(vigil_pool_create(&made, &options), "options.stack_size");
+    options = (vigil_pool_options)VIGIL_POOL_OPTIONS_INIT;
+    options.cpu_count = 3;
+    refuses(vigil_pool_create(&made, &options), "options.cpus");
+    options.size = 1;
+    refuses(vigil_pool_create(&made, &options), "options->size");
+    struct {
+        vigil_pool_options known;
+        int unknown;
+    } newer = {.known = VIGIL_POOL_OPTIONS_INIT, .unknown = 1};
+    newer.known.size = sizeof newer;
+    refuses(vigil_pool_create(&made, &newer.known), "does not know");
+    must(made == NULL);
+}
+
+static void calls_of_the_pool(void **state)
+{
+    (void)state;
+    vigil_task task = {0};
+    vigil_task *none[] = {NULL};
+    vigil_job job = {0};
+    vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
+    refuses(vigil_pool_shutdown(NULL, 0), "pool");
+    refuses(vigil_pool_close(NULL, 0), "pool");
+    refuses(vigil_pool_submit(NULL, &task, VIGIL_NORMAL), "pool");
+    refuses(vigil_pool_submit(pool, NULL, VIGIL_NORMAL), "task");
+    refuses(vigil_pool_submit(pool, &task, VIGIL_NORMAL), "task->run");
+    vigil_task_init(&task, run_task, NULL);
+    refuses(vigil_pool_submit(pool, &task, (vigil_priority)7), "priority is 7");
+    refuses(vigil_pool_submit_batch(pool, NULL, 1, VIGIL_NORMAL), "tasks");
+    refuses(vigil_pool_submit_batch(pool, none, 1, VIGIL_NORMAL), "task");
+    refuses(vigil_pool_submit_to(pool, 0, NULL, VIGIL_NORMAL), "task");
+    refuses(vigil_pool_submit_after(pool, &task, VIGIL_NORMAL, -1), "delay_ns is -1");
+    refuses(vigil_pool_call(pool, NULL, NULL, NULL, VIGIL_NORMAL), "fn");
+    refuses(vigil_pool_call(pool, nothing, NULL, NULL, (vigil_priority)-1), "priority");
+    refuses(vigil_pool_wait_idle(NULL, 0), "pool");
+    refuses(vigil_pool_resize(pool, 0), "workers is 0");
+    refuses(vigil_job_call(pool, NULL, NULL, NULL, &job), "fn");
+    refuses(vigil_job_call(pool, nothing, NULL, NULL, NULL), "job");
+    options.delay_ns = -5;
+    refuses(vigil_job_call(pool, nothing, NULL, &options, &job), "options->delay_ns is -5");
+    options.size = 0;
+    refuses(vigil_job_call(pool, nothing, NULL, &options, &job), "options->size");
+    refuses(vigil_job_wait(NULL, job, 0, NULL), "pool");
+    refuses(vigil_job_poll(NULL, job, NULL), "pool");
+    refuses(vigil_job_cancel(NULL, job), "pool");
+    refuses(vigil_job_unref(NULL, job), "pool");
+}
+
+static void groups_and_looks(void **state)
+{
+    (void)state;
+    vigil_group group;
+    vigil_task task;
+    vigil_pool_stats stats = {0};
+    vigil_worker_stats worker = {0};
+    vigil_audit audit = {0};
+    vigil_task_init(&task, NULL, NULL);
+    refuses(vigil_group_init(NULL, pool, 0), "group");
+    refuses(vigil_group_init(&group, NULL, 0), "pool");
+    refuses(vigil_group_init(&group, pool, 64), "flags is 64");
+    must_equal(vigil_group_init(&group, pool, 0), 0);
+    refuses(vigil_group_spawn(NULL, &task), "group");
+    refuses(vigil_group_spawn(&group, &task), "task->run");
+    refuses(vigil_group_submit(&group, NULL, VIGIL_NORMAL), "task");
+    refuses(vigil_group_wait(NULL), "group");
+    refuses(vigil_group_wait_for(NULL, 0), "group");
+    refuses(vigil_join(pool, NULL, NULL, nothing, NULL), "a is NULL");
+    refuses(vigil_join(pool, nothing, NULL, NULL, NULL), "b is NULL");
+    refuses(vigil_pool_stats_get(pool, NULL), "stats");
+    refuses(vigil_pool_stats_get(pool, &stats), "stats->size is 0");
+    refuses(vigil_pool_worker_stats_get(pool, 0, NULL), "stats");
+    refuses(vigil_pool_worker_stats_get(pool, 0, &worker), "stats->size");
+    refuses(vigil_pool_worker_history(pool, 0, NULL, 1), "changes");
+    refuses(vigil_pool_audit(pool, NULL), "audit");
+    refuses(vigil_pool_audit(pool, &audit), "audit->size");
+}
+
+static void calls_of_the_loop(void **state)
+{
+    (void)state;
+    vigil_loop *made = NULL;
+    vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
+    vigil_post post = {0};
+    vigil_at_end end = {0};
+    vigil_loop_stats stats = {0};
+    refuses(vigil_loop_create(NULL, NULL), "loop");
+    options.fast_path = (vigil_fast_path)5;
+    refuses(vigil_loop_create(&made, &options), "options.fast_path");
+    options.size = 3;
+    refuses(vigil_loop_create(&made, &options), "options->size is 3");
+    refuses(vigil_loop_run(NULL, VIGIL_RUN), "loop");
+    refuses(vigil_loop_run(loop, (vigil_run_mode)9), "mode");
+    refuses(vigil_loop_pause(NULL), "loop");
+    refuses(vigil_loop_shutdown(NULL, 0), "loop");
+    refuses(vigil_loop_close(NULL, 0), "loop");
+    refuses(vigil_loop_wait(NULL, 0), "loop");
+    refuses(vigil_loop_fork(loop), "child");
+    refuses(vigil_loop_call(loop, NULL, NULL, NULL), "fn");
+    refuses(vigil_loop_post(loop, NULL), "post");
+    refuses(vigil_loop_post(loop, &post), "post->run");
+    refuses(vigil_loop_post_internal(loop, &post), "post->run");
+    refuses(vigil_loop_ref(NULL), "loop");
+    refuses(vigil_loop_unref(loop), "ref");
+    refuses(vigil_loop_at_end_add(loop, &end), "it->run");
+    refuses(vigil_loop_at_end_remove(loop, NULL), "it is NULL");
+    refuses(vigil_loop_tick_call(loop, NULL, NULL, NULL), "fn");
+    refuses(vigil_loop_microtask_call(loop, NULL, NULL, NULL), "fn");
+    refuses(vigil_loop_tick(loop, &post), "post->run");
+    refuses(vigil_loop_microtask(loop, &post), "post->run");
+    refuses(vigil_loop_immediate_call(loop, NULL, NULL, NULL), "fn");
+    refuses(vigil_loop_defer_call(loop, NULL, NULL, NULL), "fn");
+    refuses(vigil_loop_keepers(NULL, NULL, 0), "loop");
+    refuses(vigil_loop_explain(NULL, NULL, 0), "loop");
+    refuses(vigil_loop_shows(loop, NULL), "what");
+    refuses(vigil_loop_stats_get(loop, NULL), "stats");
+    refuses(vigil_loop_stats_get(loop, &stats), "stats->size");
+    refuses(vigil_loop_fast_path_set(loop, (vigil_fast_path)8), "mode");
+    refuses(vigil_loop_fd(NULL), "loop");
+}
+
+static void timers_and_watches(void **state)
+{
+    (void)state;
+    vigil_timer timer = {0};
+    vigil_timer_options options = VIGIL_TIMER_OPTIONS_INIT;
+    vigil_hook_calls calls = {0};
+    refuses(vigil_timer_start(loop, 1, NULL, NULL, NULL), "fn");
+    refuses(vigil_timer_start(loop, -1, on_timer, NULL, NULL), "delay_ns is -1");
+    refuses(vigil_timer_start_with(loop, NULL, on_timer, NULL, NULL), "options");
+    options.interval_ns = -1;
+    refuses(vigil_timer_start_with(loop, &options, on_timer, NULL, NULL), "interval_ns");
+    options.interval_ns = 0;
+    options.flags = 64;
+    refuses(vigil_timer_start_with(loop, &options, on_timer, NULL, NULL), "options->flags");
+    refuses(vigil_timer_cancel(NULL, timer), "loop");
+    refuses(vigil_timer_cancel_many(loop, NULL, 1), "timers");
+    refuses(vigil_timer_again(loop, timer, -2), "delay_ns is -2");
+    refuses(vigil_timer_again_at(NULL, timer, 0), "loop");
+    refuses(vigil_timer_ref(NULL, timer), "loop");
+    refuses(vigil_timer_unref(NULL, timer), "loop");
+    must_equal(vigil_timer_start(loop, 1000000000, on_timer, NULL, &timer), 0);
+    refuses(vigil_timer_deadline(loop, timer, NULL), "deadline_ns");
+    refuses(vigil_watch_add(loop, 0, VIGIL_FD_READ, 0, NULL, NULL, NULL, NULL), "fn");
+    refuses(vigil_watch_add(loop, 0, 1U << 30, 0, on_fd, NULL, NULL, NULL), "events");
+    refuses(vigil_watch_modify(loop, (vigil_watch){0}, 1U << 30), "events");
+    refuses(vigil_watch_remove(NULL, (vigil_watch){0}), "loop");
+    refuses(vigil_hook_add(loop, NULL, NULL, NULL), "calls");
+    refuses(vigil_hook_add(loop, &calls, NULL, NULL), "calls->size is 0");
+    refuses(vigil_hook_remove(NULL, (vigil_hook){0}), "loop");
+    refuses(vigil_signal_add(loop, SIGKILL, NULL, NULL, NULL), "signo");
+    refuses(vigil_signal_remove(NULL, (vigil_signal){0}), "loop");
+    refuses(vigil_child_add(loop, -1, NULL, NULL, NULL), "pid");
+    refuses(vigil_child_remove(NULL, (vigil_child){0}), "loop");
+}
+
+static void tokens(void **state)
+{
+    (void)state;
+    vigil_cancel_source *source = NULL;
+    vigil_cancel_token *none[] = {NULL};
+    vigil_cancel_handler handler = {0};
+    refuses(vigil_cancel_create(NULL), "source");
+    refuses(vigil_cancel_create_any(&source, NULL, 1), "tokens");
+    refuses(vigil_cancel_create_any(&source, none, 1), "tokens[0]");
+    refuses(vigil_cancel_create_timeout(NULL, loop, 1), "source");
+    refuses(vigil_cancel_create_timeout(&source, NULL, 1), "loop");
+    refuses(vigil_cancel_abort(NULL, -EIO, NULL), "source");
+    refuses(vigil_cancel_add(NULL, &handler), "token");
+    must_equal(vigil_cancel_create(&source), 0);
+    refuses(vigil_cancel_add(vigil_cancel_token_of(source), NULL), "handler");
+    refuses(vigil_cancel_add(vigil_cancel_token_of(source), &handler), "handler->fn");
+    refuses(vigil_cancel_remove(NULL, &handler), "token");
+    vigil_cancel_destroy(source);
+}
+
+static void promises(void **state)
+{
+    (void)state;
+    vigil_promise *p = NULL;
+    vigil_promise *q = NULL;
+    vigil_resolver *resolver = NULL;
+    vigil_value value = vigil_value_none();
+    vigil_handlers handlers = {0};
+    vigil_reaction reaction = {0};
+    refuses(vigil_promise_create(NULL, loop), "promise");
+    refuses(vigil_promise_create(&p, NULL), "loop");
+    refuses(vigil_resolver_create(NULL, &p, loop), "resolver");
+    refuses(vigil_resolver_create(&resolver, NULL, loop), "promise");
+    refuses(vigil_resolver_resolve(NULL, value), "resolver");
+    refuses(vigil_resolver_reject(NULL, value), "resolver");
+    refuses(vigil_promise_resolve(NULL, value), "promise");
+    must_equal(vigil_promise_create(&p, loop), 0);
+    value.kind = (vigil_kind)77;
+    refuses(vigil_promise_resolve(p, value), "value.kind");
+    refuses(vigil_promise_reject(NULL, value), "promise");
+    refuses(vigil_promise_reject(p, vigil_value_none()), "reason.kind");
+    refuses(vigil_promise_resolved(loop, value, &q), "value.kind");
+    refuses(vigil_promise_try(loop, NULL, NULL, &q), "fn");
+    refuses(vigil_promise_take(NULL, &value), "promise");
+    refuses(vigil_promise_take(p, NULL), "value");
+    refuses(vigil_promise_wait(NULL, 0, NULL), "promise");
+    refuses(vigil_promise_then(NULL, pass, NULL, NULL, NULL), "promise");
+    refuses(vigil_promise_then_with(p, NULL, NULL), "handlers");
+    refuses(vigil_promise_then_with(p, &handlers, NULL), "handlers->size");
+    refuses(vigil_promise_catch(NULL, pass, NULL, NULL), "promise");
+    refuses(vigil_promise_finally(NULL, work, NULL, NULL), "promise");
+    refuses(vigil_promise_reaction_add(NULL, &reaction), "promise");
+    refuses(vigil_promise_reaction_add(p, &reaction), "reaction->run");
+    refuses(vigil_promise_reaction_remove(p, NULL), "reaction");
+    refuses(vigil_promise_mark_handled(NULL), "promise");
+    refuses(vigil_promise_guard(NULL, NULL, 0, &q), "promise");
+    refuses(vigil_promise_guard(p, NULL, 0, NULL), "promise");
+    vigil_promise_unref(p);
+}
+
+static void combinations_and_work(void **state)
+{
+    (void)state;
+    vigil_promise *p = NULL;
+    vigil_promise *none[] = {NULL};
+    vigil_limit *limit = NULL;
+    vigil_group group;
+    vigil_promise_hooks hooks = {0};
+    vigil_promise_stats stats = {0};
+    vigil_async_options options = VIGIL_ASYNC_OPTIONS_INIT;
+    refuses(vigil_promise_all(loop, NULL, 1, &p), "promises");
+    refuses(vigil_promise_all(loop, none, 1, &p), "promises");
+    refuses(vigil_promise_all_settled(loop, none, 1, &p), "promises");
+    refuses(vigil_promise_race(loop, none, 1, &p), "promises");
+    refuses(vigil_promise_any(loop, none, 1, &p), "promises");
+    refuses(vigil_promise_hooks_set(loop, &hooks), "hooks->size");
+    refuses(vigil_limit_create(&limit, loop, 0, VIGIL_LIMIT_QUEUE), "most");
+    refuses(vigil_async(loop, pool, NULL, NULL, NULL, &p), "fn");
+    options.priority = (vigil_priority)12;
+    refuses(vigil_async(loop, pool, work, NULL, &options, &p), "options.priority");
+    refuses(vigil_promise_sleep(loop, -1, NULL, &p), "delay_ns");
+    refuses(vigil_promise_sleep(loop, 0, NULL, NULL), "promise");
+    refuses(vigil_promise_group(loop, NULL, NULL, &p), "group");
+    must_equal(vigil_group_init(&group, pool, 0), 0);
+    refuses(vigil_promise_group(loop, &group, NULL, &p), "VIGIL_GROUP_DETACHED");
+    refuses(vigil_promise_stats_get(loop, NULL), "stats");
+    refuses(vigil_promise_stats_get(loop, &stats), "stats->size");
+    refuses(vigil_frame_start(NULL, NULL, NULL), "frame");
+    vigil_frame *frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
+    must(frame != NULL);
+    refuses(vigil_frame_borrow(frame, NULL), "promise");
+    refuses(vigil_frame_start(frame, NULL, NULL), "steps");
+}
+
+static void the_recorder_and_the_watchdog(void **state)
+{
+    (void)state;
+    vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
+    vigil_record_stats stats = {0};
+    vigil_watchdog_options dog = VIGIL_WATCHDOG_OPTIONS_INIT;
+    vigil_verdict verdict = {0};
+    options.level = (vigil_record_level)9;
+    refuses(vigil_record_configure(&options), "options.level is 9");
+    refuses(vigil_record_stats_get(NULL), "stats");
+    refuses(vigil_record_stats_get(&stats), "stats->size");
+    refuses(vigil_record_name(NULL, "x"), "function");
+    refuses(vigil_record_name((void (*)(void))nop, ""), "name");
+    refuses(vigil_record_mark(NULL, 0), "name");
+    dog.interval_ms = 1;
+    refuses(vigil_watchdog_start(&dog), "options.interval_ms is 1");
+    dog = (vigil_watchdog_options)VIGIL_WATCHDOG_OPTIONS_INIT;
+    dog.max_spares = 65;
+    refuses(vigil_watchdog_start(&dog), "options.max_spares is 65");
+    refuses(vigil_watchdog_verdicts(NULL, 1), "verdicts");
+    refuses(vigil_watchdog_verdicts(&verdict, 1), "verdicts[0].size");
+    refuses(vigil_watchdog_stats_get(NULL), "stats");
+    must_equal(vigil_verdict_text(&verdict, NULL, 1), -EINVAL);
+    assert_string_equal(vigil_why(), "text is NULL");
+}
+
+static void a_success_leaves_the_sentence_and_threads_have_their_own(void **state)
+{
+    (void)state;
+    refuses(vigil_pool_resize(pool, 0), "workers");
+    must_equal(vigil_loop_ref(loop), 0);
+    must(strstr(vigil_why(), "workers") != NULL);
+    must_equal(vigil_loop_unref(loop), 0);
+}
+
+static void *other_thread(void *arg)
+{
+    (void)arg;
+    must_equal(strcmp(vigil_why(), ""), 0);
+    must_equal(vigil_loop_wait(NULL, 0), -EINVAL);
+    return NULL;
+}
+
+static void another_thread_does_not_overwrite_it(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    refuses(vigil_pool_resize(pool, 0), "workers");
+    must_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
+    must_equal(pthread_join(thread, NULL), 0);
+    must(strstr(vigil_why(), "workers") != NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pools_say_which_option),
+        cmocka_unit_test(calls_of_the_pool),
+        cmocka_unit_test(groups_and_looks),
+        cmocka_unit_test(calls_of_the_loop),
+        cmocka_unit_test(timers_and_watches),
+        cmocka_unit_test(tokens),
+        cmocka_unit_test(promises),
+        cmocka_unit_test(combinations_and_work),
+        cmocka_unit_test(the_recorder_and_the_watchdog),
+        cmocka_unit_test(a_success_leaves_the_sentence_and_threads_have_their_own),
+        cmocka_unit_test(another_thread_does_not_overwrite_it),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
