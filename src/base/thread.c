@@ -10,6 +10,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 size_t vg_thread_min_stack(void)
@@ -71,6 +74,48 @@ void vg_thread_bind(int cpu)
     CPU_SET((size_t)cpu, &set);
     (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
+
+#ifdef VIGIL_CHECK
+void vg_thread_origin_get(vg_thread_origin *origin)
+{
+    origin->cpu_bytes = 0;
+}
+
+void vg_thread_origin_apply(const vg_thread_origin *origin)
+{
+    (void)origin;
+}
+#else
+/* The system calls themselves: musl has no sched_setscheduler, and all of them are about one thread. */
+void vg_thread_origin_get(vg_thread_origin *origin)
+{
+    const int saved = errno;
+    struct sched_param param = {0};
+    origin->policy = (int)syscall(SYS_sched_getscheduler, 0);
+    (void)syscall(SYS_sched_getparam, 0, &param);
+    origin->priority = param.sched_priority;
+    origin->nice = getpriority(PRIO_PROCESS, 0);
+    const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof origin->cpus, origin->cpus);
+    origin->cpu_bytes = bytes > 0 ? (int)bytes : 0;
+    errno = saved;
+}
+
+void vg_thread_origin_apply(const vg_thread_origin *origin)
+{
+    const int saved = errno;
+    const struct sched_param param = {.sched_priority = origin->priority};
+    vg_thread_origin mine; /* nothing is set that is right already: a sandbox may forbid it */
+    vg_thread_origin_get(&mine);
+    if (origin->cpu_bytes != 0 &&
+        (mine.cpu_bytes != origin->cpu_bytes || memcmp(mine.cpus, origin->cpus, (size_t)origin->cpu_bytes) != 0))
+        (void)syscall(SYS_sched_setaffinity, 0, origin->cpu_bytes, origin->cpus);
+    if (origin->policy >= 0 && (mine.policy != origin->policy || mine.priority != origin->priority))
+        (void)syscall(SYS_sched_setscheduler, 0, origin->policy, &param);
+    if (mine.nice != origin->nice)
+        (void)setpriority(PRIO_PROCESS, 0, origin->nice);
+    errno = saved;
+}
+#endif
 
 void vg_thread_join(pthread_t thread)
 {

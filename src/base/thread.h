@@ -17,6 +17,19 @@ void vg_thread_join(pthread_t thread);
 void vg_thread_set_name(const char *name);
 void vg_thread_bind(int cpu);
 
+/* Where and how the calling thread may run: its CPUs, its scheduling policy, its nice value. A new thread inherits these from the one that
+   starts it; vg_thread_origin_apply gives the calling thread those of another. What the system refuses stays as it is. */
+typedef struct vg_thread_origin {
+    int policy;
+    int priority;
+    int nice;
+    int cpu_bytes;            /* 0: not known */
+    unsigned char cpus[1024]; /* a bit for each */
+} vg_thread_origin;
+
+void vg_thread_origin_get(vg_thread_origin *origin);
+void vg_thread_origin_apply(const vg_thread_origin *origin);
+
 /* The least stack size that vg_thread_start takes. */
 size_t vg_thread_min_stack(void);
 

@@ -77,6 +77,7 @@ static void *delay_main(void *arg)
     char name[32];
     (void)snprintf(name, sizeof name, "%.10s/t", pool->name);
     vg_thread_set_name(name);
+    vg_thread_origin_apply(&pool->origin);
     vg_mutex_lock(&pool->delay_lock);
     while (!delay->quit) {
         const vg_heap_entry *first = vg_heap_peek(&delay->heap);

@@ -133,6 +133,7 @@ static vigil_pool *pool_make(const vigil_pool_options *options, unsigned workers
         return NULL;
     }
     pool->born = vg_tick_base_now();
+    vg_thread_origin_get(&pool->origin);
     *error = vg_slot_blocks_open(pool, workers);
     if (*error != 0) {
         vg_handles_destroy(&pool->jobs);

@@ -78,6 +78,7 @@ struct vigil_pool {
     void (*on_worker_stop)(void *user, unsigned worker);
     void (*on_failure)(void *user, const vigil_failure *failure);
     void *user;
+    vg_thread_origin origin; /* of the thread that created the pool; all others run as its threads do */
     vg_tick_base born;
     vg_file_pool *shared; /* counters and states without a worker, in the recorder */
     uint8_t level;        /* of the recorder */
@@ -104,6 +105,7 @@ struct vigil_pool {
     alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop */
     _Atomic uint32_t idle_tickets;             /* tickets drawn */
     _Atomic uint32_t idle_seen;                /* the pool was idle after this ticket was drawn */
+    _Atomic int64_t idle_debt; /* discards before the pool can be idle; 0 or less: unknown (quiescence.c) */
 
     vg_stripe stripes[VG_STRIPES];
     _Atomic(vg_seat *) seats[VG_MAX_SEATS];
