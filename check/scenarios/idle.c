@@ -9,6 +9,8 @@
  */
 #include "protocol.h"
 
+#include "pool/quiescence.h"
+
 typedef struct shape {
     unsigned asleep; /* workers that have parked when the scenario begins */
     unsigned on_their_way;
@@ -251,6 +253,100 @@ CORE(core_3x3_asleep_sc, three_tasks, 3, 0, F, "3 workers asleep, 3 tasks at onc
 
 CORE(core_1_audit_sc, audit_beside, 1, 0, F, "1 worker asleep, 1 task, 1 audit; sequential consistency",
      .opt.sc_memory = true, .deep = true);
+
+/* ---- the debt of those who wait for an idle pool (quiescence.c) ---- */
+
+static _Atomic int wait_ended;
+
+static void *wait_for_idle(void *arg)
+{
+    (void)arg;
+    vgc_assert(vg_wait_until_idle(pool, VG_NO_DEADLINE) == 0, "the wait ends");
+    atomic_store_explicit(&wait_ended, 1, memory_order_relaxed);
+    return NULL;
+}
+
+/* An end, as vg_discard_claimed counts it. */
+static void end_one(void)
+{
+    (void)atomic_fetch_add_explicit(&pool->stripes[0].counts->cancelled[VIGIL_NORMAL], 1, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst); /* F */
+}
+
+static void *discard_one(void *arg)
+{
+    (void)arg;
+    end_one();
+    vg_quiescence_ended(pool);
+    return NULL;
+}
+
+static void *discard_two(void *arg)
+{
+    (void)discard_one(arg);
+    return discard_one(arg);
+}
+
+/* What a worker does that has run a task and finds no other. */
+static void *end_and_search(void *arg)
+{
+    (void)arg;
+    end_one();
+    vg_quiescence_signal(pool);
+    return NULL;
+}
+
+static void begin_debt(uint64_t accepted)
+{
+    bare_pool_init(0, VG_FENCE_SYMMETRIC);
+    atomic_init(&pool->stripes[0].counts->submitted[VIGIL_NORMAL], accepted);
+}
+
+static void rest_after_debt(void)
+{
+    vgc_quiesce();
+    vgc_assert(atomic_load_explicit(&wait_ended, memory_order_relaxed) == 1,
+               "the pool is idle and nobody waits for it");
+}
+
+static void debt_of_three(void)
+{
+    begin_debt(3);
+    (void)vgc_thread_start(wait_for_idle, NULL);
+    (void)vgc_thread_start(discard_two, NULL);
+    (void)discard_one(NULL);
+    rest_after_debt();
+}
+
+/* Discards while nobody waited were not subtracted. */
+static void debt_from_before(void)
+{
+    begin_debt(1);
+    atomic_init(&pool->idle_debt, 5);
+    (void)vgc_thread_start(wait_for_idle, NULL);
+    (void)discard_one(NULL);
+    rest_after_debt();
+}
+
+static void debt_beside_worker(void)
+{
+    begin_debt(2);
+    (void)vgc_thread_start(wait_for_idle, NULL);
+    vgc_quiesce();
+    atomic_store_explicit(&pool->idle_debt, 2, memory_order_relaxed);
+    (void)vgc_thread_start(end_and_search, NULL);
+    (void)discard_one(NULL);
+    rest_after_debt();
+}
+
+#define DEBT_TEXT "whoever ends the last task of a pool ends the waits for that, also if it did not sum up"
+VGC_REGISTER(debt_three, "debt_three", debt_of_three, DEBT_TEXT, .bound = "1 waiter, 2 threads discard 3 tasks",
+             .opt.mode = VGC_PCT, .opt.runs = 20000, .opt.pct_depth = 5, .opt.allow_leaks = true);
+VGC_REGISTER(debt_before, "debt_before", debt_from_before, DEBT_TEXT,
+             .bound = "1 waiter, 1 discard, a debt from before", .opt.allow_leaks = true);
+VGC_REGISTER(debt_worker, "debt_worker", debt_beside_worker, DEBT_TEXT,
+             .bound = "1 waiter, 1 discard, 1 end of a worker's task", .opt.mode = VGC_PCT, .opt.runs = 10000,
+             .opt.allow_leaks = true);
 
 static const shape shape_core_credit = {.fences = F};
 VGC_REGISTER(core_credit, "core_credit", credit_without_spare,

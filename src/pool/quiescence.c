@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quiescence.c - waiting until every accepted task has ended.
+ *
+ * Summing up the counters costs O(workers). A worker does it when it runs out of work. Whoever discards tasks one by one does it
+ * when the debt is paid: idle_debt is how many discards come, at the least, before the pool can be idle.
  */
 #include "quiescence.h"
 
@@ -13,22 +16,23 @@
 #include <errno.h>
 #include <stddef.h>
 
-static bool pool_is_idle(vigil_pool *pool)
+/* Accepted tasks that have not ended. */
+static uint64_t count_pending(vigil_pool *pool)
 {
     vg_books books;
     vg_pool_books(pool, &books);
-    return books.ended == books.accepted;
+    return books.accepted - books.ended;
 }
 
-void vg_quiescence_signal(vigil_pool *pool)
+static uint32_t tickets_drawn(vigil_pool *pool)
 {
-    if (atomic_load_explicit(&pool->idle_waiters, memory_order_relaxed) == 0)
-        return;
-    /* I2 acquire: the sums below include what the ticket holders had submitted; pairs with I1 */
-    const uint32_t tickets = atomic_load_explicit(&pool->idle_tickets, memory_order_acquire);
-    if (!pool_is_idle(pool))
-        return;
-    /* The pool was idle after these tickets were drawn: that ends their waits, and no later one. */
+    /* I2 acquire: later sums include what the ticket holders had submitted; pairs with I1 */
+    return atomic_load_explicit(&pool->idle_tickets, memory_order_acquire);
+}
+
+/* The pool was idle after these tickets were drawn: that ends their waits, and no later one. */
+static void end_waits(vigil_pool *pool, uint32_t tickets)
+{
     uint32_t seen = atomic_load_explicit(&pool->idle_seen, memory_order_relaxed);
     do {
         if ((int32_t)(tickets - seen) <= 0)
@@ -39,6 +43,56 @@ void vg_quiescence_signal(vigil_pool *pool)
     (void)vg_futex_wake(&pool->idle_seen, VG_WAKE_ALL);
 }
 
+/* Write the debt, then sum up. */
+static uint64_t count_after_debt(vigil_pool *pool, uint64_t debt, uint32_t *tickets)
+{
+    atomic_store_explicit(&pool->idle_debt, (int64_t)debt, memory_order_relaxed);
+    /* N full fence: the debt is written before tickets and ends are read; pairs with F in vg_discard_claimed and with G. An
+       end that we do not see is subtracted from this debt. */
+    atomic_thread_fence(memory_order_seq_cst);
+    *tickets = tickets_drawn(pool);
+    return count_pending(pool);
+}
+
+/* The pool was idle after these tickets were drawn. A ticket that was drawn before the sum and not seen may rely on us: look again
+   after N. A holder whose ticket is still not there has its G after that, and sees the pool idle by itself. */
+static void pool_was_idle(vigil_pool *pool, uint32_t tickets)
+{
+    for (;;) {
+        uint32_t newer;
+        end_waits(pool, tickets);
+        if (count_after_debt(pool, 0, &newer) != 0 || newer == tickets)
+            return;
+        tickets = newer;
+    }
+}
+
+void vg_quiescence_signal(vigil_pool *pool)
+{
+    uint32_t tickets;
+    if (atomic_load_explicit(&pool->idle_waiters, memory_order_relaxed) == 0)
+        return;
+    if (count_after_debt(pool, 0, &tickets) == 0) /* a worker's ends are not subtracted: the debt is unknown */
+        pool_was_idle(pool, tickets);
+}
+
+void vg_quiescence_ended(vigil_pool *pool)
+{
+    if (atomic_load_explicit(&pool->idle_waiters, memory_order_relaxed) == 0)
+        return;
+    if (atomic_fetch_sub_explicit(&pool->idle_debt, 1, memory_order_relaxed) > 1) /* relaxed: after F, see N */
+        return;
+    uint32_t tickets = tickets_drawn(pool);
+    uint64_t pending = count_pending(pool);
+    while (pending != 0) {
+        const uint64_t debt = pending;
+        pending = count_after_debt(pool, debt, &tickets);
+        if (pending >= debt)
+            return; /* so many ends come before the pool is idle, and the last of them is back here */
+    }
+    pool_was_idle(pool, tickets);
+}
+
 int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
 {
     int error = 0;
@@ -47,13 +101,14 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
     (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
     /* I1 release: whoever sees our ticket sees what we submitted; pairs with I2 */
     const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
+    atomic_store_explicit(&pool->idle_debt, 0, memory_order_relaxed); /* ends before us were not subtracted; see N */
     bool in_time = true;
     for (;;) {
         uint32_t seen = atomic_load_explicit(&pool->idle_seen, memory_order_acquire); /* I4, pairs with I3 */
         /* G full fence: counted as waiting before the ends are read; pairs with F and with C. It also acquires I3;
            I4 says so to the thread sanitizer, which does not model fences. */
         atomic_thread_fence(memory_order_seq_cst);
-        if ((int32_t)(seen - ticket) >= 0 || pool_is_idle(pool)) /* seen idle since we came, or idle now */
+        if ((int32_t)(seen - ticket) >= 0 || count_pending(pool) == 0) /* seen idle since we came, or idle now */
             break;
         if (!in_time) {
             error = -ETIMEDOUT;

@@ -202,9 +202,9 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
         vg_group_finish(pool, vg_worker_of(pool), group, -ECANCELED);
     else if (kind == VG_KIND_JOB)
         vg_job_finish(pool, task, -ECANCELED, true);
-    /* F full fence: the end is counted before waiters are looked for; pairs with G in quiescence.c */
+    /* F full fence: the end is counted before waiters are looked for; pairs with G and N in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
-    vg_quiescence_signal(pool);
+    vg_quiescence_ended(pool);
 }
 
 static void discard_taken(vigil_pool *pool, vigil_task *task)
