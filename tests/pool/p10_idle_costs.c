@@ -73,7 +73,7 @@ static void p10_a_cancelled_job_costs_no_sum_over_all_workers(void **state)
             vigil_job_options options = VIGIL_JOB_OPTIONS_INIT;
             options.delay_ns = HOUR_NS;
             for (unsigned i = 0; i < count; i++)
-                must_equal(vigil_job_call(pool, &jobs[i], never, NULL, &options), 0);
+                must_equal(vigil_job_call(pool, never, NULL, &options, &jobs[i]), 0);
             pool_wait_parked(pool, widths[w]);
             pthread_t waiter = start_waiter(pool);
             const unsigned before = sums;
@@ -104,7 +104,7 @@ static void p10_an_immediate_end_costs_no_sum_for_each_task(void **state)
             pool_wait_parked(pool, widths[w]);
             pthread_t waiter = start_waiter(pool);
             const unsigned before = sums;
-            must_equal(vigil_pool_stop(pool, VIGIL_STOP_NOW, VIGIL_FOREVER), 0);
+            must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0);
             join_thread(waiter);
             must_be_between(sums - before, 0, 2 * most_sums(widths[w]));
             must_equal(vigil_pool_destroy(pool), 0);
