@@ -66,6 +66,8 @@ static void read_waits(vg_seat *seat, vg_worker_fact *fact)
         .function = (const void *)atomic_load_explicit(&top->function, memory_order_relaxed),
     };
     fact->wait.rejectable = fact->wait.what == VG_WAITS_JOB;
+    if (atomic_load_explicit(&seat->counts->wait.kind, memory_order_relaxed) == VG_WAIT_JOB)
+        fact->wait.id = atomic_load_explicit(&seat->counts->wait.on, memory_order_relaxed);
     for (unsigned i = 0; i < VG_NOTE_JOBS; i++) {
         const uintptr_t job = atomic_load_explicit(&top->jobs[i], memory_order_relaxed);
         if (job != 0)

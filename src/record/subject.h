@@ -49,6 +49,7 @@ typedef struct vg_wait_fact {
     uint64_t number;      /* of this wait, unique on its worker */
     uint64_t since_ns;    /* CLOCK_MONOTONIC */
     uint64_t object;      /* the job or group, by address: a name, never followed */
+    uint64_t id;          /* of the job, as in vg_worker_fact.job; 0: a group, or unknown */
     const void *function; /* of the job, or NULL */
 } vg_wait_fact;
 

@@ -174,13 +174,19 @@ void vg_say_queue(vg_words *to, const vg_pool_facts *facts)
     vg_say(to, "\n");
 }
 
-void vg_say_function(vg_words *to, const void *function)
+void vg_say_function_name(vg_words *to, const void *function)
 {
     char name[160];
+    vg_function_name(function, name, sizeof name);
+    vg_say(to, " %s", name);
+}
+
+void vg_say_function(vg_words *to, const void *function)
+{
     if (function == NULL)
         return;
-    vg_function_name(function, name, sizeof name);
-    vg_say(to, " in %s", name);
+    vg_say(to, " in");
+    vg_say_function_name(to, function);
 }
 
 void vg_say_throttled(vg_words *to, const vg_look *look)

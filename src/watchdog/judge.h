@@ -99,8 +99,9 @@ const char *vg_priority_name(unsigned class_);
 /* How much is queued in all classes, and how long the oldest has waited. */
 uint64_t vg_queued(const vg_pool_facts *facts);
 uint64_t vg_oldest(const vg_pool_facts *facts);
-void vg_say_queue(vg_words *to, const vg_pool_facts *facts); /* a line */
-void vg_say_function(vg_words *to, const void *function);    /* " in parse"; nothing for NULL */
+void vg_say_queue(vg_words *to, const vg_pool_facts *facts);   /* a line */
+void vg_say_function_name(vg_words *to, const void *function); /* " parse" */
+void vg_say_function(vg_words *to, const void *function);      /* " in parse"; nothing for NULL */
 /* ", asleep in futex_wait_queue", ", on a CPU" */
 void vg_say_thread(vg_words *to, const vg_thread_look *look);
 

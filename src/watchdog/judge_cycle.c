@@ -1,36 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge_cycle.c - tasks that wait for each other in a circle.
+ * judge_cycle.c - tasks and threads that wait for each other in a circle.
  *
- * One node for each worker, of all pools: its innermost wait. An arrow goes from A to B if A waits for a job or a group that lies on B's
- * stack under B's innermost wait (src/pool/waits.c says why that is enough, and why tasks that run on top do not matter). Waits
- * are for all of a group's tasks, so one arrow is enough to stand still, and a circle of arrows never ends by itself unless one of
- * its waits has a timeout.
+ * One node for each worker that waits or sleeps in a mutex, for each loop whose callback sleeps in one, and for each other thread
+ * that holds such a mutex. Arrows:
+ *   - A waits for a job or a group that lies on B's stack under B's innermost wait (src/pool/waits.c says why that is enough), or for
+ *     the job that B runs while it sleeps in a mutex.
+ *   - A sleeps in a mutex that B holds (locks.h). B may be A itself.
+ * Waits are for all of a group's tasks, so one arrow is enough to stand still, and a circle of arrows never ends by itself unless
+ * one of its waits has a timeout.
  *
- * Each wait has a number that is never used again on its worker. A circle is told when it was seen twice with the same numbers: since a
- * number means one unbroken wait, and what lies under it cannot leave its stack meanwhile, all its arrows were there at one
- * moment. The finding's key is made of these numbers, so that another circle is another finding.
+ * Each wait has a number that is never used again on its worker; a mutex is named by its address and the sleeping thread. A circle is
+ * reported when it was seen twice with the same names. A number means one unbroken wait, and what lies under it cannot leave its
+ * stack before it ends; so all arrows existed at one moment. The finding's key is made of these names: another circle is
+ * another finding.
  */
 #include "judge_cycle.h"
 
 #include "function.h"
+#include "locks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    CYCLE_OWNERS = 64 /* threads outside of pools and loops */
+};
+
 typedef struct cycle_node {
-    const vg_worker_fact *worker;
+    const vg_worker_fact *worker; /* NULL: another thread */
     const vg_pool_history *pool;
+    const vg_loop_history *loop; /* whose thread it is, or NULL */
+    int thread;
+    vg_lock_wait lock;
     uint32_t from; /* who led the search here */
     uint8_t mark;  /* 0 not seen, 1 on the path, 2 done */
 } cycle_node;
 
 typedef struct cycle_graph {
     cycle_node *nodes;
-    size_t count;
+    size_t count, room;
     uint32_t *path;
     size_t length;
 } cycle_graph;
+
+static bool waits_for_tasks(const cycle_node *node)
+{
+    return node->worker != NULL && node->lock.address == 0 && node->worker->wait.what != VG_WAITS_NOT;
+}
 
 static bool worker_holds(const vg_worker_fact *worker, uint64_t object)
 {
@@ -40,24 +58,101 @@ static bool worker_holds(const vg_worker_fact *worker, uint64_t object)
     return false;
 }
 
-static const char *wait_word(const vg_worker_fact *worker)
+static bool has_arrow(const cycle_node *from, const cycle_node *to)
 {
-    return worker->wait.what == VG_WAITS_JOB ? "job" : "group";
+    if (from->lock.address != 0)
+        return from->lock.owner == to->thread;
+    if (from == to || !waits_for_tasks(from) || to->worker == NULL)
+        return false;
+    const vg_wait_fact *wait = &from->worker->wait;
+    if (worker_holds(to->worker, wait->object))
+        return true;
+    /* A worker that sleeps in a mutex has noted nothing: compare the job that it runs. Ids are unique in a pool only. */
+    return to->lock.address != 0 && from->pool == to->pool && wait->what == VG_WAITS_JOB && wait->id != 0 &&
+           wait->id == to->worker->job && wait->function == to->worker->function;
 }
 
-static bool rejectable_first(const vg_worker_fact *a, const vg_worker_fact *b)
+static uint64_t waiting_since(const cycle_node *node, const vg_look *look)
 {
-    if (a->wait.rejectable != b->wait.rejectable)
-        return a->wait.rejectable;
-    return a->wait.since_ns > b->wait.since_ns;
+    if (waits_for_tasks(node))
+        return node->worker->wait.since_ns;
+    const vg_stay *stay = NULL;
+    if (node->loop != NULL)
+        stay = &node->loop->stay;
+    for (size_t i = 0; node->worker != NULL && i < node->pool->facts.count; i++)
+        if (&node->pool->facts.worker[i] == node->worker)
+            stay = &node->pool->tracks[i].stay;
+    return stay != NULL ? look->real - (look->now - stay->since) : look->real - look->stuck_ns;
+}
+
+static bool rejectable_first(const cycle_node *a, const cycle_node *b)
+{
+    const bool first = waits_for_tasks(a) && a->worker->wait.rejectable;
+    const bool second = waits_for_tasks(b) && b->worker->wait.rejectable;
+    if (first != second)
+        return first;
+    if ((a->worker != NULL) != (b->worker != NULL))
+        return a->worker != NULL;
+    return waits_for_tasks(a) && waits_for_tasks(b) && a->worker->wait.since_ns > b->worker->wait.since_ns;
 }
 
 /* The same for the same waits, wherever the circle was entered. */
-static uint64_t cycle_key(const vg_worker_fact *worker)
+static uint64_t cycle_key(const cycle_node *node)
 {
-    uint64_t key = (uint64_t)(uintptr_t)worker->self ^ worker->wait.number * UINT64_C(0x9e3779b97f4a7c15);
-    key ^= key >> 31;
-    return key * UINT64_C(0xbf58476d1ce4e5b9);
+    uint64_t key_part = (uint64_t)(uint32_t)node->thread * UINT64_C(0x100000001b3) ^ node->lock.address;
+    if (waits_for_tasks(node))
+        key_part = (uint64_t)(uintptr_t)node->worker->self ^ node->worker->wait.number * UINT64_C(0x9e3779b97f4a7c15);
+    key_part ^= key_part >> 31;
+    return key_part * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static void say_node(vg_words *to, const cycle_node *node, bool one_pool)
+{
+    if (node->worker != NULL) {
+        vg_say(to, "worker %u", node->worker->index);
+        if (!one_pool)
+            vg_say(to, " of pool \"%s\"", node->pool->facts.name);
+    } else if (node->loop != NULL) {
+        vg_say(to, "loop \"%s\"", node->loop->facts.name);
+    } else {
+        vg_say(to, "thread %d", node->thread);
+    }
+}
+
+static void say_arrow(vg_words *to, const cycle_node *from, const cycle_node *next, const vg_look *look, bool one_pool)
+{
+    say_node(to, from, one_pool);
+    if (from->worker != NULL || from->loop != NULL)
+        vg_say(to, " (thread %d)", from->thread);
+    const uint64_t since = waiting_since(from, look);
+    vg_say(to, ": has waited ");
+    vg_say_time(to, look->real > since ? look->real - since : 0);
+    if (from->lock.address != 0) {
+        vg_say(to, " for the mutex at 0x%" PRIx64 " that ", from->lock.address);
+        if (from->lock.owner == from->thread)
+            vg_say(to, "it holds itself");
+        else
+            say_node(to, next, one_pool);
+        vg_say(to, from->lock.owner == from->thread ? "" : " holds");
+        const void *function = from->worker != NULL ? from->worker->function
+                               : from->loop != NULL ? from->loop->facts.function
+                                                    : NULL;
+        if (function != NULL) {
+            vg_say(to, ", inside");
+            vg_say_function_name(to, function);
+        }
+    } else {
+        vg_say(to, " for a %s", from->worker->wait.what == VG_WAITS_JOB ? "job" : "group");
+        if (from->worker->wait.function != NULL) {
+            char name[128];
+            vg_function_name(from->worker->wait.function, name, sizeof name);
+            vg_say(to, " (%s)", name);
+        }
+        vg_say(to, " that cannot end before ");
+        say_node(to, next, one_pool);
+        vg_say(to, " goes on");
+    }
+    vg_say(to, "\n");
 }
 
 static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look)
@@ -67,62 +162,76 @@ static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look
     uint64_t newest = 0;
     bool limited = false;
     bool one_pool = true;
+    size_t mutexes = 0;
     for (size_t i = begin; i < all->length; i++) {
         const cycle_node *at = &all->nodes[all->path[i]];
-        limited = limited || at->worker->wait.limited;
-        one_pool = one_pool && at->pool == youngest->pool;
-        newest = at->worker->wait.since_ns > newest ? at->worker->wait.since_ns : newest;
-        if (rejectable_first(at->worker, youngest->worker))
+        const uint64_t since = waiting_since(at, look);
+        limited = limited || (waits_for_tasks(at) ? at->worker->wait.limited : at->lock.limited);
+        mutexes += at->lock.address != 0;
+        newest = since > newest ? since : newest;
+        if (rejectable_first(at, youngest))
             youngest = at;
     }
+    for (size_t i = begin; i < all->length; i++)
+        one_pool = one_pool && all->nodes[all->path[i]].pool == youngest->pool;
     if (look->real < newest + look->stuck_ns)
-        return; /* younger than anything that is worth a word */
+        return; /* too young to matter */
+    const char *name = youngest->pool != NULL   ? youngest->pool->facts.name
+                       : youngest->loop != NULL ? youngest->loop->facts.name
+                                                : "";
     vg_finding *finding = vg_find(look, VIGIL_STALL_WAIT_CYCLE, limited ? VIGIL_SEVERITY_WARNING : VIGIL_SEVERITY_ERROR,
-                                  NULL, youngest->pool->facts.name, look->now);
+                                  NULL, name, look->now);
     if (finding == NULL)
         return;
     vigil_verdict *verdict = &finding->verdict;
     verdict->since_ns = newest; /* the last arrow closed the circle */
-    verdict->worker = (int)youngest->worker->index;
-    verdict->thread = youngest->worker->thread;
-    verdict->function = youngest->worker->function;
-    verdict->subject = youngest->pool->object;
-    finding->serial = youngest->pool->serial;
+    verdict->thread = youngest->thread;
+    if (youngest->worker != NULL) {
+        verdict->worker = (int)youngest->worker->index;
+        verdict->function = youngest->worker->function;
+        verdict->subject = youngest->pool->object;
+        finding->serial = youngest->pool->serial;
+    } else if (youngest->loop != NULL) {
+        finding->serial = youngest->loop->serial;
+    }
     for (size_t i = begin; i < all->length; i++)
-        finding->key += cycle_key(all->nodes[all->path[i]].worker);
+        finding->key += cycle_key(&all->nodes[all->path[i]]);
     vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
-    vg_say(&reason, "%zu tasks wait for each other in a circle: ", length);
+    if (length == 1)
+        vg_say(&reason, "A task waits for a mutex that its own thread holds: ");
+    else
+        vg_say(&reason, "%zu %s wait for each other in a circle: ", length, mutexes == 0 ? "tasks" : "threads");
     vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
     for (size_t i = begin; i < all->length; i++) {
         const cycle_node *at = &all->nodes[all->path[i]];
         const cycle_node *next = &all->nodes[all->path[i + 1 < all->length ? i + 1 : begin]];
         if (i < begin + VG_MANY) {
-            vg_say(&reason, "worker %u -> ", at->worker->index);
-            vg_say_worker(&evidence, at->worker);
-            if (!one_pool)
-                vg_say(&evidence, " of pool \"%s\"", at->pool->facts.name);
-            vg_say(&evidence, ": has waited ");
-            vg_say_time(&evidence, look->real - at->worker->wait.since_ns);
-            vg_say(&evidence, " for a %s", wait_word(at->worker));
-            if (at->worker->wait.function != NULL) {
-                char name[128];
-                vg_function_name(at->worker->wait.function, name, sizeof name);
-                vg_say(&evidence, " (%s)", name);
-            }
-            vg_say(&evidence, " that cannot end before worker %u%s%s%s goes on\n", next->worker->index,
-                   one_pool ? "" : " of pool \"", one_pool ? "" : next->pool->facts.name, one_pool ? "" : "\"");
+            say_node(&reason, at, one_pool);
+            vg_say(&reason, at->lock.address != 0 ? " -> (mutex) " : " -> ");
+            say_arrow(&evidence, at, next, look, one_pool);
         }
-        vg_find_thread(finding, at->worker->thread, at->worker->function);
-        finding->no_stacks = finding->no_stacks || at->pool->facts.small_stacks;
+        vg_find_thread(finding, at->thread,
+                       at->worker != NULL ? at->worker->function
+                       : at->loop != NULL ? at->loop->facts.function
+                                          : NULL);
+        finding->no_stacks = finding->no_stacks || (at->pool != NULL && at->pool->facts.small_stacks);
     }
-    vg_say(&reason, "%sworker %u.", length > VG_MANY ? "... -> " : "", all->nodes[all->path[begin]].worker->index);
-    if (limited)
-        vg_say(&reason, " One of the waits has a timeout, which will break it.");
+    if (length > VG_MANY)
+        vg_say(&reason, "... -> ");
+    say_node(&reason, &all->nodes[all->path[begin]], one_pool);
+    vg_say(&reason, ".%s", limited ? " One of the waits has a timeout, which will break it." : "");
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice, "Let a task never wait for one that may wait for it: split the work at the wait, or submit a "
-                    "follow-up instead of "
-                    "waiting. VIGIL_RECOVER_REJECT breaks the circle: its youngest wait for a job returns -EDEADLK.");
-    if (youngest->worker->wait.rejectable) {
+    if (mutexes >= 2)
+        vg_say(&advice, "Take the mutexes in the same order everywhere. The stacks show where each was wanted; the "
+                        "circle does not end by itself.");
+    else if (mutexes == 1)
+        vg_say(&advice, "Do not hold a mutex over a wait: the wait may run or need a task that wants the same mutex. "
+                        "Unlock before vigil_group_wait, vigil_job_wait or any other wait.");
+    else
+        vg_say(&advice, "A task must not wait for one that may wait for it: split the work at the wait, or submit a "
+                        "follow-up instead of waiting. VIGIL_RECOVER_REJECT breaks the circle: its youngest wait for a "
+                        "job returns -EDEADLK.");
+    if (waits_for_tasks(youngest) && youngest->worker->wait.rejectable) {
         finding->reject_serial = youngest->pool->serial;
         finding->reject_worker = youngest->worker->index;
         finding->reject_wait = youngest->worker->wait.number;
@@ -137,8 +246,7 @@ static void follow_waits(cycle_graph *all, const vg_look *look)
         cycle_node *here = &all->nodes[at];
         uint32_t next = here->from;
         for (; next < all->count; next++)
-            if (next != at && all->nodes[next].mark != 2 &&
-                worker_holds(all->nodes[next].worker, here->worker->wait.object))
+            if (all->nodes[next].mark != 2 && has_arrow(here, &all->nodes[next]))
                 break;
         here->from = next + 1; /* where to go on when we come back */
         if (next >= all->count) {
@@ -160,20 +268,75 @@ static void follow_waits(cycle_graph *all, const vg_look *look)
     }
 }
 
-void vg_judge_cycles(vg_pool_history *const *pools, size_t count, const vg_look *look)
+/* ---- nodes ---- */
+
+static bool cycle_has_thread(const cycle_graph *all, int thread)
 {
-    size_t most = 0;
-    for (size_t p = 0; p < count; p++)
-        for (size_t i = 0; i < pools[p]->facts.count; i++)
-            most += pools[p]->facts.worker[i].wait.what != VG_WAITS_NOT;
-    if (most < 2)
-        return;
-    cycle_graph all = {.nodes = calloc(most, sizeof *all.nodes), .path = calloc(most, sizeof *all.path)};
+    for (size_t i = 0; i < all->count; i++)
+        if (all->nodes[i].thread == thread)
+            return true;
+    return false;
+}
+
+static void add_node(cycle_graph *all, cycle_node node)
+{
+    if (all->count < all->room)
+        all->nodes[all->count++] = node;
+}
+
+static void add_workers(cycle_graph *all, const vg_pool_history *pool, const vg_look *look)
+{
+    for (size_t i = 0; i < pool->facts.count; i++) {
+        const vg_worker_fact *worker = &pool->facts.worker[i];
+        cycle_node node = {.worker = worker, .pool = pool, .thread = worker->thread};
+        const bool inside = worker->doing == VG_DOING_TASK || worker->doing == VG_DOING_BLOCKED;
+        if (inside && i < pool->track_count && vg_stays(pool, i, look) >= look->stuck_ns)
+            node.lock = vg_lock_wait_of(worker->thread);
+        /* A worker that runs a job somebody may wait for is the end of an arrow. */
+        if (worker->wait.what != VG_WAITS_NOT || node.lock.address != 0)
+            add_node(all, node);
+    }
+}
+
+/* The owners of mutexes that are not there yet, and the owners of those that these wait for. */
+static void add_owners(cycle_graph *all, vg_pool_history *const *pools, size_t pool_count)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const int owner =
+            all->nodes[i].lock.address != 0 && !all->nodes[i].lock.owner_gone ? all->nodes[i].lock.owner : 0;
+        if (owner == 0 || cycle_has_thread(all, owner))
+            continue;
+        cycle_node node = {.thread = owner, .lock = vg_lock_wait_of(owner)};
+        for (size_t p = 0; p < pool_count; p++)
+            for (size_t w = 0; w < pools[p]->facts.count; w++)
+                if (pools[p]->facts.worker[w].thread == owner) {
+                    node.worker = &pools[p]->facts.worker[w];
+                    node.pool = pools[p];
+                }
+        add_node(all, node);
+    }
+}
+
+void vg_judge_cycles(vg_pool_history *const *pools, size_t pool_count, vg_loop_history *const *loops, size_t loop_count,
+                     const vg_look *look)
+{
+    cycle_graph all = {.room = loop_count + CYCLE_OWNERS};
+    for (size_t p = 0; p < pool_count; p++)
+        all.room += pools[p]->facts.count;
+    all.nodes = calloc(all.room, sizeof *all.nodes);
+    all.path = calloc(all.room, sizeof *all.path);
     if (all.nodes != NULL && all.path != NULL) {
-        for (size_t p = 0; p < count; p++)
-            for (size_t i = 0; i < pools[p]->facts.count; i++)
-                if (pools[p]->facts.worker[i].wait.what != VG_WAITS_NOT)
-                    all.nodes[all.count++] = (cycle_node){.worker = &pools[p]->facts.worker[i], .pool = pools[p]};
+        for (size_t p = 0; p < pool_count; p++)
+            add_workers(&all, pools[p], look);
+        for (size_t i = 0; i < loop_count; i++)
+            if (loops[i]->facts.runs && loops[i]->any && look->now - loops[i]->stay.since >= look->stuck_ns) {
+                const cycle_node node = {.loop = loops[i],
+                                         .thread = loops[i]->facts.thread,
+                                         .lock = vg_lock_wait_of(loops[i]->facts.thread)};
+                if (node.lock.address != 0)
+                    add_node(&all, node);
+            }
+        add_owners(&all, pools, pool_count);
         for (size_t i = 0; i < all.count; i++) {
             if (all.nodes[i].mark != 0)
                 continue;

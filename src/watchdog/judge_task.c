@@ -12,8 +12,10 @@
  */
 #include "judge_task.h"
 
+#include "locks.h"
 #include "waiters.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +83,19 @@ static task_stand take_task_stand(vg_pool_history *history, const vg_look *look,
     return all;
 }
 
+/* "; waits for a mutex that worker 3 (thread 4711) holds" */
+static void say_lock(vg_words *to, const vg_pool_facts *facts, int thread)
+{
+    const vg_lock_wait lock = vg_lock_wait_of(thread);
+    if (lock.address == 0)
+        return;
+    vg_say(to, "; waits for the mutex at 0x%" PRIx64 " that ", lock.address);
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->worker[i].thread == lock.owner)
+            vg_say(to, "worker %u, ", facts->worker[i].index);
+    vg_say(to, "thread %d, %s", lock.owner, lock.owner_gone ? "held when it ended" : "holds");
+}
+
 static void say_standing(vg_words *to, const vg_pool_history *history, const vg_look *look, const task_stay *stay,
                          vg_finding *finding)
 {
@@ -107,6 +122,7 @@ static void say_standing(vg_words *to, const vg_pool_history *history, const vg_
             vg_say_time(to, stay[i].own);
         }
         vg_say_thread(to, &stay[i].latest);
+        say_lock(to, facts, worker->thread);
         if (worker->queued != 0)
             vg_say(to, "; %llu tasks are in its own queues", (unsigned long long)worker->queued);
         vg_say(to, "\n");

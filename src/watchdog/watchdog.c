@@ -302,10 +302,11 @@ static void begin_look(watchdog_thread *it)
     it->last_real = real;
 }
 
-/* A circle explains why everybody is blocked; and what hogs in it only waits. */
+/* A circle explains why everybody is blocked, why a task in it lasts, and why a loop in it is blocked. */
 static bool explained_by_cycle(const vg_findings *found, const vg_finding *finding)
 {
-    return finding->verdict.stall == VIGIL_STALL_ALL_BLOCKED &&
+    const vigil_stall stall = finding->verdict.stall;
+    return (stall == VIGIL_STALL_ALL_BLOCKED || stall == VIGIL_STALL_HOG || stall == VIGIL_STALL_LOOP_BLOCKED) &&
            vg_found(found, VIGIL_STALL_WAIT_CYCLE, finding->serial);
 }
 
@@ -381,7 +382,7 @@ static void look_once(watchdog_thread *it)
     forget_gone(it, false);
     if (it->pool_count + it->loop_count != 0) /* else there is no recorder, and none shall come into being for us */
         vg_verdict_file_begin(it->look.interval_ns);
-    vg_judge_cycles(it->pools, it->pool_count, &it->look);
+    vg_judge_cycles(it->pools, it->pool_count, it->loops, it->loop_count, &it->look);
     vg_verdict_begin_look(&it->verdicts);
     for (size_t i = 0; i < it->found.count; i++) {
         vg_finding *finding = &it->found.of[i];
