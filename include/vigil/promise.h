@@ -350,7 +350,7 @@ VIGIL_API vigil_promise *vigil_promise_chain(vigil_promise *promise, vigil_then_
                                              vigil_then_fn rejected, void *arg);
 
 /* A handler in your own memory, without a derived promise and without allocation: for coroutines
-   and the like. 56 bytes. run is called once, on the owner, as a microtask; value is borrowed.
+   and the like. 64 bytes. run is called once, on the owner, as a microtask; value is borrowed.
    cancel (may be NULL) is called in its place when the loop is closed first, or when the promise
    is freed while it is pending: then nothing will ever come, and a raise is ignored, because
    whoever gave the promise back has nothing to do with it. The library's last touch is that
