@@ -20,6 +20,7 @@ __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc(void)
 static inline void must_be_constant(const char *what, double (*cost)(size_t n))
 {
     double few = cost(10);
+    must(few > 0); /* else nothing is counted */
     for (size_t n = 100; n <= 100000; n *= 10) {
         double many = cost(n);
         if (many > 2 * few + 10) {
