@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/directory.h"
 #include "say.h"
 
 static int living_first(const void *a, const void *b)
@@ -61,13 +62,13 @@ void processes_print(FILE *to, const vg_process *all, int count)
     }
 }
 
-/* The path of a shared mapping that is called as the process's record is in any directory: its pid. */
+/* The path of a shared mapping that is called as a record is in any directory. */
 static bool mapped_record(pid_t pid, char *path, size_t room)
 {
-    char maps[64], *line = NULL, ending[64];
+    char maps[64], *line = NULL;
+    uint64_t inner; /* the number in the process's own PID namespace */
     size_t size = 0;
     bool found = false;
-    snprintf(ending, sizeof ending, "/%d", (int)pid);
     snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
     FILE *file = fopen(maps, "re");
     while (file != NULL && !found && getline(&line, &size, file) > 0) {
@@ -76,7 +77,7 @@ static bool mapped_record(pid_t pid, char *path, size_t room)
         size_t length = name != NULL ? strlen(name) : 0;
         const char *rights = strchr(line, ' ');
         bool shared = rights != NULL && strncmp(rights, " rw-s", 5) == 0;
-        if (shared && length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0 && length < 3000) {
+        if (shared && length < 3000 && vg_record_name_parse(strrchr(name, '/') + 1, &inner)) {
             snprintf(path, room, "/proc/%d/root%s", (int)pid, name);
             found = true;
         }

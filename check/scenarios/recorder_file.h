@@ -14,7 +14,12 @@
 
 #include <vigil_check.h>
 
+#include "reader/process.h"
 #include "reader/raw.h"
+#include "reader/reader_entries.h"
+#include "reader/reader_snapshot.h"
+#include "record/directory.h"
+#include "record/file.h"
 #include "record/life.h"
 #include "record/record.h"
 #include "record/recorder.h"

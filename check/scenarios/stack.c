@@ -36,13 +36,15 @@ static int walk(void **frames, int room)
     return WALKED;
 }
 
+static ucontext_t interrupted; /* not inside a system call */
+
 static void *answer(void *arg)
 {
     siginfo_t info = {.si_code = SI_QUEUE};
     info.si_pid = getpid();
     info.si_value.sival_ptr = &stack_ask;
     self_number = (intptr_t)arg;
-    on_stack_signal(SIGURG, &info, NULL);
+    on_stack_signal(SIGURG, &info, &interrupted);
     return NULL;
 }
 

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - finding and opening recorder files.
+ * reader.c - opening recorder files, and reading from them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "raw.h"
 
-#include "record/directory.h"
-
-#include "base/clock.h"
 #include "base/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 int vg_reader_read(const vg_reader *reader, uint64_t offset, void *memory, size_t bytes)
@@ -98,7 +91,7 @@ int vg_reader_header(vg_reader *reader)
         return -EPROTO; /* of a machine with the other byte order */
     if (magic != VG_FILE_MAGIC)
         return -EBADMSG;
-    /* acquire: a header with the magic is complete; pairs with the release of the magic in record.c */
+    /* acquire: a header with the magic is complete; pairs with the release of the magic in life.c */
     atomic_thread_fence(memory_order_acquire);
     error = vg_reader_read(reader, 0, header, sizeof *header);
     if (error != 0)
@@ -116,49 +109,6 @@ int vg_reader_header(vg_reader *reader)
         header->ring_events > UINT32_MAX)
         return -EBADMSG;
     return 0;
-}
-
-/* ---- the process ------------------------------------------------------------------------------------------------- */
-
-static size_t read_proc_file(const char *path, char *text, size_t room)
-{
-    size_t length = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t got = read(fd, text, room - 1);
-        length = got > 0 ? (size_t)got : 0;
-        (void)close(fd);
-    }
-    text[length] = '\0';
-    return length;
-}
-
-bool vg_reader_same_boot(const vg_file_header *header)
-{
-    char boot[sizeof header->boot_id];
-    (void)read_proc_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    boot[strcspn(boot, "\n")] = '\0';
-    return strncmp(boot, header->boot_id, sizeof boot) == 0;
-}
-
-char vg_reader_process_state(const vg_file_header *header)
-{
-    char path[64];
-    char stat[1024];
-    if (header->pid == 0 || header->pid > INT_MAX || !vg_reader_same_boot(header))
-        return 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)header->pid);
-    if (read_proc_file(path, stat, sizeof stat) == 0)
-        return 0;
-    const char *at = strrchr(stat, ')');
-    if (at == NULL || at[1] == '\0')
-        return 0;
-    const char state = at[2];
-    for (int field = 2; at != NULL && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (at == NULL || strtoull(at + 1, NULL, 10) != header->start_time)
-        return 0; /* another has its number */
-    return state;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -188,17 +138,6 @@ int vg_reader_open_path(vg_reader **result, const char *path)
     return 0;
 }
 
-int vg_reader_open_pid(vg_reader **result, pid_t pid)
-{
-    char directory[VG_READER_PATH];
-    char path[VG_READER_PATH + 16];
-    int error = vg_record_directory(directory, sizeof directory);
-    if (error != 0)
-        return error;
-    (void)snprintf(path, sizeof path, "%s/%ld", directory, (long)pid);
-    return vg_reader_open_path(result, path);
-}
-
 void vg_reader_close(vg_reader *reader)
 {
     if (reader == NULL)
@@ -207,61 +146,4 @@ void vg_reader_close(vg_reader *reader)
     if (reader->fd >= 0)
         (void)close(reader->fd);
     free(reader);
-}
-
-/* ---- listing ----------------------------------------------------------------------------------------------------- */
-
-static bool describe_record(vg_process *process, const char *directory, const char *name)
-{
-    char *end = NULL;
-    const long pid = strtol(name, &end, 10);
-    vg_reader *reader = NULL;
-    if (pid <= 0 || pid > INT_MAX || *end != '\0' ||
-        (size_t)snprintf(process->path, sizeof process->path, "%s/%s", directory, name) >= sizeof process->path ||
-        vg_reader_open_path(&reader, process->path) != 0)
-        return false;
-    const vg_file_header *header = &reader->header;
-    const char state = vg_reader_process_state(header);
-    struct timespec wall;
-    (void)clock_gettime(CLOCK_REALTIME, &wall);
-    process->pid = (pid_t)pid;
-    process->alive = state != 0 && state != 'Z' && state != 'X' && header->pid == (uint64_t)pid;
-    process->age_ns = vg_less((uint64_t)wall.tv_sec * 1000000000U + (uint64_t)wall.tv_nsec, header->born_wall_ns);
-    vg_copy_text(process->command, sizeof process->command, header->command, sizeof header->command);
-    vg_reader_close(reader);
-    return true;
-}
-
-static int by_pid(const void *a, const void *b)
-{
-    const pid_t x = ((const vg_process *)a)->pid;
-    const pid_t y = ((const vg_process *)b)->pid;
-    return (x > y) - (x < y);
-}
-
-int vg_processes(vg_process *processes, size_t room)
-{
-    char directory[VG_READER_PATH];
-    int error = vg_record_directory(directory, sizeof directory);
-    if (error != 0)
-        return error;
-    DIR *listing = opendir(directory);
-    if (listing == NULL)
-        return errno == ENOENT ? 0 : -errno;
-    vg_process *one = malloc(sizeof *one);
-    size_t count = 0;
-    const struct dirent *entry;
-    while (one != NULL && count < INT_MAX && (entry = readdir(listing)) != NULL) {
-        if (!describe_record(one, directory, entry->d_name))
-            continue;
-        if (count < room)
-            processes[count] = *one;
-        count++;
-    }
-    error = one == NULL ? -ENOMEM : 0;
-    free(one);
-    (void)closedir(listing);
-    if (error == 0 && room != 0)
-        qsort(processes, count < room ? count : room, sizeof *processes, by_pid);
-    return error != 0 ? error : (int)count;
 }

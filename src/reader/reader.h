@@ -34,19 +34,21 @@ typedef struct vg_reader vg_reader;
    0; -ENOENT no such file: the process has no Vigil inside, or its recorder is off; -EACCES or -EPERM it is not ours;
    -EBADMSG it is no recorder file, or one that makes no sense; -EPROTO it is of another version;
    -ENOMEM; or what open(2) says. */
-int vg_reader_open_pid(vg_reader **result, pid_t pid);
+int vg_reader_open_pid(vg_reader **result, pid_t pid); /* process.c */
 int vg_reader_open_path(vg_reader **result, const char *path);
 void vg_reader_close(vg_reader *reader);
 
 typedef struct vg_process {
     pid_t pid;
-    bool alive; /* this very process, not another that has got its number */
+    bool alive;     /* this very process, not another that has got its number */
+    bool elsewhere; /* alive in a PID namespace that cannot be seen from here; pid is its number there */
     uint64_t age_ns;
     char command[256];
     char path[4096]; /* of the recorder file */
 } vg_process;
 
-/* The recorder files in the runtime directory (record/directory.h).
+/* process.c: the recorder files in the runtime directories (record/directory.h). Files that the owner of their directory has not
+   made himself are left out.
    Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a negative errno. */
 int vg_processes(vg_process *processes, size_t room);
 
@@ -60,7 +62,5 @@ int vg_reader_read(const vg_reader *reader, uint64_t offset, void *memory, size_
 bool vg_reader_holds(const vg_reader *reader, uint64_t offset, uint64_t bytes);           /* the file is that long */
 void *vg_reader_copy(const vg_reader *reader, uint64_t offset, size_t bytes, int *error); /* of the caller */
 int vg_reader_header(vg_reader *reader); /* read it again. 0; -EBADMSG; -EPROTO */
-/* 'R', 'S', 'T', ... as in /proc/PID/stat; 0: this very process is gone. */
-char vg_reader_process_state(const vg_file_header *header);
-bool vg_reader_same_boot(const vg_file_header *header);
+
 #endif

@@ -16,6 +16,7 @@
  * but the numbers that are shown.
  */
 #include "reader_snapshot.h"
+#include "process.h"
 #include "raw.h"
 #include "reader_entries.h"
 #include "reader_loop.h"
@@ -409,7 +410,7 @@ static void show_process(vg_raw *raw)
 {
     const vg_file_header *header = &raw->reader->header;
     vg_snapshot *snapshot = raw->snapshot;
-    const char state = vg_reader_process_state(header);
+    const char state = vg_reader_process_state(raw->reader);
     snapshot->pid = (pid_t)header->pid;
     snapshot->zombie = state == 'Z' || state == 'X';
     snapshot->alive = state != 0 && !snapshot->zombie;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * directory.c - where recorder files are, and whether the place can be trusted.
+ * directory.c - where recorder files are, and whether a directory can be trusted.
  *
- * Memory is a better place than a disk: pages of a file on a disk are written out again and again, and a thread that touches
- * one meanwhile waits for the disk. So /dev/shm comes before /tmp.
+ * /dev/shm comes before /tmp: pages of a file on a disk are written out again and again, and a thread that touches one
+ * then waits for the disk.
  *
- * In both anybody may have made our directory before us, or a link with its name. So it is opened without following links, and
- * used only if it belongs to the user and nobody else may write to it.
+ * In both anybody may have made our directory before us, or a link with its name. So it is opened without following links,
+ * and used only if it belongs to the user and nobody else may write to it. If it does not, the detours are tried.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,23 +26,50 @@ static int path_fits(size_t room, int length)
     return length < 0 || (size_t)length >= room ? -ENAMETOOLONG : 0;
 }
 
-int vg_record_directory_for(const char *chosen, char *path, size_t room)
+static const char *directory_by_environment(const char *name)
 {
-    if (chosen[0] != '\0')
-        return path_fits(room, snprintf(path, room, "%s", chosen));
-    const char *named = secure_getenv("VIGIL_DIR");
-    if (named != NULL && named[0] != '\0')
-        return path_fits(room, snprintf(path, room, "%s", named));
-    const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-    if (runtime != NULL && runtime[0] == '/')
-        return path_fits(room, snprintf(path, room, "%s/vigil", runtime));
-    const char *base = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-    return path_fits(room, snprintf(path, room, "%s/vigil-%lu", base, (unsigned long)geteuid()));
+    const char *value = secure_getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+bool vg_record_directory_chosen(const char *chosen)
+{
+    return chosen[0] != '\0' || directory_by_environment("VIGIL_DIR") != NULL;
+}
+
+int vg_record_directory_at(const char *chosen, unsigned index, char *path, size_t room)
+{
+    static const char *const shared[] = {"/dev/shm", "/tmp"};
+    if (vg_record_directory_chosen(chosen)) {
+        const char *named = chosen[0] != '\0' ? chosen : directory_by_environment("VIGIL_DIR");
+        return index != 0 ? -ENOENT : path_fits(room, snprintf(path, room, "%s", named));
+    }
+    const char *runtime = directory_by_environment("XDG_RUNTIME_DIR");
+    if (runtime != NULL && runtime[0] == '/') {
+        if (index == 0)
+            return path_fits(room, snprintf(path, room, "%s/vigil", runtime));
+        index--;
+    }
+    const unsigned detour = index / 2;
+    if (detour > VG_DIRECTORY_DETOURS)
+        return -ENOENT;
+    const unsigned long user = geteuid();
+    if (detour == 0)
+        return path_fits(room, snprintf(path, room, "%s/vigil-%lu", shared[index % 2], user));
+    return path_fits(room, snprintf(path, room, "%s/vigil-%lu.%u", shared[index % 2], user, detour));
 }
 
 int vg_record_directory(char *path, size_t room)
 {
-    return vg_record_directory_for("", path, room);
+    int error;
+    for (unsigned i = 0; (error = vg_record_directory_at("", i, path, room)) == 0; i++) {
+        int fd = vg_record_directory_open(path, false);
+        if (fd >= 0) {
+            (void)close(fd);
+            return 0;
+        }
+    }
+    return error == -ENOENT ? vg_record_directory_at("", 0, path, room) : error;
 }
 
 int vg_record_directory_open(const char *path, bool make)
@@ -59,4 +87,22 @@ int vg_record_directory_open(const char *path, bool make)
         return fd;
     (void)close(fd);
     return error;
+}
+
+void vg_record_name(char *name, size_t room, uint64_t pid, uint64_t nonce)
+{
+    (void)snprintf(name, room, "%llu-%016llx", (unsigned long long)pid, (unsigned long long)nonce);
+}
+
+bool vg_record_name_parse(const char *name, uint64_t *pid)
+{
+    char again[VG_RECORD_NAME_ROOM];
+    char *end = NULL;
+    errno = 0;
+    *pid = strtoull(name, &end, 10);
+    if (*pid == 0 || errno != 0 || *end != '-')
+        return false;
+    const uint64_t nonce = strtoull(end + 1, NULL, 16);
+    vg_record_name(again, sizeof again, *pid, nonce);
+    return errno == 0 && strcmp(again, name) == 0; /* exactly as we write it */
 }

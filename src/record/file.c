@@ -2,8 +2,16 @@
 /*
  * file.c - making the file, letting it grow, removing it.
  *
- * Every byte that is mapped has been allocated before (posix_fallocate): a page of a sparse file for which the disk has no room
- * would kill the process when it is touched. So "no space" is known here, where it is an error like any other.
+ * Every byte that is mapped has been allocated before (posix_fallocate): touching a page of a sparse file for which the disk
+ * has no room would kill the process. So "no space" is known here, where it is an error like any other.
+ *
+ * Life. The open file description has a lock (F_OFD_SETLK), and the mapping made with it keeps that description, and with it
+ * the lock, after the descriptor is closed. The kernel drops it when the last mapping goes: at munmap, exec, or the end of the
+ * process, however it ends. So a record is alive if it is locked, in whichever PID namespace its process is. The magic is
+ * written under the lock: a file with the magic and without the lock is dead.
+ *
+ * Rejected: kill(pid, 0), which asks about the process that has this number in the caller's namespace; flock, which a reader can
+ * test only by taking it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -11,17 +19,19 @@
 #include "file.h"
 
 #include "directory.h"
+#include "format.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Allocate and map `bytes` at the end of the file. */
@@ -44,8 +54,9 @@ static int extend_file(int fd, uint64_t offset, size_t bytes, void **memory)
 /* ---- what others have left behind -------------------------------------------------------------------------------- */
 
 typedef struct dead_file {
-    char name[16];
+    char name[VG_RECORD_NAME_ROOM];
     struct timespec when;
+    bool ours; /* of an earlier process with our number here, or of us before an exec */
 } dead_file;
 
 static int older_dead_first(const void *a, const void *b)
@@ -57,22 +68,55 @@ static int older_dead_first(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Is it the file of a process that is not there any more? */
-static bool is_dead_file(int directory, const char *name, dead_file *found)
+bool vg_file_is_locked(int fd)
 {
-    char *end = NULL;
-    errno = 0;
-    const long pid = strtol(name, &end, 10);
-    if (pid <= 0 || *end != '\0' || strlen(name) >= sizeof found->name || errno != 0)
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+uint64_t vg_pid_namespace(void)
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+/* Has its process ended? `header` gets what is there. A file that is being made has no magic yet. */
+static bool has_ended(int fd, const struct stat *info, vg_file_header *header)
+{
+    enum {
+        LONG_AGO = 60 /* seconds: nobody takes that long to make a file */
+    };
+    if (vg_file_is_locked(fd))
         return false;
-    if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+    const ssize_t got = pread(fd, header, sizeof *header, 0);
+    /* relaxed: nobody writes to it any more, or it is not taken for dead */
+    if (got == (ssize_t)sizeof *header && atomic_load_explicit(&header->magic, memory_order_relaxed) == VG_FILE_MAGIC)
+        return header->version == VG_FILE_VERSION && header->locked != 0 && !vg_file_is_locked(fd);
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec - info->st_mtim.tv_sec > LONG_AGO;
+}
+
+/* Is it the file of a process that has ended? */
+static bool is_dead_file(int directory, const char *name, uint64_t namespace, dead_file *found)
+{
+    uint64_t pid;
+    if (strlen(name) >= sizeof found->name || !vg_record_name_parse(name, &pid))
+        return false;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
         return false;
     struct stat info;
-    if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
-        return false;
-    (void)snprintf(found->name, sizeof found->name, "%.*s", (int)sizeof found->name - 1, name);
-    found->when = info.st_mtim;
-    return true;
+    vg_file_header *header = calloc(1, sizeof *header);
+    const bool dead = header != NULL && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && has_ended(fd, &info, header);
+    if (dead) {
+        (void)snprintf(found->name, sizeof found->name, "%.*s", (int)sizeof found->name - 1, name);
+        found->when = info.st_mtim;
+        found->ours = namespace != 0 && header->pid_namespace == namespace && header->pid == (uint64_t)getpid();
+    }
+    free(header);
+    (void)close(fd);
+    return dead;
 }
 
 /* A service that crashes again and again must not fill the disk: keep the newest few of the dead. */
@@ -91,8 +135,15 @@ static void tidy_dead_files(int directory)
     dead_file *found = malloc(MOST_DEAD_FILES * sizeof *found);
     size_t count = 0;
     const struct dirent *entry;
-    while (found != NULL && count < MOST_DEAD_FILES && (entry = readdir(listing)) != NULL)
-        count += is_dead_file(directory, entry->d_name, &found[count]);
+    const uint64_t namespace = vg_pid_namespace();
+    while (found != NULL && count < MOST_DEAD_FILES && (entry = readdir(listing)) != NULL) {
+        if (!is_dead_file(directory, entry->d_name, namespace, &found[count]))
+            continue;
+        if (found[count].ours)
+            (void)unlinkat(directory, found[count].name, 0);
+        else
+            count++;
+    }
     if (count > VG_DEAD_FILES_KEPT) {
         qsort(found, count, sizeof *found, older_dead_first);
         for (size_t i = 0; i < count - VG_DEAD_FILES_KEPT; i++)
@@ -104,23 +155,31 @@ static void tidy_dead_files(int directory)
 
 /* ---- ours -------------------------------------------------------------------------------------------------------- */
 
+/* Any number will do: the file must not exist. */
+static uint64_t random_nonce(void)
+{
+    uint64_t nonce;
+    if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) == (ssize_t)sizeof nonce)
+        return nonce;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ (uint64_t)(uintptr_t)&nonce;
+}
+
 static int make_file_in(vg_file *file, int directory, const char *name, size_t bytes, void **memory)
 {
-    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(directory, name, flags, 0600);
-    if (fd < 0 && errno == EEXIST) { /* of an earlier process with our number, or of us before an exec */
-        (void)unlinkat(directory, name, 0);
-        fd = openat(directory, name, flags, 0600);
-    }
+    int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     struct stat info;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int error = fstat(fd, &info) == 0 ? 0 : -errno;
+    file->locked = fcntl(fd, F_OFD_SETLK, &lock) == 0; /* some file systems have no locks */
     if (error == 0)
         error = extend_file(fd, 0, bytes, memory);
     if (error != 0)
         (void)unlinkat(directory, name, 0);
-    (void)close(fd);
+    (void)close(fd); /* the mapping keeps the lock */
     if (error != 0)
         return error;
     file->device = info.st_dev;
@@ -135,14 +194,15 @@ int vg_file_make(vg_file *file, const char *directory, size_t bytes, void **memo
     int fd = vg_record_directory_open(directory, true);
     if (fd < 0)
         return fd;
-    char name[16];
-    (void)snprintf(name, sizeof name, "%ld", (long)getpid());
-    int length = snprintf(file->path, sizeof file->path, "%s/%s", directory, name);
-    int error = length < 0 || (size_t)length >= sizeof file->path ? -ENAMETOOLONG : 0;
-    if (error == 0) {
-        tidy_dead_files(fd);
-        error = make_file_in(file, fd, name, bytes, memory);
-    }
+    char name[VG_RECORD_NAME_ROOM];
+    int error;
+    tidy_dead_files(fd);
+    do {
+        vg_record_name(name, sizeof name, (uint64_t)getpid(), random_nonce());
+        int length = snprintf(file->path, sizeof file->path, "%s/%s", directory, name);
+        error = length < 0 || (size_t)length >= sizeof file->path ? -ENAMETOOLONG
+                                                                  : make_file_in(file, fd, name, bytes, memory);
+    } while (error == -EEXIST);
     (void)close(fd);
     return error;
 }

@@ -63,13 +63,15 @@ typedef struct vg_file_drops {
 } vg_file_drops;
 
 typedef struct vg_file_header {
-    vg_cell magic;         /* written last when the file is made: before that nobody can mistake it */
-    uint32_t version;      /* VG_FILE_VERSION */
-    uint32_t header_bytes; /* sizeof(vg_file_header) */
-    uint32_t byte_order;   /* VG_FILE_ORDER as the writer's machine stores it */
-    uint32_t address_bits; /* 64 */
-    uint64_t pid;
-    uint64_t start_time; /* field 22 of /proc/PID/stat: the same pid with another start time is another process */
+    vg_cell magic;          /* written last when the file is made: before that nobody can mistake it */
+    uint32_t version;       /* VG_FILE_VERSION */
+    uint32_t header_bytes;  /* sizeof(vg_file_header) */
+    uint32_t byte_order;    /* VG_FILE_ORDER as the writer's machine stores it */
+    uint32_t address_bits;  /* 64 */
+    uint64_t pid;           /* in the PID namespace of the process */
+    uint64_t pid_namespace; /* its inode number, as of /proc/PID/ns/pid; 0: not known */
+    uint64_t locked;        /* 1: the process keeps a lock on the file (F_OFD_SETLK), which goes with it */
+    uint64_t start_time;    /* field 22 of /proc/PID/stat: the same pid with another start time is another process */
     uint64_t uid;
     uint64_t level;               /* vigil_record_level */
     uint64_t ring_events;         /* records in each ring, a power of two */

@@ -52,25 +52,38 @@ _Atomic uint32_t vg_record_epoch = 1;
 
 /* ---- saying something -------------------------------------------------------------------------------------------- */
 
+/* What the recorder has to say; aloud: on stderr if there is no hook. */
+typedef struct record_words {
+    char text[RECORD_LOG_ROOM];
+    bool aloud;
+} record_words;
+
 /* Not under the lock. */
-static void log_record_text(const char *text)
+static void log_record_words(const record_words *words)
 {
     vg_mutex_lock(&vg_the_recorder.lock);
     void (*log)(void *user, const char *text) = vg_the_record_config.log;
     void *user = vg_the_record_config.user;
     vg_mutex_unlock(&vg_the_recorder.lock);
-    if (log != NULL)
-        log(user, text);
+    const char *wanted = secure_getenv("VIGIL_LOG");
+    if (log != NULL) {
+        log(user, words->text);
+    } else if (words->aloud && (wanted == NULL || strcmp(wanted, "off") != 0)) {
+        char line[RECORD_LOG_ROOM + 16];
+        const int length = snprintf(line, sizeof line, "vigil: %s\n", words->text);
+        if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
+            return; /* there is nowhere else to say it */
+    }
 }
 
 void vg_record_log(const char *format, ...)
 {
-    char text[RECORD_LOG_ROOM];
+    record_words words = {.aloud = false};
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)vsnprintf(words.text, sizeof words.text, format, args);
     va_end(args);
-    log_record_text(text);
+    log_record_words(&words);
 }
 
 /* ---- making it --------------------------------------------------------------------------------------------------- */
@@ -106,6 +119,7 @@ static uint64_t own_start_time(void)
 static void describe_process(vg_file_header *header)
 {
     header->pid = (uint64_t)getpid();
+    header->pid_namespace = vg_pid_namespace();
     header->start_time = own_start_time();
     header->uid = geteuid();
     (void)read_system_text("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
@@ -136,6 +150,7 @@ static void fill_front(vg_recorder *recorder)
     header->byte_order = VG_FILE_ORDER;
     header->address_bits = 64;
     header->level = recorder->level;
+    header->locked = recorder->file.locked;
     header->ring_events = recorder->ring_events;
     header->max_bytes = recorder->max_bytes;
     describe_process(header);
@@ -231,11 +246,39 @@ static const char *error_text(int error)
 #endif
 }
 
+/* Make the file in the first directory that can be had. If the usual one is not ours, `notice` says which is used instead. */
+static int make_record_file(vg_recorder *recorder, char *directory, size_t bytes, void **memory, record_words *notice)
+{
+    const char *chosen = vg_the_record_config.directory;
+    char taken[VG_RECORD_PATH_ROOM] = "";
+    int error;
+    int first = -ENOENT;
+    for (unsigned i = 0; (error = vg_record_directory_at(chosen, i, directory, VG_RECORD_PATH_ROOM)) == 0; i++) {
+        error = vg_file_make(&recorder->file, directory, bytes, memory);
+        if (i == 0)
+            first = error;
+        if (error == -EPERM && taken[0] == '\0')
+            memcpy(taken, directory, sizeof taken);
+        /* These are about the directory; with others, as a full disk, the next one would not help. */
+        if (error != -EPERM && error != -ENOENT && error != -EACCES && error != -EROFS)
+            break;
+    }
+    if (error == 0 && taken[0] != '\0')
+        (void)snprintf(notice->text, sizeof notice->text,
+                       "%.180s belongs to another user, is open to others, or is no directory: the recorder does not "
+                       "use it, and uses %.180s instead. Remove it, or set VIGIL_DIR",
+                       taken, directory);
+    notice->aloud = notice->text[0] != '\0';
+    if (error != -ENOENT)
+        return error;
+    (void)vg_record_directory_at(chosen, 0, directory, VG_RECORD_PATH_ROOM);
+    return first;
+}
+
 /* What went wrong with the file goes to `trouble`, "" if nothing did. */
-static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
+static void make_recorder(vg_recorder *recorder, record_words *trouble)
 {
     static bool guarded; /* under the lock */
-    trouble[0] = '\0';
     if (!guarded)
         guarded = pthread_atfork(recorder_before_fork, recorder_in_fork_parent, recorder_in_fork_child) == 0;
     recorder->level = record_level_in_force();
@@ -248,14 +291,11 @@ static void make_recorder(vg_recorder *recorder, char *trouble, size_t room)
     const size_t bytes = vg_pages_round(sizeof *recorder->front);
     char directory[VG_RECORD_PATH_ROOM] = "";
     void *memory = NULL;
-    int error =
-        guarded ? vg_record_directory_for(vg_the_record_config.directory, directory, sizeof directory) : -ENOMEM;
-    if (error == 0)
-        error = vg_file_make(&recorder->file, directory, bytes, &memory);
+    int error = guarded ? make_record_file(recorder, directory, bytes, &memory, trouble) : -ENOMEM;
     if (error != 0) {
         memory = vg_pages_get(bytes);
         (void)snprintf(
-            trouble, room,
+            trouble->text, sizeof trouble->text,
             "the recorder has no file, so this process cannot be looked at from outside: %.200s/%ld: %s. Set "
             "VIGIL_DIR to a directory of your own on a disk with room, or VIGIL_RECORD=off",
             directory, (long)getpid(), error_text(-error));
@@ -286,17 +326,17 @@ static void unmake_recorder(vg_recorder *recorder)
 unsigned vg_record_hold(uint32_t *epoch)
 {
     vg_recorder *recorder = &vg_the_recorder;
-    char trouble[RECORD_LOG_ROOM] = "";
+    record_words trouble = {.aloud = false};
     vg_mutex_lock(&recorder->lock);
     if (recorder->users++ == 0)
-        make_recorder(recorder, trouble, sizeof trouble);
+        make_recorder(recorder, &trouble);
     else if (recorder->front != NULL)
         vg_modules_publish(recorder);
     unsigned level = recorder->level;
     *epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed); /* written under the lock */
     vg_mutex_unlock(&recorder->lock);
-    if (trouble[0] != '\0')
-        log_record_text(trouble);
+    if (trouble.text[0] != '\0')
+        log_record_words(&trouble);
     return level;
 }
 

@@ -332,22 +332,34 @@ static void the_file_of_another_user_stays_closed(void **state)
     must_equal(munmap(words, sizeof *words), 0);
 }
 
+/* A record as a process leaves it that was killed. */
+static void leave_record(const char *path, uint64_t pid, time_t when)
+{
+    static vg_file_header header;
+    memset(&header, 0, sizeof header);
+    atomic_store(&header.magic, VG_FILE_MAGIC);
+    header.version = VG_FILE_VERSION;
+    header.pid = pid;
+    header.locked = 1;
+    int fd = creat(path, 0600);
+    must(fd >= 0);
+    must_equal(write(fd, &header, sizeof header), sizeof header);
+    const struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+    must_equal(futimens(fd, times), 0);
+    must_equal(close(fd), 0);
+}
+
 static void of_the_dead_the_newest_are_kept(void **state)
 {
     (void)state;
-    for (int i = 0; i < 40; i++) { /* numbers that no process has */
-        char path[128];
-        (void)snprintf(path, sizeof path, "%s/%d", own_directory, 10000000 + i);
-        int fd = creat(path, 0600);
-        must(fd >= 0);
-        const struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
-        must_equal(futimens(fd, times), 0);
-        must_equal(close(fd), 0);
+    char path[128];
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(path, sizeof path, "%s/%d-%016x", own_directory, 10000000 + i, i);
+        leave_record(path, (uint64_t)(10000000 + i), 1000 + i);
     }
     vigil_pool *pool = pool_of(1);
     must_equal(files_in_directory(), 17);
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%d", own_directory, 10000039);
+    (void)snprintf(path, sizeof path, "%s/%d-%016x", own_directory, 10000039, 39);
     must_equal(access(path, F_OK), 0);
     pool_close(pool);
 }
