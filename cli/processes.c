@@ -77,7 +77,7 @@ static bool mapped_record(pid_t pid, char *path, size_t room)
         size_t length = name != NULL ? strlen(name) : 0;
         const char *rights = strchr(line, ' ');
         bool shared = rights != NULL && strncmp(rights, " rw-s", 5) == 0;
-        if (shared && length < 3000 && vg_record_name_parse(strrchr(name, '/') + 1, &inner)) {
+        if (shared && name != NULL && length < 3000 && vg_record_name_parse(strrchr(name, '/') + 1, &inner)) {
             snprintf(path, room, "/proc/%d/root%s", (int)pid, name);
             found = true;
         }

@@ -84,6 +84,12 @@ char vg_reader_process_state(const vg_reader *reader)
     return 0;
 }
 
+pid_t vg_reader_local_pid(const vg_reader *reader)
+{
+    (void)reader;
+    return 0;
+}
+
 bool vg_reader_same_boot(const vg_file_header *header)
 {
     (void)header;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "reader_names.h"
+#include "process.h"
 #include "raw.h"
 #include "reader_entries.h"
 
@@ -94,8 +95,8 @@ static int open_module(const vg_reader *reader, const vg_file_module *module, co
     if (info.st_uid == geteuid())
         return path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     char mapped[128];
-    if (reader->header.pid > INT_MAX || vg_reader_process_state(&reader->header) == 0 ||
-        !find_mapping((pid_t)reader->header.pid, module->begin, mapped, sizeof mapped))
+    const pid_t pid = vg_reader_process_state(reader) != 0 ? vg_reader_local_pid(reader) : 0;
+    if (pid == 0 || !find_mapping(pid, module->begin, mapped, sizeof mapped))
         return -1;
     const int place = open(mapped, O_PATH | O_CLOEXEC); /* opens nothing yet */
     int fd = -1;
