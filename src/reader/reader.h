@@ -22,35 +22,18 @@
 #ifndef VG_READER_READER_H
 #define VG_READER_READER_H
 
+#include "process.h"
 #include "reader_events.h"
 #include "reader_hists.h"
 #include "reader_names.h"
 #include "reader_snapshot.h"
 #include "words.h"
 
-typedef struct vg_reader vg_reader;
-
-/* Open the file of a process of this user, or a file by its path (also one that a dead process left behind).
-   0; -ENOENT no such file: the process has no Vigil inside, or its recorder is off; -EACCES or -EPERM it is not ours;
-   -EBADMSG it is no recorder file, or one that makes no sense; -EPROTO it is of another version;
+/* Open a record by its path (also one that a dead process left behind).
+   0; -ENOENT; -EACCES or -EPERM it is not ours; -EBADMSG it is no recorder file, or one that makes no sense; -EPROTO it is of another version;
    -ENOMEM; or what open(2) says. */
-int vg_reader_open_pid(vg_reader **result, pid_t pid); /* process.c */
 int vg_reader_open_path(vg_reader **result, const char *path);
 void vg_reader_close(vg_reader *reader);
-
-typedef struct vg_process {
-    pid_t pid;
-    bool alive;     /* this very process, not another that has got its number */
-    bool elsewhere; /* alive in a PID namespace that cannot be seen from here; pid is its number there */
-    uint64_t age_ns;
-    char command[256];
-    char path[4096]; /* of the recorder file */
-} vg_process;
-
-/* process.c: the recorder files in the runtime directories (record/directory.h). Files that the owner of their directory has not
-   made himself are left out.
-   Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a negative errno. */
-int vg_processes(vg_process *processes, size_t room);
 
 /* Foreign text with escapes for what is not safe to show (base/text.h); lines keeps new lines. */
 void vg_copy_text(char *to, size_t room, const char *from, size_t from_room);
