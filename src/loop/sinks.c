@@ -14,7 +14,7 @@ void vg_sinks_init(vg_sinks *sinks)
 void vg_sinks_add(vg_sinks *sinks, vg_sink *sink)
 {
     atomic_store_explicit(&sink->next, atomic_load_explicit(&sinks->first, memory_order_relaxed), memory_order_relaxed);
-    /* release: the sink; pairs with the acquires in vg_sinks_put */
+    /* release: the sink; pairs with the acquire in vg_sinks_put */
     atomic_store_explicit(&sinks->first, sink, memory_order_release);
 }
 
@@ -40,7 +40,8 @@ void vg_sinks_remove(vg_sinks *sinks, vg_sink *sink)
             return;
         link = &each->next;
     }
-    /* release: a reader that follows the link sees the sink behind it; pairs with the acquires in vg_sinks_put */
+    /* release: a reader that finds the next sink as the first sees what is in it; pairs with the acquire in
+       vg_sinks_put */
     atomic_store_explicit(link, atomic_load_explicit(&sink->next, memory_order_relaxed), memory_order_release);
     wait_for_readers(sinks);
 }
@@ -53,9 +54,10 @@ bool vg_sinks_put(vg_sinks *sinks, const vg_signal_record *record)
     (void)atomic_fetch_add_explicit(&sinks->inside[phase], 1, memory_order_relaxed);
     /* H1: counted in before the list is read; pairs with H2 in wait_for_readers */
     atomic_thread_fence(memory_order_seq_cst);
-    /* acquire, here and below: what is in the sink; pairs with the releases in vg_sinks_add and vg_sinks_remove */
+    /* acquire: what is in the sink; pairs with the releases in vg_sinks_add and vg_sinks_remove. relaxed further on: what is behind a
+       sink is older and was published before it */
     for (vg_sink *sink = atomic_load_explicit(&sinks->first, memory_order_acquire); sink != NULL;
-         sink = atomic_load_explicit(&sink->next, memory_order_acquire)) {
+         sink = atomic_load_explicit(&sink->next, memory_order_relaxed)) {
         if ((atomic_load_explicit(&sink->wanted, memory_order_relaxed) & bit) == 0)
             continue;
         wanted = true;
