@@ -51,6 +51,16 @@ int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
     return 0;
 }
 
+/* What every call with a group begins with. */
+static int group_guard(const vigil_group *group)
+{
+    if (group == NULL)
+        return VG_WHY_NULL("group");
+    if (group->vg_pool == NULL)
+        return vg_why(-EINVAL, "group is all zero; vigil_group_init makes one");
+    return vg_pool_guard(group->vg_pool);
+}
+
 /* Count one more task; `amount` may carry GROUP_SUBMITTED. */
 static void open_from_outside(vigil_group *group, uint64_t amount)
 {
@@ -63,13 +73,11 @@ static void open_from_outside(vigil_group *group, uint64_t amount)
 
 int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority)
 {
-    if (group == NULL)
-        return VG_WHY_NULL("group");
-    if (task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
-        return vg_refuse_task_or_priority(task, priority);
-    int error = vg_pool_guard(group->vg_pool);
+    int error = group_guard(group);
     if (error != 0)
         return error;
+    if (task == NULL || task->run == NULL || (unsigned)priority >= VG_CLASSES)
+        return vg_refuse_task_or_priority(task, priority);
     if (!vg_task_take(task))
         return -EBUSY;
     task->vg_group = group;
@@ -448,8 +456,8 @@ static __attribute__((noinline)) int group_wait_longer(vigil_group *group, uint6
 
 int vigil_group_wait(vigil_group *group)
 {
-    if (__builtin_expect(group == NULL, 0))
-        return VG_WHY_NULL("group");
+    if (__builtin_expect(group == NULL || group->vg_pool == NULL, 0))
+        return group_guard(group);
     if (__builtin_expect(vg_forked_page(&group->vg_pool->fork_guard), 0))
         return -ECHILD;
     vg_worker *worker = vg_current_worker;
@@ -467,9 +475,7 @@ int vigil_group_wait(vigil_group *group)
 
 int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
 {
-    if (group == NULL)
-        return VG_WHY_NULL("group");
-    int error = vg_pool_guard(group->vg_pool);
+    int error = group_guard(group);
     if (error != 0)
         return error;
     vg_worker *worker = vg_current_worker;

@@ -404,6 +404,32 @@ static void p06_a_group_of_a_million_members_grows_the_deque_and_loses_none(void
     }
 }
 
+static void zero_groups(vigil_pool *pool, void *arg)
+{
+    (void)pool;
+    (void)arg;
+    struct child child;
+    child_init(&child);
+    vigil_group group = {0};
+    must_equal(vigil_group_wait(&group), -EINVAL);
+    must(strstr(vigil_why(), "vigil_group_init") != NULL);
+    must_equal(vigil_group_wait_for(&group, 0), -EINVAL);
+    must(strstr(vigil_why(), "vigil_group_init") != NULL);
+    must_equal(vigil_group_submit(&group, &child.task, VIGIL_NORMAL), -EINVAL);
+    must(strstr(vigil_why(), "vigil_group_init") != NULL);
+    must_equal(vigil_group_spawn(&group, &child.task), -EINVAL);
+    must(strstr(vigil_why(), "vigil_group_init") != NULL);
+}
+
+static void p06_a_group_that_was_never_made_is_refused(void **state)
+{
+    (void)state;
+    zero_groups(NULL, NULL);
+    vigil_pool *pool = pool_of(1);
+    run_inside(pool, zero_groups, NULL);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +443,7 @@ int main(void)
         test(p06_a_wait_with_a_limit_leaves_the_group_as_it_is),
         test(p06_a_member_belongs_to_one_group_until_the_wait_returns),
         test(p06_bad_arguments_are_refused),
+        test(p06_a_group_that_was_never_made_is_refused),
         test(p06_a_group_of_a_million_members_grows_the_deque_and_loses_none),
     };
     return run_all(tests);
