@@ -32,6 +32,14 @@ static int raise_default_stack(pthread_attr_t *attr)
     return rc == 0 && size < DEFAULT_STACK_LEAST ? pthread_attr_setstacksize(attr, DEFAULT_STACK_LEAST) : rc;
 }
 
+/* Faults are delivered to the thread that makes them; blocked, they would kill the process past its handlers. */
+static void open_faults(sigset_t *mask)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        (void)sigdelset(mask, faults[i]);
+}
+
 int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *), void *arg)
 {
     pthread_attr_t attr;
@@ -43,10 +51,7 @@ int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *),
         sigset_t all;
         sigset_t before;
         (void)sigfillset(&all);
-        /* Faults are delivered to the thread that makes them; blocked, they would kill the process past its handlers. */
-        static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
-        for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-            (void)sigdelset(&all, faults[i]);
+        open_faults(&all);
         /* The new thread inherits the mask, so no signal can reach it before it could have blocked them itself. */
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
         rc = pthread_create(thread, &attr, body, arg);
@@ -73,6 +78,17 @@ void vg_thread_bind(int cpu)
     CPU_ZERO(&set);
     CPU_SET((size_t)cpu, &set);
     (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+void vg_thread_mask_get(sigset_t *mask)
+{
+    (void)pthread_sigmask(SIG_SETMASK, NULL, mask);
+    open_faults(mask);
+}
+
+void vg_thread_mask_set(const sigset_t *mask)
+{
+    (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
 #ifdef VIGIL_CHECK

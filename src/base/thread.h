@@ -6,6 +6,7 @@
 #define VG_BASE_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 
 /* Start a thread with all signals but faults (and profiling) blocked, so that the process's handlers run on the user's threads.
@@ -29,6 +30,10 @@ typedef struct vg_thread_origin {
 
 void vg_thread_origin_get(vg_thread_origin *origin);
 void vg_thread_origin_apply(const vg_thread_origin *origin);
+
+/* The signals that the calling thread blocks, but for faults; for a thread of vg_thread_start that runs user code. */
+void vg_thread_mask_get(sigset_t *mask);
+void vg_thread_mask_set(const sigset_t *mask);
 
 /* The least stack size that vg_thread_start takes. */
 size_t vg_thread_min_stack(void);

@@ -134,6 +134,7 @@ static vigil_pool *pool_make(const vigil_pool_options *options, unsigned workers
     }
     pool->born = vg_tick_base_now();
     vg_thread_origin_get(&pool->origin);
+    vg_thread_mask_get(&pool->signals);
     *error = vg_slot_blocks_open(pool, workers);
     if (*error != 0) {
         vg_handles_destroy(&pool->jobs);

@@ -19,6 +19,7 @@
 #include "worker_struct.h"
 
 #include <errno.h>
+#include <signal.h>
 
 /* Shared by threads that are not workers, spread over a few stripes. `entered` and `left` count calls, so that
    destroy sees the end of a submit whose task has already run. */
@@ -79,6 +80,7 @@ struct vigil_pool {
     void (*on_failure)(void *user, const vigil_failure *failure);
     void *user;
     vg_thread_origin origin; /* of the thread that created the pool; all others run as its threads do */
+    sigset_t signals;        /* blocked in workers: those of the creator, but for faults */
     vg_tick_base born;
     vg_file_pool *shared; /* counters and states without a worker, in the recorder */
     uint8_t level;        /* of the recorder */

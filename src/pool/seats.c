@@ -63,6 +63,7 @@ static void name_thread(vg_worker *worker)
     vg_thread_set_name(name);
     atomic_store_explicit(&seat->thread_id, vg_thread_id(), memory_order_relaxed);
     vg_thread_origin_apply(&pool->origin); /* the one who submits, blocks or resizes may have started us */
+    vg_thread_mask_set(&pool->signals);    /* and so do the children and threads that tasks start */
     if (pool->cpu_count != 0)
         vg_thread_bind(pool->cpus[index % pool->cpu_count]);
 }

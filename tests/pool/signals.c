@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals: workers get none, and a storm of them changes nothing about any wait. */
+/* Signals: workers block what their creator blocks, and a storm of them changes nothing about any wait. */
 #include "support.h"
 
 #include <signal.h>
+#include <spawn.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Atomic uint64_t signals_seen;
-static _Atomic bool on_a_worker;
 
 static void on_alarm(int number)
 {
     (void)number;
     (void)atomic_fetch_add_explicit(&signals_seen, 1, memory_order_relaxed);
-    if (vigil_pool_current_worker() >= 0)
-        atomic_store_explicit(&on_a_worker, true, memory_order_relaxed);
 }
 
 /* SIGALRM every 100 us to whichever thread does not block it, without SA_RESTART: every system call ends with EINTR. */
@@ -32,7 +32,6 @@ static void storm_end(void)
     struct itimerval off = {0};
     must_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
     must(atomic_load_explicit(&signals_seen, memory_order_relaxed) > 0);
-    must(!atomic_load_explicit(&on_a_worker, memory_order_relaxed));
 }
 
 static void wait_for_signals(uint64_t more)
@@ -166,44 +165,92 @@ static void submits_that_wait_for_room_go_through_a_storm_of_signals(void **stat
     pool_close(pool);
 }
 
-/* Faults and profiling reach the thread that they are about; everything else belongs to the user's threads. */
-static bool is_for_the_thread_itself(int number)
-{
-    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP, SIGABRT, SIGPROF, SIGKILL, SIGSTOP};
-    for (size_t i = 0; i < count_of(own); i++) {
-        if (own[i] == number)
-            return true;
-    }
-    return false;
-}
-
 static int look_at_mask(void *arg)
 {
     sigset_t mask;
     must_equal(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
-    for (int number = 1; number < 32; number++) {
-        if (!is_for_the_thread_itself(number))
-            must(sigismember(&mask, number));
-    }
+    must(sigismember(&mask, SIGUSR2));
+    must(!sigismember(&mask, SIGTERM));
+    must(!sigismember(&mask, SIGINT));
     must(!sigismember(&mask, SIGSEGV)); /* or a crash would be silent and without a report */
     tally_add(arg, 1);
     return 0;
 }
 
-static void workers_block_all_signals_but_faults_and_creating_a_pool_changes_no_mask(void **state)
+static void workers_block_what_their_creator_blocks_but_for_faults(void **state)
 {
     (void)state;
+    sigset_t block;
     sigset_t before;
     sigset_t after;
+    (void)sigemptyset(&block);
+    (void)sigaddset(&block, SIGUSR2);
+    (void)sigaddset(&block, SIGSEGV);
+    must_equal(pthread_sigmask(SIG_BLOCK, &block, NULL), 0);
     must_equal(pthread_sigmask(SIG_BLOCK, NULL, &before), 0);
     vigil_pool *pool = pool_of(1);
     must_equal(pthread_sigmask(SIG_BLOCK, NULL, &after), 0);
     for (int number = 1; number < 32; number++)
         must_equal(sigismember(&before, number), sigismember(&after, number));
+    must_equal(pthread_sigmask(SIG_UNBLOCK, &block, NULL), 0);
     struct tally looked = {0};
     must_equal(vigil_pool_call(pool, look_at_mask, NULL, &looked, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_resize(pool, 3), 0); /* by a thread with another mask */
+    for (int i = 0; i < 3; i++)
+        must_equal(vigil_pool_call(pool, look_at_mask, NULL, &looked, VIGIL_NORMAL), 0);
     pool_close(pool);
+    must_equal(tally_get(&looked), 4);
+}
+
+/* What a task starts can be ended as usual: a program by posix_spawn, and a thread has the mask too. */
+struct started {
+    _Atomic pid_t pid;
+    struct tally *looked;
+};
+
+static void *look_in_thread(void *arg)
+{
+    sigset_t mask;
+    must_equal(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    must(!sigismember(&mask, SIGTERM));
+    tally_add(arg, 1);
+    return NULL;
+}
+
+static int start_program(void *arg)
+{
+    struct started *started = arg;
+    char *const command[] = {"sleep", "1000", NULL};
+    pid_t pid = 0;
+    must_equal(posix_spawnp(&pid, command[0], NULL, NULL, command, environ), 0);
+    atomic_store_explicit(&started->pid, pid, memory_order_release);
+    join_thread(start_thread(look_in_thread, started->looked));
+    int status = 0;
+    must_equal(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+}
+
+static void what_a_task_starts_can_be_terminated(void **state)
+{
+    (void)state;
+    struct tally looked = {0};
+    struct started started = {.looked = &looked};
+    vigil_pool *pool = pool_of(1);
+    vigil_job job;
+    must_equal(vigil_job_call(pool, start_program, &started, NULL, &job), 0);
+    pid_t pid = 0;
+    while ((pid = atomic_load_explicit(&started.pid, memory_order_acquire)) == 0)
+        yield();
+    must_equal(kill(pid, SIGTERM), 0);
+    int status = 0;
+    if (vigil_job_wait(pool, job, INT64_C(5000000000), &status) != 0)
+        must_equal(kill(pid, SIGKILL), 0); /* it blocks SIGTERM */
+    must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
+    must_equal(status, SIGTERM);
     must_equal(tally_get(&looked), 1);
+    must_equal(vigil_job_unref(pool, job), 0);
+    pool_close(pool);
 }
 
 int main(void)
@@ -213,7 +260,8 @@ int main(void)
         test(timeouts_are_neither_cut_nor_stretched_by_signals),
         test(groups_and_stops_go_through_a_storm_of_signals),
         test(submits_that_wait_for_room_go_through_a_storm_of_signals),
-        test(workers_block_all_signals_but_faults_and_creating_a_pool_changes_no_mask),
+        test(workers_block_what_their_creator_blocks_but_for_faults),
+        test(what_a_task_starts_can_be_terminated),
     };
     return run_all(tests);
 }
