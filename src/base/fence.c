@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,12 +16,27 @@ int vg_fence_register(void)
     return rc < 0 ? -ENOSYS : 0;
 }
 
+/* Threads have relied on the light fence without a fence of their own: going on would lose wake-ups silently, and nothing else that
+   the system offers reaches every running thread. So the process ends, and says why. */
+static _Noreturn void end_without_membarrier(int error)
+{
+    char text[512];
+    const int length = snprintf(
+        text, sizeof text,
+        "vigil: membarrier(2) worked when the pool or loop was created and is refused now (errno %d), probably by a "
+        "seccomp "
+        "filter that was installed in between. Allow membarrier in the filter, create pools and loops after it, or "
+        "create the pool with fences = VIGIL_FENCE_SYMMETRIC.\n",
+        error);
+    if (length > 0)
+        (void)!write(STDERR_FILENO, text, (size_t)length);
+    abort();
+}
+
 void vg_fence_membarrier(void)
 {
     int saved = errno;
-    /* It can fail only if the process is not registered, which vg_fence_register has excluded; going on without the
-       fence would lose wake-ups silently, so that would be the end. */
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) < 0)
-        abort();
+        end_without_membarrier(errno);
     errno = saved;
 }

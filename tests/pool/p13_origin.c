@@ -31,7 +31,7 @@ static struct found look_at_threads(const char *name, int policy, int cpus)
         must_equal(sched_getaffinity(tid, sizeof set, &set), 0);
         found.threads++;
         found.astray +=
-            sched_getscheduler(tid) != policy || CPU_COUNT(&set) != cpus || getpriority(PRIO_PROCESS, (id_t)tid) != 0;
+            sched_getscheduler(tid) != policy || CPU_COUNT(&set) != cpus || getpriority(PRIO_PROCESS, (id_t)tid) != getpriority(PRIO_PROCESS, 0);
     }
     (void)closedir(folder);
     return found;
