@@ -9,6 +9,7 @@
 #include "tally.h"
 #include "sleep.h"
 #include "base/futex.h"
+#include "record/facts.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,7 @@
 #ifndef VG_POOL_WAITS_H
 #define VG_POOL_WAITS_H
 
+#include "record/facts.h"
 #include "pool_struct.h"
 
 /* Returns the number of the wait. */

@@ -10,6 +10,7 @@
 #include "deque.h"
 #include "idle.h"
 #include "seats.h"
+#include "record/facts.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -16,7 +16,9 @@
 #define VG_RECORD_RECORD_H
 #include "base/clock.h"
 #include "block.h"
-#include "format.h"
+#include "format_event.h"
+#include "format_loop.h"
+#include "format_pool.h"
 #include "hist.h"
 #include "life.h"
 #include "ring.h"

@@ -12,6 +12,7 @@
 #ifndef VG_WATCHDOG_JUDGE_H
 #define VG_WATCHDOG_JUDGE_H
 
+#include "record/facts.h"
 #include "record/subject.h"
 #include "threads.h"
 #include "base/say.h"

@@ -5,6 +5,7 @@
 #ifndef VG_WATCHDOG_POOL_HISTORY_H
 #define VG_WATCHDOG_POOL_HISTORY_H
 
+#include "record/facts.h"
 #include "judge.h"
 #include "lost.h"
 

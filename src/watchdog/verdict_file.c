@@ -8,6 +8,7 @@
 #include "verdict_file.h"
 
 #include "base/clock.h"
+#include "record/format.h"
 #include "record/record.h"
 
 #include <stdio.h>

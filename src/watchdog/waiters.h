@@ -5,6 +5,7 @@
 #ifndef VG_WATCHDOG_WAITERS_H
 #define VG_WATCHDOG_WAITERS_H
 
+#include "record/facts.h"
 #include "pool_history.h"
 
 typedef struct vg_waiter {
