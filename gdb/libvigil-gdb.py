@@ -54,7 +54,7 @@ def symbol(address):
 def subjects():
     """The library's own list of pools and loops (src/record/subject.c)."""
     try:
-        registry = gdb.parse_and_eval("'subject.c'::registry")
+        registry = gdb.parse_and_eval("'subject.c'::subject_registry")
     except gdb.error as error:
         raise gdb.GdbError(
             "vigil: the library's list of pools is not there (%s). Is libvigil loaded, and its debug information installed?"
