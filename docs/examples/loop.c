@@ -148,6 +148,19 @@ static void post_once(vigil_loop *loop, struct message *message)
     assert(rc == -EBUSY); /* queued already: one call is enough */
 }
 
+/* vigil_loop_post_from_handler: post a prepared node inside a signal handler of your own */
+static vigil_loop *
+    alarm_loop; /* set, as is the node, before the handler is installed */
+static vigil_post alarm_node;
+
+void on_alarm(int signo);
+void on_alarm(int signo)
+{
+    (void)signo;
+    (void)vigil_loop_post_from_handler(
+        alarm_loop, &alarm_node); /* -EBUSY: the last one has not run */
+}
+
 /* vigil_loop_post_internal: post work that goes before all posts */
 static int post_first(vigil_loop *loop, struct message *message)
 {

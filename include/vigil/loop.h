@@ -278,6 +278,13 @@ VIGIL_API int vigil_loop_post(vigil_loop *loop, vigil_post *post);
    0; -EINVAL; -EBUSY; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_loop_post_internal(vigil_loop *loop, vigil_post *post);
 
+/* The same inside a signal handler of your own, which may have interrupted any code, the loop's own
+   too. Of this library, a signal handler may call vigil_loop_post_from_handler, vigil_loop_now,
+   vigil_loop_state_get and vigil_loop_is_owner, and nothing else. It allocates nothing, takes no
+   lock, and leaves errno alone. Any thread; does not block.
+   0; -EINVAL; -EBUSY queued already; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_loop_post_from_handler(vigil_loop *loop, vigil_post *post);
+
 /* Keep the loop alive until the matching vigil_loop_unref. Any thread; does not block.
    0; -ESHUTDOWN; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_loop_ref(vigil_loop *loop);

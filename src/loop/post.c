@@ -114,6 +114,27 @@ int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
     return rc;
 }
 
+/* In a signal handler, which may have interrupted anything: atomics and one system call, no lock, no allocation, no recorder. */
+int vigil_loop_post_from_handler(vigil_loop *loop, vigil_post *post)
+{
+    if (loop == NULL || post == NULL || post->run == NULL) /* a literal: nothing is formatted here */
+        return vg_why(-EINVAL, loop == NULL   ? "loop is NULL"
+                               : post == NULL ? "post is NULL"
+                                              : "post->run is NULL; set it up with vigil_post_init");
+    if (vg_forked(&loop->guard))
+        return -ECHILD;
+    if (!vg_post_claim(post))
+        return -EBUSY;
+    vg_inflight_begin(loop);
+    const bool accepted = vg_lane_push(&loop->lane, post);
+    if (accepted)
+        vg_loop_wake_from_handler(loop);
+    else
+        unclaim_post(post);
+    vg_inflight_end(loop);
+    return accepted ? 0 : -ESHUTDOWN;
+}
+
 /* ---- keeping it alive -------------------------------------------------------------------------------------------- */
 
 static void do_nothing(void *arg)

@@ -30,14 +30,35 @@ void vg_loop_poke(vigil_loop *loop)
     vg_mutex_unlock(&loop->watches.lock);
 }
 
-void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
+/* Sleeping to Running, and the bed in *state. False: another was faster. */
+static bool win_the_wake(vigil_loop *loop, uint32_t *state)
 {
     /* W3: of all who see Sleeping, one wins and makes the system call. acquire: the wake descriptor of
        Sleeping-in-the-poller; pairs with the release of S1 */
-    if (!atomic_compare_exchange_strong_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_acquire,
+    if (!atomic_compare_exchange_strong_explicit(&loop->state, state, VIGIL_LOOP_RUNNING, memory_order_acquire,
                                                  memory_order_relaxed))
-        return;
+        return false;
     (void)atomic_fetch_add_explicit(&loop->shared->wakes_sent, 1, memory_order_relaxed);
+    return true;
+}
+
+void vg_loop_wake_from_handler(vigil_loop *loop)
+{
+    /* W1: as in vg_loop_wake; pairs with the fence S2 */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed); /* W2 */
+    if ((state & VG_STATE_MASK) != VIGIL_LOOP_SLEEPING || !win_the_wake(loop, &state))
+        return;
+    if ((state & VG_SLEEPS_IN_POLLER) != 0)
+        (void)vg_poller_wake(&loop->poller);
+    else
+        (void)vg_futex_wake(&loop->state, 1);
+}
+
+void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
+{
+    if (!win_the_wake(loop, &state))
+        return;
     vg_loop_note_wake(loop);
     if (vg_fault(VG_FAULT_DROP_POST))
         return;

@@ -21,6 +21,8 @@ static inline void vg_loop_wake(vigil_loop *loop)
     atomic_thread_fence(memory_order_seq_cst);
     vg_loop_wake_if_asleep(loop);
 }
+/* The same in a signal handler: no lock, no recorder. */
+void vg_loop_wake_from_handler(vigil_loop *loop);
 /* The same after publishing a place of the ingress. */
 static inline void vg_loop_wake_posted(vigil_loop *loop)
 {

@@ -409,6 +409,74 @@ static void a_fault_cannot_be_watched(void **state)
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
+/* ---- what is safe in a handler of one's own ----------------------------------------------------------------------- */
+
+enum {
+    NODES = 64,
+    RINGS = 3000
+};
+
+static struct {
+    vigil_loop *loop;
+    vigil_post nodes[NODES];
+    uint32_t next;
+    _Atomic uint32_t accepted, ran;
+} rung;
+
+static void node_ran(vigil_post *node)
+{
+    (void)node;
+    (void)atomic_fetch_add(&rung.ran, 1);
+}
+
+static void ring(int signo)
+{
+    (void)signo;
+    errno = 12345;
+    if (vigil_loop_post_from_handler(rung.loop, &rung.nodes[rung.next % NODES]) == 0)
+        (void)atomic_fetch_add(&rung.accepted, 1);
+    must_equal(errno, 12345);
+    rung.next++;
+}
+
+static void do_a_little(void *arg)
+{
+    (void)arg;
+}
+
+static void *ring_often(void *arg)
+{
+    const pthread_t *runner = arg;
+    for (int i = 0; i < RINGS; i++) {
+        must_equal(pthread_kill(*runner, SIGUSR2), 0); /* in the middle of whatever the owner does */
+        must_equal(vigil_loop_call(rung.loop, do_a_little, NULL, NULL), 0);
+        if (i % 16 == 0)
+            yield();
+    }
+    must_equal(vigil_loop_shutdown(rung.loop, VIGIL_FOREVER), 0);
+    return NULL;
+}
+
+static void a_prepared_node_may_be_posted_in_a_signal_handler(void **state)
+{
+    (void)state;
+    struct sigaction before;
+    const struct sigaction plain = {.sa_handler = ring};
+    must_equal(sigaction(SIGUSR2, &plain, &before), 0);
+    rung.loop = loop_that_stays();
+    for (int i = 0; i < NODES; i++)
+        vigil_post_init(&rung.nodes[i], node_ran, NULL);
+    pthread_t self = pthread_self();
+    pthread_t thread = start_thread(ring_often, &self);
+    must_equal(vigil_loop_run(rung.loop, VIGIL_RUN), 0);
+    join_thread(thread);
+    must(atomic_load(&rung.accepted) > 0);
+    must_equal(atomic_load(&rung.ran), atomic_load(&rung.accepted));
+    must_equal(vigil_loop_post_from_handler(rung.loop, &rung.nodes[0]), -ESHUTDOWN);
+    must_equal(vigil_loop_destroy(rung.loop), 0);
+    must_equal(sigaction(SIGUSR2, &before, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +492,7 @@ int main(void)
         test(a_forked_child_takes_no_signal_from_its_parent_and_gives_it_none),
         test(signals_that_find_the_pipe_full_become_one),
         test(a_fault_cannot_be_watched),
+        test(a_prepared_node_may_be_posted_in_a_signal_handler),
     };
     return run_all(tests);
 }

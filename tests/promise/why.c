@@ -203,6 +203,7 @@ static void calls_of_the_loop(void **state)
     refuses(vigil_loop_post(loop, NULL), "post");
     refuses(vigil_loop_post(loop, &post), "post->run");
     refuses(vigil_loop_post_internal(loop, &post), "post->run");
+    refuses(vigil_loop_post_from_handler(loop, &post), "post->run");
     refuses(vigil_loop_ref(NULL), "loop");
     refuses(vigil_loop_unref(loop), "ref");
     refuses(vigil_loop_at_end_add(loop, &end), "it->run");
