@@ -41,7 +41,7 @@ struct command {
     const char *summary;               /* one line */
     const char *text;                  /* what it does and how to read what it shows */
     const char *examples;              /* lines "  vigil ...   why" */
-    const char *left_out;              /* NULL, or why this build has it not */
+    const char *left_out;              /* NULL, or why this build lacks it */
     int most_operands;                 /* */
     const struct option_spec *options; /* may be NULL */
     int (*run)(int count, char **operands);

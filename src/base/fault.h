@@ -35,7 +35,7 @@ void *vg_fault_lost(void);
 /* Let those go that stand still. */
 void vg_fault_thaw(void);
 
-/* Shall it happen here and now? Counts. */
+/* Whether it happens here and now. Counts. */
 bool vg_fault(vg_fault_kind kind);
 uint32_t vg_fault_argument(vg_fault_kind kind);
 

@@ -86,7 +86,7 @@ int vigil_promise_fd(vigil_loop *loop, int fd, unsigned events, vigil_cancel_tok
     if (op == NULL)
         return error;
     vigil_watch watch;
-    vg_op_ref(op); /* the watch's, till it is closed */
+    vg_op_ref(op); /* the watch's, until it is closed */
     error = vigil_watch_add(loop, fd, events, 0, fd_ready, fd_closed, op, &watch);
     if (error != 0) {
         vg_op_unref(op);
@@ -227,7 +227,7 @@ static void guarded_cancelled(vigil_post *post)
     vg_op_unref(op);
 }
 
-/* The token or the time was first: the guarded promise shall not remember us for ever. */
+/* The token or the time was first: the guarded promise must not remember us for ever. */
 static void guard_stop(vg_op *op)
 {
     vigil_promise *source = op->guard.link.source;

@@ -150,7 +150,7 @@ static inline bool vg_promise_claim(vigil_promise *promise)
                                                     memory_order_acquire, memory_order_relaxed));
     return true;
 }
-/* Give a claim back; what waiters have left in the word meanwhile stays. */
+/* Give a claim back; what waiters left in the word stays. */
 static inline void vg_promise_unclaim(vigil_promise *promise)
 {
     /* release: pairs with the acquire in vg_promise_claim */

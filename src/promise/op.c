@@ -138,7 +138,7 @@ static void op_leave_token(vg_op *op)
     vigil_cancel_token *token = op->token;
     if (token == NULL)
         return;
-    /* If the handler is being called on another thread right now, this waits till it has sent its post. */
+    /* If the handler is being called on another thread right now, this waits until it has sent its post. */
     (void)vigil_cancel_remove(token, &op->handler);
     op->token = NULL;
     vigil_cancel_unref(token);

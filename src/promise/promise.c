@@ -36,7 +36,7 @@ static void remember_where(vigil_promise *promise, const void *created)
 #endif
 }
 
-/* Put it into the list of the pending; false: the loop has ended meanwhile. */
+/* Put it into the list of the pending; false: the loop has ended. */
 static bool list_pending_away(vg_realm *realm, vigil_promise *promise)
 {
     vg_mutex_lock(&realm->away_lock);
@@ -191,7 +191,7 @@ void vg_promise_hold(vigil_promise *promise)
 {
     if (promise->held++ != 0)
         return;
-    /* relaxed: the caller has a reference, so it cannot go meanwhile */
+    /* relaxed: the caller has a reference, so it cannot go */
     if ((atomic_load_explicit(&promise->refs, memory_order_relaxed) & VG_SHARE) == 0)
         (void)atomic_fetch_or_explicit(&promise->refs, VG_SHARE, memory_order_relaxed);
 }

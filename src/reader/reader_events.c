@@ -2,7 +2,7 @@
 /*
  * reader_events.c - the events of one thread.
  *
- * The head is read before and after the events. What the thread has written meanwhile may lie over the oldest ones; and event
+ * The head is read before and after the events. What the thread wrote in between may lie over the oldest ones; and event
  * number head is perhaps being written just now, over the one that is a whole ring older. Both are left out.
  */
 #include "reader_events.h"

@@ -16,7 +16,7 @@
  * Cells. A vg_cell is an aligned 64-bit word that may change at any time. It has one writer unless its comment says
  * otherwise. What has to be seen together is ordered: a block is filled before its serial shows in the directory; an event is
  * written before the ring's head says so; what is changed again and again (waits, names, verdicts) has a count of its writes, which
- * is odd meanwhile; a task is counted as submitted before started before ended, so a reader that
+ * is odd during a change; a task is counted as submitted before started before ended, so a reader that
  * reads the ends first, then the starts, then the submits never sees a negative queue. Fields that are not cells are written
  * before the block or the header is shown and stay.
  *

@@ -118,8 +118,8 @@ int vigil_record_stats_get(vigil_record_stats *given)
 }
 
 /*
- * A mark is the one event that is not written inside a call on a pool or loop, so nothing else keeps the recorder there
- * meanwhile: it becomes a user of the recorder for that time, if there is one.
+ * A mark is the one event that is not written inside a call on a pool or loop, so nothing else keeps the recorder
+ * there: it becomes a user of the recorder for that time, if there is one.
  */
 int vigil_record_mark(const char *name, uint64_t value)
 {

@@ -29,7 +29,7 @@ typedef struct vg_extent {
     size_t bytes;
     bool used;
     bool written;
-    bool ring;      /* of a thread that has ended, while not used: its events are kept till the place is needed */
+    bool ring;      /* of a thread that has ended, while not used: its events are kept until the place is needed */
     bool copy_fork; /* the child of a fork gets a copy of the content, else zeros */
 } vg_extent;
 

@@ -4,7 +4,7 @@
  *
  * One request at a time: IDLE -> ASKED (watchdog) -> WALKING (the handler, by compare-exchange) -> DONE (the handler) -> IDLE
  * (watchdog). If no answer comes in time the watchdog takes the request back, ASKED -> IDLE; a handler that comes later finds
- * nothing to do. One that is caught in WALKING (put aside by the scheduler) keeps the place until it has finished; meanwhile no other
+ * nothing to do. One that is caught in WALKING (put aside by the scheduler) keeps the place until it has finished; until then no other
  * thread is asked.
  *
  * The handler's way through backtrace: glibc loads libgcc_s for it on the first call, which is made in vg_stack_begin; after that
@@ -149,7 +149,7 @@ int vg_stack_begin(int signal)
     if (signal == 0)
         return 0;
     struct sigaction ours = {.sa_sigaction = on_stack_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-    (void)sigfillset(&ours.sa_mask); /* it is short, and nothing of the user's shall run on top of it */
+    (void)sigfillset(&ours.sa_mask); /* it is short, and nothing of the user's may run on top of it */
     (void)backtrace(none, 2);
     struct sigaction before;
     if (sigaction(signal, NULL, &before) != 0)

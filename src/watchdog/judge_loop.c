@@ -76,7 +76,7 @@ static void judge_loop_blocked(vg_loop_history *history, const vg_subject *subje
                ? "Hand long work to a pool and come back with a post, or cut it with immediates."
                : "The callback sleeps: use the loop's own timers and watches, or hand the call that waits to a pool.");
     if (waits)
-        vg_say(&advice, " %" PRIu64 " posts wait meanwhile.", facts->accepted - facts->taken);
+        vg_say(&advice, " %" PRIu64 " posts wait for it.", facts->accepted - facts->taken);
 }
 
 static void judge_loop_growth(vg_loop_history *history, const vg_subject *subject, const vg_look *look)
