@@ -21,12 +21,10 @@ typedef struct embedded_state {
     int line, column;
     vg_val value;
     vigil_js_class *classes;
-    struct native *natives;
 } embedded_state;
 
-/* One C function with its data; lives as long as the host. */
+/* One C function with its data; goes with its function object. */
 typedef struct native {
-    struct native *next;
     vigil_js_fn fn;
     void *data;
 } native;
@@ -55,11 +53,6 @@ void vg_js_embed_end(vigil_js *js, bool engine_gone)
         state->classes = class->next;
         vg_class_free(class->class);
         free(class);
-    }
-    while (state->natives) {
-        native *it = state->natives;
-        state->natives = it->next;
-        free(it);
     }
     free(state->message);
     free(state->stack);
@@ -164,6 +157,8 @@ int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *nam
     int status;
     if (!js || !text || !name)
         return -EINVAL;
+    if (!pthread_equal(js->owner, pthread_self()))
+        return -EPERM;
     if (js->ended)
         return -ECANCELED;
     vg_engine_enter(js->engine);
@@ -181,6 +176,8 @@ int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, si
 {
     vg_val thrown = NULL, result;
     int status;
+    if (js && !pthread_equal(js->owner, pthread_self()))
+        return -EPERM;
     if (!js || !function || (count && !args) || !vg_is_function(js->engine, function))
         return -EINVAL;
     if (js->ended)
@@ -322,13 +319,15 @@ static vg_val call_fn(vg_call *call)
 
 vigil_js_value vigil_js_function(vigil_js *js, const char *name, vigil_js_fn fn, void *data)
 {
-    embedded_state *state = state_of(js);
-    native *it = state && fn ? malloc(sizeof *it) : NULL;
+    native *it = fn ? malloc(sizeof *it) : NULL;
+    vg_val function;
     if (!it)
         return NULL;
-    *it = (native){state->natives, fn, data};
-    state->natives = it;
-    return vg_function(js->engine, name, call_fn, it);
+    *it = (native){fn, data};
+    function = vg_function(js->engine, name, call_fn, it, free);
+    if (!function)
+        free(it);
+    return function;
 }
 
 /* Called by a small class in JavaScript: `new Name(...)` asks here for the instance. */
@@ -352,7 +351,9 @@ int vigil_js_class_create(vigil_js_class **out, vigil_js *js, const char *name, 
     /* A constructor that returns an object gives that object to `new`. */
     static const char maker[] =
         "(function (name, make) { const C = { [name]: function (...args) { "
-        "const made = make(...args); if (new.target && new.target !== C) "
+        "if (new.target === undefined) throw new TypeError(`Class constructor ${name} cannot be invoked without "
+        "'new'`); "
+        "const made = make(...args); if (new.target !== C) "
         "Object.setPrototypeOf(made, new.target.prototype); return made; } }[name]; return C; })";
     embedded_state *state = js && out && name ? state_of(js) : NULL;
     vigil_js_class *class = state ? calloc(1, sizeof *class) : NULL;
@@ -365,7 +366,7 @@ int vigil_js_class_create(vigil_js_class **out, vigil_js *js, const char *name, 
     class->class = vg_class_new(js->engine, name, finalize);
     function = vg_eval(js->engine, maker, sizeof maker - 1, "vigil:class", 1, &thrown);
     args[0] = vg_string(js->engine, name);
-    args[1] = vg_function(js->engine, name, make_instance, class);
+    args[1] = vg_function(js->engine, name, make_instance, class, NULL);
     if (class->class && function && args[1])
         function = vg_apply(js->engine, function, NULL, 2, args, &thrown);
     class->prototype = function ? vg_get(js->engine, function, "prototype", &thrown) : NULL;

@@ -72,7 +72,8 @@ vg_val vg_error(vg_engine *engine, const char *message);
 vg_val vg_bytes(vg_engine *engine, void *data, size_t length, void (*freed)(void *data, void *arg), void *arg);
 /* A Float64Array over memory that outlives the engine. */
 vg_val vg_doubles(vg_engine *engine, double *data, size_t count);
-vg_val vg_function(vg_engine *engine, const char *name, vg_native native, void *data);
+/* freed(data), if not NULL, runs when the function is collected, on any thread, and must not call back. */
+vg_val vg_function(vg_engine *engine, const char *name, vg_native native, void *data, void (*freed)(void *data));
 /* A class whose instances carry a pointer; finalize(pointer) runs when an instance is collected, and must not call back. */
 typedef struct vg_class vg_class;
 vg_class *vg_class_new(vg_engine *engine, const char *name, void (*finalize)(void *pointer));

@@ -14,9 +14,19 @@
 static JSValueRef call_native(JSContextRef context, JSObjectRef function, JSObjectRef self, size_t count,
                               const JSValueRef args[], JSValueRef *exception);
 
+typedef struct native_cell {
+    vg_engine *engine;
+    vg_native native;
+    void *data;
+    void (*freed)(void *data);
+} native_cell;
+
 static void finalize_function(JSObjectRef object)
 {
-    free(JSObjectGetPrivate(object));
+    native_cell *cell = JSObjectGetPrivate(object);
+    if (cell && cell->freed)
+        cell->freed(cell->data);
+    free(cell);
 }
 
 static JSClassRef make_class(const char *name, JSObjectCallAsFunctionCallback call, JSObjectFinalizeCallback finalize)
@@ -196,12 +206,6 @@ vg_val vg_construct(vg_engine *engine, vg_val function, size_t count, const vg_v
 
 /* ---- functions -------------------------------------------------------------------------------------------------- */
 
-typedef struct native_cell {
-    vg_engine *engine;
-    vg_native native;
-    void *data;
-} native_cell;
-
 static JSValueRef call_native(JSContextRef context, JSObjectRef function, JSObjectRef self, size_t count,
                               const JSValueRef args[], JSValueRef *exception)
 {
@@ -220,13 +224,13 @@ static JSValueRef call_native(JSContextRef context, JSObjectRef function, JSObje
     return result ? jsc(result) : JSValueMakeUndefined(context);
 }
 
-vg_val vg_function(vg_engine *engine, const char *name, vg_native native, void *data)
+vg_val vg_function(vg_engine *engine, const char *name, vg_native native, void *data, void (*freed)(void *data))
 {
     native_cell *cell = malloc(sizeof *cell);
     JSObjectRef object;
     if (!cell)
         return NULL;
-    *cell = (native_cell){engine, native, data};
+    *cell = (native_cell){engine, native, data, freed};
     object = JSObjectMake(engine->context, engine->function_class, cell);
     /* The name first: with the prototype's own, which is read-only, it could not be set any more. */
     if (name)

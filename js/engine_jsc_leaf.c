@@ -119,7 +119,7 @@ vg_val vg_leaf(vg_engine *engine, const char *name, double (*fn)(void *host))
         return NULL;
     engine->leaves[slot] = fn;
     if (!can_make(engine))
-        return vg_function(engine, name, call_leaf, (void *)(uintptr_t)slot);
+        return vg_function(engine, name, call_leaf, (void *)(uintptr_t)slot, NULL);
     vg_engine_enter(engine);
     function = engine->extra->make_function(engine->group, engine->context, 0, &no_name, natives[slot], 0, 0,
                                             engine->extra->not_a_constructor, NULL);

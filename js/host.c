@@ -71,6 +71,7 @@ int vigil_js_create(vigil_js **out, const vigil_js_options *options)
     if (options)
         memcpy(&js->options, options, options->size);
     js->options.size = sizeof js->options;
+    js->owner = pthread_self();
     js->loop = js->options.loop;
     js->pool = js->options.pool;
     if (!js->loop) {
@@ -198,6 +199,8 @@ static int may_enter(vigil_js *js)
 {
     if (!js)
         return -EINVAL;
+    if (!pthread_equal(js->owner, pthread_self()))
+        return -EPERM;
     if (js->depth > 0)
         return -EDEADLK;
     return js->ended ? -ECANCELED : 0;
@@ -266,7 +269,7 @@ static int run(vigil_js *js)
     if (js->ended)
         return js->exit_code & 0xff;
     outer = vg_eval(js->engine, caller, sizeof caller - 1, "vigil:run", 1, &thrown);
-    inner = vg_function(js->engine, "run", run_inside, NULL);
+    inner = vg_function(js->engine, "run", run_inside, NULL, NULL);
     if (!outer || !inner)
         return -ENOMEM;
     /* The loop runs inside one call from JavaScript: then the engine's watch over its running time starts once, and not with
@@ -302,6 +305,8 @@ int vigil_js_run(vigil_js *js)
     int result;
     if (!js)
         return -EINVAL;
+    if (!pthread_equal(js->owner, pthread_self()))
+        return -EPERM;
     if (js->depth > 0)
         return -EDEADLK;
     result = run(js);

@@ -3,6 +3,7 @@
 #ifndef VG_JS_HOST_H
 #define VG_JS_HOST_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <vigil/js.h>
 
@@ -15,6 +16,7 @@ typedef struct vg_done vg_done;
 struct vigil_js {
     vigil_js_options options;
     vg_engine *engine;
+    pthread_t owner; /* the thread that made it */
     vigil_loop *loop;
     vigil_pool *pool;
     bool own_loop, own_pool;

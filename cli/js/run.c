@@ -2,6 +2,7 @@
 /* vigil run FILE, vigil run -e CODE, vigil run - : JavaScript on Vigil's loop and pool. */
 #include "run.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,8 @@ int vg_cli_run(int argc, char **argv)
     size_t length = 0;
     int status, error;
     it.js.stall_ns = 5000000000;
+    /* A reader that goes away is an error of a write, as in Node, and not the end of the process. */
+    (void)signal(SIGPIPE, SIG_IGN);
     status = parse(argc, argv, &it);
     if (status != 0)
         return status < 0 ? 0 : status;

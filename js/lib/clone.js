@@ -38,9 +38,11 @@ const tests = [
   ['WeakMap', (value) => WeakMap.prototype.has.call(value, {})], ['WeakSet', (value) => WeakSet.prototype.has.call(value, {})],
   ['WeakRef', uncurry(WeakRef.prototype, 'deref')],
 ];
+const sourceOf = Object.getOwnPropertyDescriptor(RegExp.prototype, 'source').get;
+// By a getter: `exec` would set lastIndex.
 const isRegExp = (value) => {
   try {
-    return RegExp.prototype.exec.call(value, '') !== undefined;
+    return value !== RegExp.prototype && sourceOf.call(value) !== undefined;
   } catch {
     return false;
   }

@@ -120,10 +120,14 @@ class Console {
       text = this.#format(options, args);
     }
     if (this.#indent !== '') text = this.#indent + text.replace(/\n/g, `\n${this.#indent}`);
+    const standard = stream._isStdio === true;
     try {
+      if (standard) stream._silent = true;
       stream.write(`${text}\n`);
     } catch {
       // A console whose stream is gone is silent.
+    } finally {
+      if (standard) stream._silent = false;
     }
   }
   #format(options, args) {

@@ -195,11 +195,16 @@ function install() {
 // Errors that the engine itself throws have its own form of stack. They get ours when they pass through our hands.
 function stackOf(error) {
   const own = Object.getOwnPropertyDescriptor(error, 'stack');
-  if (own === undefined) return undefined;
+  if (own === undefined && !(error instanceof NativeError && typeof error.sourceURL === 'string')) return undefined;
+  if (own === undefined) return placed(error, '');
   if (rendered.has(error) || typeof own.value !== 'string') return error.stack;
   if (own.value.includes('\n    at ')) return own.value;
   if (!(error instanceof NativeError)) return own.value;
-  const list = visible(frames(own.value));
+  return placed(error, own.value);
+}
+// Gives an error of the engine its stack in our form.
+function placed(error, raw) {
+  const list = visible(frames(raw));
   if (list.length === 0 && typeof error.sourceURL === 'string' && error.line && !error.sourceURL.startsWith('vigil:')) {
     list.push({ name: '', file: error.sourceURL, row: error.line, column: error.column || 1, native: false });
   }

@@ -376,8 +376,21 @@ async function dynamicImport(specifier, base) {
 let mainPending = false;
 binding.modulesPending = () => mainPending;
 function runMain(file) {
+  evaluateMain(file, () => getRecord(url().pathToFileURL(file).href));
+}
+// A module that is no file: -e, standard input. Its requests are those of a file of that name in the current folder.
+function runText(text, file) {
+  evaluateMain(file, () => {
+    const { href } = url().pathToFileURL(file);
+    const record = new Record(href);
+    records.set(href, record);
+    fromSource(record, text, file);
+    return record;
+  });
+}
+function evaluateMain(file, make) {
   mainPending = file;
-  const record = getRecord(url().pathToFileURL(file).href);
+  const record = make();
   (async () => {
     await undefined; // as in Node, the main module runs in a microtask
     prepare(record);
@@ -424,6 +437,6 @@ function codedError(code, message) {
 }
 
 module.exports = {
-  runMain, requireFile,
+  runMain, runText, requireFile,
   importFrom: (file) => (specifier) => dynamicImport(specifier, file === undefined ? 'vigil:eval' : url().pathToFileURL(file).href),
 };

@@ -390,9 +390,27 @@ function runMain(name) {
   return undefined;
 }
 
+// Whether a text can only be a module: it declares imports or exports, uses import.meta, or awaits outside of functions, and is no script.
+function isModuleText(text) {
+  if (!/\b(import|export|await)\b/.test(text)) return false;
+  const acorn = load('npm:acorn');
+  const parses = (sourceType) => {
+    try {
+      return acorn.parse(text, { ecmaVersion: 'latest', sourceType, allowHashBang: true });
+    } catch {
+      return null;
+    }
+  };
+  return parses('script') === null && parses('module') !== null;
+}
+
 // A text that is no file: -e, standard input.
 function runText(text, name) {
   const file = path.join(process.cwd(), name);
+  if (isModuleText(text)) {
+    sources.set(file, text);
+    return load('esm').runText(text, file);
+  }
   const module = new Module(name, undefined);
   module.filename = file;
   module.path = process.cwd();

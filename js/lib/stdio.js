@@ -15,6 +15,7 @@ class Output extends EventEmitter {
     this.writableLength = 0;
     this.writableHighWaterMark = 16384;
     this._isStdio = true;
+    this._silent = false; // while a console writes, whose errors nobody hears of
     if (this.isTTY) {
       const size = binding.windowSize(fd);
       if (size !== undefined) [this.columns, this.rows] = size;
@@ -30,6 +31,7 @@ class Output extends EventEmitter {
       chunk = load('buffer').Buffer.from(chunk, encoding);
     }
     const result = binding.write(this.fd, chunk);
+    if (result < 0 && this._silent) return false;
     if (result < 0) {
       const error = load('fserrors').make(result, 'write');
       process.nextTick(() => {

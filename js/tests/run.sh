@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh PROGRAM: texts that are no files (-e, standard input), as scripts and as modules, and a reader that goes away.
+set -u
+program=$1
+failed=0
+check() { # name, expected, got
+    [ "$2" = "$3" ] && return
+    echo "$1: expected '$2', got '$3'"
+    failed=1
+}
+check script "1 function" "$("$program" -e 'const x = 1; console.log(x, typeof require)')"
+check 'module by import' "function undefined" "$("$program" -e 'import os from "os"; console.log(typeof os.cpus, typeof require)')"
+check 'module by export' "2" "$("$program" -e 'export const x = 2; console.log(x)')"
+check 'module by await' "3" "$("$program" -e 'console.log(await Promise.resolve(3))')"
+check 'module by meta' "string" "$("$program" -e 'console.log(typeof import.meta.url)')"
+check 'module on standard input' "4" "$(printf 'import "fs"\nconst a = await 4\nconsole.log(a)\n' | "$program" -)"
+check 'script on standard input' "5" "$(echo 'await = 5; console.log(await)' | "$program" - 2> /dev/null)"
+check 'import() in a script' "object" "$("$program" -e 'import("fs").then((fs) => console.log(typeof fs))')"
+"$program" -e 'export const =' > /dev/null 2>&1
+check 'status of neither' "1" "$?"
+# As Node: a console whose reader has gone is silent, and the program goes on; a write tells.
+check 'console without a reader' "went on" "$("$program" -e '
+  setTimeout(() => { for (let i = 0; i < 1000; i++) console.log("x".repeat(1000)); console.error("went on"); }, 100)' 2>&1 > /dev/null | cat)"
+got=$({ "$program" -e '
+  process.stdout.on("error", (error) => { console.error(error.code); });
+  setTimeout(() => { process.stdout.write("x"); }, 300)' 2>&3 | true; } 3>&1)
+check 'write without a reader' "EPIPE" "$got"
+got=$({ "$program" -e 'setTimeout(() => { for (let i = 0; i < 1000; i++) console.log("x".repeat(1000)); console.error("went on"); }, 300)' 2>&3 | true; } 3>&1)
+check 'console without a reader' "went on" "$got"
+exit $failed
