@@ -13,6 +13,7 @@ below it, up to the next such comment, is an example of:
 Its words are the page's NAME. A function without an example, without a word on threads or without a comment is an error, and so
 is an example of something that does not exist.
 """
+import errno
 import itertools
 import os
 import re
@@ -276,7 +277,11 @@ class Manual:
         page = [("h", "Name"), ("name", item.name, summary or self.first(item)),
                 ("h", "Synopsis"), ("code", f"#include <{header.name}>\n\n{prototype(item.text)}"),
                 ("h", "Description")]
-        page += described or [("p", finished(self.first(item)))]
+        described = described or [("p", finished(self.first(item)))]
+        if described[0][0] == "p" and re.match(r"The same\b[,:]?", described[0][1]):
+            # On a page of its own it must say as what.
+            described[0] = ("p", re.sub(r"^The same\b[,:]?", f"As {self.before(item)}(),", described[0][1]))
+        page += described
         for name in self.types_of(item):
             listed = [(f"`{text}`", finished(words)) for text, words in members(self.items[name].text) if words]
             if listed:
@@ -302,10 +307,19 @@ class Manual:
         page += [("h", "See also"), ("see", self.see_also(item), [header.page], GUIDES.get(header.page[6:], []))]
         return page
 
+    def before(self, item):
+        """The function that "the same" means: the last one before it that says more."""
+        functions = item.header.functions()
+        at = functions.index(item) - 1
+        while functions[at].comment.startswith("The same"):
+            at -= 1
+        return functions[at].name
+
     def meaning(self, code):
         if code == "0":
             return "Success"
-        return "; ".join(self.errors.get(one, "see vigil-base(3)") for one in re.findall(r"-E[A-Z0-9]+", code)) or code
+        return "; ".join(self.errors.get(one) or os.strerror(getattr(errno, one[1:])).lower()
+                         for one in re.findall(r"-E[A-Z0-9]+", code)) or code
 
     def said(self, described, item):
         for kind, block in described:
