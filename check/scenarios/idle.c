@@ -339,9 +339,41 @@ static void debt_beside_worker(void)
     rest_after_debt();
 }
 
+static void *submit_and_wait(void *arg)
+{
+    (void)arg;
+    (void)atomic_fetch_add_explicit(&pool->stripes[0].counts->submitted[VIGIL_NORMAL], 1, memory_order_release);
+    (void)vg_wait_until_idle(pool, VG_NO_DEADLINE);
+    vgc_assert(false, "a wait ends although a task that was submitted before it has not");
+    return NULL;
+}
+
+/* The pool is idle before a task is submitted, whose submitter then waits: the end of the older one is no news for it. */
+static void ticket_after_submit(void)
+{
+    begin_debt(1);
+    (void)vgc_thread_start(submit_and_wait, NULL);
+    (void)end_and_search(NULL);
+    vgc_quiesce();
+}
+
+static void ticket_after_submit_discard(void)
+{
+    begin_debt(1);
+    (void)vgc_thread_start(submit_and_wait, NULL);
+    (void)discard_one(NULL);
+    vgc_quiesce();
+}
+
 #define DEBT_TEXT "whoever ends the last task of a pool ends the waits for that, also if it did not sum up"
 VGC_REGISTER(debt_three, "debt_three", debt_of_three, DEBT_TEXT, .bound = "1 waiter, 2 threads discard 3 tasks",
              .opt.mode = VGC_PCT, .opt.runs = 20000, .opt.pct_depth = 5, .opt.allow_leaks = true);
+VGC_REGISTER(debt_ticket, "debt_ticket", ticket_after_submit,
+             "a wait for an idle pool covers what its caller submitted", .bound = "1 waiter, 1 end of a worker's task",
+             .opt.allow_leaks = true, .opt.allow_sleepers = true);
+VGC_REGISTER(debt_ticket_discard, "debt_ticket_discard", ticket_after_submit_discard,
+             "a wait for an idle pool covers what its caller submitted", .bound = "1 waiter, 1 discard",
+             .opt.allow_leaks = true, .opt.allow_sleepers = true);
 VGC_REGISTER(debt_before, "debt_before", debt_from_before, DEBT_TEXT,
              .bound = "1 waiter, 1 discard, a debt from before", .opt.allow_leaks = true);
 VGC_REGISTER(debt_worker, "debt_worker", debt_beside_worker, DEBT_TEXT,
