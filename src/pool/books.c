@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * books.c - the sums of all counters.
- *
- * Counters only grow, and a task is counted as submitted, started and ended in this order. So ends are read first
- * (acquire), then starts, then submits: no snapshot shows more ends than starts or more starts than submits. If the
- * ends read first equal the submits read last, every accepted task had ended in between.
+ * books.c - the sums of all counters. README.md, "File by file".
  */
 #include "books.h"
 

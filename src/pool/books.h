@@ -25,7 +25,7 @@ static inline uint64_t vg_read_counter(const _Atomic uint64_t *counter)
 /* Call `visit` for each seat. */
 void vg_each_seat(vigil_pool *pool, void (*visit)(vg_seat *seat, void *arg), void *arg);
 
-/* The sums of all classes, read in the order that books.c explains. */
+/* The sums of all classes, read in the order that README.md explains (books.c). */
 void vg_pool_sums(vigil_pool *pool, vg_class_sums by_class[VG_CLASSES]);
 void vg_pool_books(vigil_pool *pool, vg_books *books); /* of all classes */
 

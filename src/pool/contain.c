@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contain.c - pthread_exit and cancellation end a task, not its worker.
- *
- * Both call the thread's cleanup handlers. The C library runs ours either on top of the stack (musl) or from vg_contained's own
- * frame, after it has walked past all others without changing them (glibc). Everything that a raise needs is still there:
- * the frames of the pool and the chain of landing places. vg_contained keeps a distance, so that the handler's own frames
- * do not overwrite them, and the handler moves below them before it raises. So the worker goes on, its waits, groups and jobs
- * intact, and no task pays for it.
+ * contain.c - pthread_exit and cancellation end a task, not its worker. README.md, "File by file".
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * delay.c - delayed tasks: a heap of due times and one thread that sleeps until the first.
- *
- * The first delayed task starts the thread. It holds the lock except while it sleeps or submits. Its timeout is the
- * due time itself; no timeout mends anything.
+ * delay.c - delayed tasks: a heap of due times and one thread that sleeps until the first. README.md, "File by file".
  */
 #include "delay.h"
 

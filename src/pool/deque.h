@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * deque.h - the work-stealing deque (Chase and Lev 2005, ordered after Le, Pop, Cohen and Zappa Nardelli 2013).
- *
- * The owner pushes and pops at the bottom, thieves take from the top. The ends are two types: only a vg_deque_owner
- * can touch the bottom, so a push from outside does not compile. Indices are signed 64-bit and never wrap. Outgrown
- * arrays are kept until the deque is destroyed, because a thief may still read them (its compare-and-swap then fails).
- *
- * The last task is the hard case: the owner lowers bottom and then reads top, the thief reads top and then bottom.
- * Without a full fence in between both take it. The owner's is light, the thief's heavy (fence.h).
+ * README.md, "File by file".
  */
 #ifndef VG_POOL_DEQUE_H
 #define VG_POOL_DEQUE_H

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forked.c - the child of a task is not a worker.
- *
- * The thread that forks is the only one in the child. It has a copy of its thread-locals, which point into a pool without
- * threads: a blocking section would count there, and after vigil_pool_destroy they would point to freed memory.
+ * forked.c - the child of a task is not a worker. README.md, "File by file".
  */
 #include "forked.h"
 

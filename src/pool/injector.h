@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * injector.h - submitted tasks of one class, first in first out over all threads. README.md, "Injector", lists
- * rejected designs.
- *
- * incoming: a stack that any thread pushes to with one compare-and-swap. It is only taken whole, so there is no ABA.
- * Its lowest bit says closed.
- *
- * pending: what was taken from incoming, oldest first; belongs to the holder of `draining`.
- *
- * ring: the oldest few, filled by the holder when empty, emptied by any worker with one compare-and-swap.
- *
- * Nobody waits for `draining`: a worker that finds it held treats the injector as empty, and the holder announces what
- * it leaves (IDLE.md, invariant 4). A preempted holder delays tasks but loses no wake-up.
+ * injector.h - submitted tasks of one class, first in first out over all threads. README.md, "File by file".
  */
 #ifndef VG_POOL_INJECTOR_H
 #define VG_POOL_INJECTOR_H

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job.c - tasks with a handle.
- *
- * A job has references: the user's, the queue's, and those of calls in progress. Its state decides by compare-and-swap
- * from QUEUED who may run it: the worker that takes it, a waiter, or a canceller. If another was first, the queue
- * entry is a husk, dropped when it comes up or swept out when there are many (README.md, "Husks").
+ * job.c - tasks with a handle. README.md, "File by file".
  */
 #include "job.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * join.c - two functions side by side: the shortest fork and join.
- *
- * A group with one spawn, in one call: push b, call a, pop and call b unless it was stolen. Everything is on the
- * caller's stack, so b ends before vigil_join returns, also if a leaves by vigil_raise (cleanup, base/raise.h).
- *
- * For speed, nothing that is needed after a or b stays in a register, and rare paths are functions of their own. While
- * b runs here the worker's group is unchanged: nobody waits for this group, and b's spawns have the same ancestors.
+ * join.c - two functions side by side: the shortest fork and join. README.md, "File by file".
  */
 #include "counter.h"
 #include "deque.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quiescence.c - waiting until every accepted task has ended.
- *
- * Summing up the counters costs O(workers). A worker does it when it runs out of work. Whoever discards tasks one by one does it
- * when the debt is paid: idle_debt is how many discards come, at the least, before the pool can be idle.
+ * quiescence.c - waiting until every accepted task has ended. README.md, "File by file".
  */
 #include "quiescence.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - a task that has left its queue runs or is discarded.
- *
- * A task is counted as started before it is counted as ended, and as ended before its group or job learns of it. The
- * last touch of a task without group or job is the call of its function; of one in a group, the group's decrement.
+ * run.c - a task that has left its queue runs or is discarded. README.md, "File by file".
  */
 #include "run.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seats.c - the workers' threads: starting, retiring, joining.
- *
- * A seat is created once and kept until the pool is destroyed, so thieves and wakers may use it at any time; its
- * thread comes and goes. A new thread begins as a searcher. Its token is counted before it starts, because publishers
- * rely on it, and given back if it cannot be started.
+ * seats.c - the workers' threads: starting, retiring, joining. README.md, "File by file".
  */
 #include "seats.h"
 

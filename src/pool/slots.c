@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slots.c - the pool's part of the recorder: its own block, its workers' slots, its histograms.
- *
- * Each block of slots doubles their number. The spares' slots exist from the beginning, because a spare starts under a
- * lock that allows nothing more. The first workers have histograms of their own; later ones and spares share the last
- * set.
+ * slots.c - the pool's part of the recorder: its own block, its workers' slots, its histograms. README.md, "File by
+ * file".
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

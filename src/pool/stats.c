@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - the numbers of vigil_pool_stats_get. books.c explains the order of reading.
+ * stats.c - the numbers of vigil_pool_stats_get. README.md, "File by file", explains the order of reading.
  */
 #include "base/options.h"
 #include "books.h"

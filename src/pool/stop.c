@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stop.c - the end of a pool, in three steps.
- *
- * Closing: injectors, mailboxes and the timer refuse tasks from outside; each decides by one compare-and-swap or under
- * its lock. Draining: wait until every accepted task has ended, or discard what is queued. Only running tasks can add
- * more, so an idle pool stays idle. Leaving: the workers end and are joined.
+ * stop.c - the end of a pool, in three steps. README.md, "File by file".
  */
 #include "bound.h"
 #include "delay.h"

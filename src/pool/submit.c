@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit.c - the ways into the pool.
- *
- * A submit counts the task, pushes it, announces it. Counting first means that ends never exceed accepted tasks; a
- * refused task is counted as withdrawn (books.c).
- *
- * Calls from other threads are counted in and out: vigil_pool_destroy waits for a submit that has not returned
- * although its task has run.
+ * submit.c - the ways into the pool. README.md, "File by file".
  */
 #include "refuse.h"
 #include "submit.h"

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * take.c - how a worker chooses its next task.
- *
- * The ready bits name the classes that may have work. The worker tries them from CRITICAL down, in each class: own
- * deque, mailbox, injector, other deques. Every VG_TURN_PERIOD-th take begins with the injector, so that spawning does
- * not starve submitted work. A lower class goes first only by ageing (pool.h), or when a preempted thread holds the
- * higher class's injector for VG_MOVE_PATIENCE yields.
- *
- * A worker that meets a stale ready bit repeatedly clears it like a parking worker: clear, heavy fence, look again.
+ * take.c - how a worker chooses its next task. README.md, "File by file".
  */
 #include "take.h"
 

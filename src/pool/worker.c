@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.c - the life of a worker: take, search, park.
- *
- * After a task the worker takes the next one directly: taking work never leaves a task beside a sleeper. If it finds
- * none it becomes a searcher, which publishers rely on; from there it runs a task or parks, and both look at the
- * queues once more (idle.c).
+ * worker.c - the life of a worker: take, search, park. README.md, "File by file".
  */
 #include "worker.h"
 
