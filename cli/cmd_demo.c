@@ -434,7 +434,7 @@ const struct command command_demo = {
             "raid every\n"
             "two seconds, savers that block, battles that fork and join, and a loop with timers and a socket. On a "
             "terminal\n"
-            "it shows `vigil top` of it, elsewhere a line a second; the page is served as well. At the end it "
+            "it shows `vigil top` of it, elsewhere a line a second; the page is served all the time. At the end it "
             "compares what\n"
             "was handed over with what ran.\n\n"
             "With --inject something breaks, and the watchdog says what: that is the exit status (0: the right verdict "

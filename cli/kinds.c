@@ -29,6 +29,8 @@ const char *stall_page(unsigned kind)
         [VIGIL_STALL_NO_CPU] = "no-cpu",
         [VIGIL_STALL_FROZEN_WORKER] = "frozen-worker",
         [VIGIL_STALL_DRIFT] = "drift",
+        [VIGIL_STALL_LOOP_SPINS] = "loop-spins",
+        [VIGIL_STALL_THREAD_GONE] = "thread-gone",
     };
     return kind < VIGIL_STALLS ? names[kind] : NULL;
 }

@@ -68,9 +68,6 @@ struct shares {
 struct shares worker_shares(const vg_snapshot *before, const vg_snapshot *now, const vg_worker_view *was,
                             const vg_worker_view *is);
 
-/* The class of the task that a worker is in (the class it started most recently is not recorded: the most frequent of the
-   last second), -1 if unknown. */
-
 /* Workers in each state, spares included. */
 struct crowd {
     unsigned running, searching, parked, blocked, threads, spares;

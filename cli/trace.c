@@ -75,7 +75,7 @@ static int collect_ring(struct trace *trace, uint32_t thread)
     uint64_t first;
     size_t count;
     int error = vg_reader_events(trace->look->reader, now->threads[thread].serial, 0, &events, &first, &count);
-    if (error < 0) /* a ring that has gone, or is damaged, is one lane less */
+    if (error < 0) /* a ring that is gone by now, or damaged, is one lane less */
         return error == -ENOMEM ? error : 0;
     for (size_t i = 0; i < count; i++) {
         const vg_event *event = &events[i];

@@ -47,6 +47,8 @@ static const char *stall_code(vigil_stall stall)
         [VIGIL_STALL_NO_CPU] = "NO_CPU",
         [VIGIL_STALL_FROZEN_WORKER] = "FROZEN_WORKER",
         [VIGIL_STALL_DRIFT] = "DRIFT",
+        [VIGIL_STALL_LOOP_SPINS] = "LOOP_SPINS",
+        [VIGIL_STALL_THREAD_GONE] = "THREAD_GONE",
     };
     return (unsigned)stall < VIGIL_STALLS && codes[stall] ? codes[stall] : "?";
 }

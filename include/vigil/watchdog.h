@@ -36,6 +36,9 @@
  *                   not run its thread is not counted.
  *   DRIFT           Latency, throughput or stealing have changed for the worse against this
  *                   process's own recent past. Not idle times, nor times without enough samples.
+ *   LOOP_SPINS      A loop turns without rest for one descriptor, timer or microtask that is never
+ *                   done. Not a loop that is merely busy.
+ *   THREAD_GONE     A thread ended inside a task or callback.
  */
 #ifndef VIGIL_WATCHDOG_H
 #define VIGIL_WATCHDOG_H
@@ -63,6 +66,8 @@ typedef enum vigil_stall {
     VIGIL_STALL_NO_CPU,
     VIGIL_STALL_FROZEN_WORKER,
     VIGIL_STALL_DRIFT,
+    VIGIL_STALL_LOOP_SPINS,
+    VIGIL_STALL_THREAD_GONE,
     VIGIL_STALLS
 } vigil_stall;
 

@@ -29,6 +29,13 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     facts->accepted = vg_ingress_accepted(&loop->ingress);
     facts->waiting = facts->accepted > facts->taken || vg_lane_ready(&loop->lane);
     facts->progress = vg_tally_read(&counters->turns) + vg_tally_read(&counters->sleeps) + vg_loop_callbacks(loop);
+    facts->turns = vg_tally_read(&counters->turns);
+    facts->poll_ticks = vg_tally_read(&counters->poll_ticks);
+    facts->fd_events = vg_tally_read(&counters->fd_events) + vg_tally_read(&counters->stale_events);
+    facts->timers_fired = vg_tally_read(&counters->timers_fired);
+    facts->microtasks = vg_tally_read(&counters->microtasks_run);
+    facts->breaches = vg_tally_read(&counters->microtask_breaches);
+    facts->poll_fd = loop->poller.poll_fd;
     facts->function = (const void *)(uintptr_t)vg_tally_read(&counters->call_function);
     vg_loop_note_sample(loop);
 }

@@ -3,7 +3,7 @@
  * reader_snapshot.c - copying what is in the file, and turning it into something that can be shown.
  *
  * First everything is copied, then it is judged. A block counts only if its entry in the directory is the same before and
- * after: otherwise its owner has gone, and the bytes are another's.
+ * after: otherwise its owner is gone, and the bytes belong to another.
  *
  * Blocks are copied three times, but for the histograms: in which order the words of one copy are read is the kernel's business, and
  * what counts the changes of others has to be known before and after them (waits, histories; record.h). Of pools and workers the first
@@ -109,7 +109,7 @@ unsigned vg_raw_history(const vg_raw *raw, const vg_cell *before, const vg_file_
 {
     const uint64_t end = vg_raw_get(before);
     const uint64_t now = vg_raw_get(after);
-    /* What was written in between lies over the oldest ones, and number `now` is perhaps being written. */
+    /* What was written since then lies over the oldest ones, and number `now` is perhaps being written. */
     const uint64_t first = now >= VG_FILE_HISTORY ? now - VG_FILE_HISTORY + 1 : 0;
     unsigned count = 0;
     while (count < VG_FILE_HISTORY - 1 && end > first + count) {

@@ -98,7 +98,9 @@ typedef struct vg_loop_facts {
     unsigned phase;
     uint64_t progress; /* changes with each callback and turn */
     uint64_t taken, accepted;
-    const void *function; /* of the callback that runs, or NULL */
+    uint64_t turns, poll_ticks, fd_events, timers_fired, microtasks, breaches; /* since the loop was made */
+    int poll_fd;                                                               /* epoll descriptor; -1: none */
+    const void *function;                                                      /* of the callback that runs, or NULL */
 } vg_loop_facts;
 
 /* Histograms of all that a pool has run (format.h), summed over classes and workers. */

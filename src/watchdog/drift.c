@@ -290,7 +290,7 @@ void vg_judge_drift(vg_pool_history *history, const vg_subject *subject, const v
         return;
     drift->loaded = drift->loaded && facts->visible != 0;
     if (drift->window != 0 && look->now - drift->window < DRIFT_WINDOW_NS) {
-        for (unsigned m = 0; m < DRIFT_METRICS; m++) /* what was found stays found until the next window is judged */
+        for (unsigned m = 0; m < DRIFT_METRICS; m++) /* a finding stands until the next window is judged */
             if (drift->of[m].streak >= drift_rules[m].streak)
                 find_drift(&drift->of[m], (drift_metric)m, facts, subject, look);
         return;

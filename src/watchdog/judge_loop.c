@@ -76,7 +76,36 @@ static void judge_loop_blocked(vg_loop_history *history, const vg_subject *subje
                ? "Hand long work to a pool and come back with a post, or cut it with immediates."
                : "The callback sleeps: use the loop's own timers and watches, or hand the call that waits to a pool.");
     if (waits)
-        vg_say(&advice, " %" PRIu64 " posts wait for it.", facts->accepted - facts->taken);
+        vg_say(&advice, " %" PRIu64 " posts wait.", facts->accepted - facts->taken);
+}
+
+/* The thread that ran the loop has ended inside a callback. */
+static void judge_loop_gone(vg_loop_history *history, const vg_subject *subject, const vg_look *look)
+{
+    const vg_loop_facts *facts = &history->facts;
+    vg_thread_look latest;
+    if (!facts->runs || look->now - history->stay.since < look->stuck_ns)
+        return;
+    vg_thread_look_at(facts->thread, &latest);
+    if (latest.known && latest.state != 'Z' && latest.state != 'X')
+        return;
+    vg_finding *finding =
+        vg_find(look, VIGIL_STALL_THREAD_GONE, VIGIL_SEVERITY_CRITICAL, subject, facts->name, history->stay.since);
+    if (finding == NULL)
+        return;
+    vigil_verdict *verdict = &finding->verdict;
+    verdict->thread = facts->thread;
+    verdict->function = facts->function;
+    vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
+    vg_say(&reason, "The thread that ran loop \"%s\" has ended", facts->name);
+    vg_say_function(&reason, facts->function);
+    vg_say(&reason, ": nobody runs the loop.");
+    vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
+    vg_say(&evidence, "the system knows no thread %d any more\n", facts->thread);
+    say_posts(&evidence, facts);
+    (void)snprintf(verdict->advice, sizeof verdict->advice,
+                   "A callback must return: look for pthread_exit or pthread_cancel. Another thread may shut the loop "
+                   "down.");
 }
 
 static void judge_loop_growth(vg_loop_history *history, const vg_subject *subject, const vg_look *look)
@@ -170,5 +199,7 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
             }
         }
     }
+    judge_loop_gone(history, subject, look);
     judge_loop_growth(history, subject, look);
+    vg_judge_spin(&history->spin, facts, subject, look);
 }

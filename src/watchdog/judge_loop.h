@@ -5,7 +5,7 @@
 #ifndef VG_WATCHDOG_JUDGE_LOOP_H
 #define VG_WATCHDOG_JUDGE_LOOP_H
 
-#include "judge.h"
+#include "judge_spin.h"
 
 typedef struct vg_loop_history {
     uint64_t serial;
@@ -14,6 +14,7 @@ typedef struct vg_loop_history {
     uint64_t progress;
     vg_stay stay; /* since progress changed */
     uint64_t lost_wake_since;
+    vg_spin spin;
     uint64_t taken;
     vg_growth growth;
 } vg_loop_history;

@@ -301,6 +301,42 @@ static void judge_cpu(vg_pool_history *history, const vg_subject *subject, const
     vg_say(&advice, "Nothing is wrong with the tasks. %s", vg_cpu_advice(look));
 }
 
+/* pthread_exit or a cancellation inside a task: the worker is gone, and nobody ends its task. */
+static void judge_gone(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
+{
+    const vg_pool_facts *facts = &history->facts;
+    for (size_t i = 0; i < facts->count; i++) {
+        const vg_worker_fact *worker = &facts->worker[i];
+        vg_thread_look latest;
+        if (worker->thread == 0 || (worker->doing != VG_DOING_TASK && worker->doing != VG_DOING_BLOCKED) ||
+            vg_stays(history, i, look) < look->stuck_ns)
+            continue;
+        vg_thread_look_at(worker->thread, &latest);
+        if (latest.known && latest.state != 'Z' && latest.state != 'X')
+            continue;
+        vg_finding *finding = vg_find(look, VIGIL_STALL_THREAD_GONE, VIGIL_SEVERITY_CRITICAL, subject, facts->name,
+                                      history->tracks[i].stay.since);
+        if (finding == NULL)
+            return;
+        vigil_verdict *verdict = &finding->verdict;
+        finding->key = worker->index;
+        verdict->worker = (int)worker->index;
+        verdict->thread = worker->thread;
+        verdict->function = worker->function;
+        vg_words reason = vg_words_into(verdict->reason, sizeof verdict->reason);
+        vg_say(&reason, "The thread of ");
+        vg_say_worker(&reason, worker);
+        vg_say(&reason, " of pool \"%s\" has ended", facts->name);
+        vg_say_function(&reason, worker->function);
+        vg_say(&reason, ": its task will never end.");
+        vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
+        vg_say(&evidence, "the system knows no thread %d any more\n", worker->thread);
+        vg_say_queue(&evidence, facts);
+        (void)snprintf(verdict->advice, sizeof verdict->advice,
+                       "A task must return: look for pthread_exit, pthread_cancel or a longjmp out of the task.");
+    }
+}
+
 void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const vg_look *look, bool frozen_told)
 {
     task_stay *stay = calloc(history->facts.count + 1, sizeof *stay);
@@ -313,5 +349,6 @@ void vg_judge_tasks(vg_pool_history *history, const vg_subject *subject, const v
         judge_hog(history, subject, look, &all, stay);
     if (all.delayed != 0)
         judge_cpu(history, subject, look, &all);
+    judge_gone(history, subject, look);
     free(stay);
 }

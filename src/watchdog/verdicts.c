@@ -126,6 +126,8 @@ const char *vigil_stall_name(vigil_stall stall)
         [VIGIL_STALL_NO_CPU] = "no CPU from the system",
         [VIGIL_STALL_FROZEN_WORKER] = "frozen worker",
         [VIGIL_STALL_DRIFT] = "drift",
+        [VIGIL_STALL_LOOP_SPINS] = "loop spins",
+        [VIGIL_STALL_THREAD_GONE] = "thread gone",
     };
     return (unsigned)stall < VIGIL_STALLS ? names[stall] : "?";
 }

@@ -5,7 +5,7 @@
  * A look: photograph every subject, let the judges compare it with what they remember, and say what has been found twice. Between
  * two looks the thread sleeps on a futex with a deadline; this is the one place where time is the event.
  *
- * If the thread itself comes late nothing can be said about what happened in between, except that: the judges' clock moves by two
+ * If the thread itself comes late it knows nothing about that time, except that it passed: the judges' clock moves by two
  * intervals at most, and a gap of LATE is told as what it is, a process that was not run. Was it runnable all the time (the
  * scheduler keeps account)? Then others had the CPU. Otherwise it was stopped: by a signal, a debugger, a freezer.
  */
@@ -380,7 +380,7 @@ static void look_once(watchdog_thread *it)
     }
     vg_subject_let_go();
     forget_gone(it, false);
-    if (it->pool_count + it->loop_count != 0) /* else there is no recorder, and none is made for us */
+    if (it->pool_count + it->loop_count != 0) /* else there is no recorder, and this look must not make one */
         vg_verdict_file_begin(it->look.interval_ns);
     vg_judge_cycles(it->pools, it->pool_count, it->loops, it->loop_count, &it->look);
     vg_verdict_begin_look(&it->verdicts);
