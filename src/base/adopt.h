@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adopt.h - static data that belongs to one process: whoever comes first sets it up, and again in the child of a fork.
+ * adopt.h - static data of one process, set up by the first thread that comes, and again in the child of a fork.
  *
  *     uint32_t before;
  *     if (vg_adopt_begin(&owner, &before)) {
- *         ... set up: nobody else is here, and a lock may be held by a thread that has stayed behind ...
+ *         ... set up: nobody else is here ...
  *         vg_adopt_end(&owner);
  *     }
  *
- * The word is the number of the process whose data it is, 0 before the first; with the top bit while a thread of that process sets it
- * up. A fork may come in the middle of that: then the child finds its parent's number with the bit, and not its own, and begins again.
+ * The word is the pid of the owner, 0 before the first, with the top bit during the setup. A fork may come during the
+ * setup: the child then finds its parent's pid and begins again.
  */
 #ifndef VG_BASE_ADOPT_H
 #define VG_BASE_ADOPT_H
@@ -21,7 +21,7 @@
 
 #define VG_ADOPTING (UINT32_C(1) << 31) /* no process has a number that large */
 
-/* True: the caller sets up, and ends with vg_adopt_end. before: 0, or another process was here. False: it is done. */
+/* True: set up, then call vg_adopt_end; *before: 0, or the pid of another process. False: it is done. */
 static inline bool vg_adopt_begin(_Atomic uint32_t *owner, uint32_t *before)
 {
     const uint32_t self = (uint32_t)getpid();
@@ -31,12 +31,12 @@ static inline bool vg_adopt_begin(_Atomic uint32_t *owner, uint32_t *before)
         if (seen == self)
             return false;
         if (seen == (self | VG_ADOPTING)) {
-            /* Another thread of ours is at it. Not in a loop: it may be one that cannot run as long as we do. */
+            /* Another thread sets up. Yield: it may be unable to run while we spin. */
             (void)vg_futex_wait(owner, seen, VG_NO_DEADLINE);
             continue;
         }
         *before = seen;
-        /* relaxed: whoever gets the right to set up shares nothing with anybody before */
+        /* relaxed: the winner shares nothing with threads before it */
         if (atomic_compare_exchange_strong_explicit(owner, &seen, self | VG_ADOPTING, memory_order_relaxed,
                                                     memory_order_relaxed))
             return true;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.h - two clocks. vg_now_ns is CLOCK_MONOTONIC, for deadlines. vg_ticks is the cheapest counter that the machine has,
- * for stamps that are later turned into durations; its unit is found by comparing both clocks over the life of an object
- * (vg_tick_base), so nothing has to be calibrated.
+ * clock.h - two clocks. vg_now_ns is CLOCK_MONOTONIC, for deadlines. vg_ticks is the cheapest counter of the machine,
+ * for stamps; its unit is found by comparing both over the life of an object (vg_tick_base).
  */
 #ifndef VG_BASE_CLOCK_H
 #define VG_BASE_CLOCK_H
@@ -11,7 +10,7 @@
 
 uint64_t vg_now_ns(void);
 
-/* now + timeout, or VG_NO_DEADLINE (futex.h) for a negative timeout; saturates. */
+/* now + timeout, saturating; VG_NO_DEADLINE for a negative timeout. */
 uint64_t vg_deadline_after(int64_t timeout_ns);
 
 #if defined(__x86_64__) && !defined(VIGIL_CHECK)
@@ -33,7 +32,7 @@ typedef struct vg_tick_base {
 
 vg_tick_base vg_tick_base_now(void);
 
-/* Nanoseconds per tick as seen from `base` to now, for vg_ticks_to_ns. */
+/* Nanoseconds per tick, measured from `base` to now. */
 double vg_tick_length(vg_tick_base base);
 
 static inline uint64_t vg_ticks_to_ns(uint64_t ticks, double length)

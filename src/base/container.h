@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* The `type` whose `member` is at `pointer`. A pointer of another type than the member's does not compile cleanly: the
-   conditional compares the two types and is folded away. */
+/* The `type` whose `member` is at `pointer`. The conditional compares the types, so a wrong pointer does not
+   compile. */
 #define vg_container_of(pointer, type, member) \
     ((type *)(void *)((char *)(1 ? (pointer) : &((type *)0)->member) - offsetof(type, member)))
 

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota of a control group holds for everything below it, so each group from our own up to the root of the hierarchy
- * has its say. Where the groups lie is found as the kernel documents it: /proc/self/mountinfo says which hierarchies are
- * mounted where, and which of their groups is the root of what we see; /proc/self/cgroup says which group is ours.
- *
- *     version 2   "0::/ours"                 cgroup2 mount    cpu.max                          "50000 100000", "max 100000"
- *     version 1   "4:cpu,cpuacct:/ours"      cgroup mount     cpu.cfs_quota_us, cfs_period_us  "50000" or "-1", "100000"
- *
- * Both may be mounted at once. In a container our group is often not below the visible root: then the mount point itself is
- * the best that can be known.
+ * cpu.c - NOTES.md says where the kernel keeps the limits.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -29,10 +21,10 @@
 
 enum {
     VG_CPU_PATH_ROOM = 4096,
-    VG_MOST_CPUS = 1 << 20 /* a number that no kernel knows, to end loops over what files say */
+    VG_MOST_CPUS = 1 << 20 /* more than any kernel: ends loops over file contents */
 };
 
-/* A mounted tree of control groups; points into the line that it was read from. */
+/* A mounted tree of control groups; points into its line of mountinfo. */
 typedef struct cgroup_tree {
     unsigned version;
     char *visible; /* the group that is mounted */
@@ -51,7 +43,7 @@ static FILE *open_under(const char *root, const char *path)
     return length < 0 || (size_t)length >= sizeof name ? NULL : fopen(name, "re");
 }
 
-/* A number at *text, which is moved behind it. strtoull alone would take blanks, signs and too much. */
+/* Parse a number at *text and move behind it. strtoull alone would accept blanks and signs. */
 static bool parse_number(const char **text, uint64_t *value)
 {
     if (!isdigit((unsigned char)**text))
@@ -161,7 +153,7 @@ static bool list_has_word(const char *list, const char *word)
     return false;
 }
 
-/* mountinfo writes blanks and the like in paths as \ooo. */
+/* mountinfo writes special characters in paths as \ooo. */
 static void decode_mount_path(char *path)
 {
     char *to = path;
@@ -177,8 +169,8 @@ static void decode_mount_path(char *path)
     *to = '\0';
 }
 
-/* "36 35 98:0 /visible /mount rw,noatime master:1 - type source options". Changes the line; false if it is no mount of a
-   hierarchy with CPU limits. */
+/* "36 35 98:0 /visible /mount rw,noatime master:1 - type source options". Changes the line. False: no CPU limits
+   there. */
 static bool parse_mount(char *line, cgroup_tree *found)
 {
     char *rest = line;
@@ -207,7 +199,7 @@ static bool parse_mount(char *line, cgroup_tree *found)
     return true;
 }
 
-/* What the group is called below the mount point: the part of its path behind the visible group. */
+/* The group's path below the mount point. */
 static const char *below_mount(const char *group, const char *visible)
 {
     size_t length = strlen(visible);
@@ -216,10 +208,10 @@ static const char *below_mount(const char *group, const char *visible)
     if (strncmp(group, visible, length) != 0 || (group[length] != '/' && group[length] != '\0'))
         return "";
     const char *below = group + length;
-    return strstr(below, "/..") != NULL ? "" : below; /* a group outside of our namespace is shown with dots */
+    return strstr(below, "/..") != NULL ? "" : below; /* a group outside our namespace starts with dots */
 }
 
-/* The least limit of the group and all above it, up to the mount point. */
+/* The least limit from the group up to the mount point. */
 static unsigned cgroup_limit_upward(const char *root, const cgroup_tree *tree, const char *group)
 {
     char path[VG_CPU_PATH_ROOM];
@@ -237,7 +229,7 @@ static unsigned cgroup_limit_upward(const char *root, const cgroup_tree *tree, c
     }
 }
 
-/* The limit that our group has in this hierarchy; our group is looked up in /proc/self/cgroup. */
+/* The limit of our group in this hierarchy. */
 static unsigned cgroup_limit_in(const char *root, const cgroup_tree *tree)
 {
     unsigned limit = VG_CPU_NO_LIMIT;
@@ -282,7 +274,7 @@ unsigned vg_cpu_quota_at(const char *root)
     return limit;
 }
 
-/* The kernel refuses a mask that is smaller than its own, so ask with larger ones until it fits. */
+/* The kernel refuses a mask smaller than its own: grow until it fits. */
 static unsigned cpus_in_affinity(void)
 {
     for (int cpus = CPU_SETSIZE; cpus <= VG_MOST_CPUS; cpus *= 2) {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* NULL: not one of those that the library gives by itself. */
+/* NULL: not an error of the library's own. */
 static const char *error_sentence(int error)
 {
     switch (error) {
@@ -53,9 +53,9 @@ static const char *error_sentence(int error)
 
 const char *vigil_strerror(int error)
 {
-    /* Results are negative errnos, but who has saved errno itself means the same. */
+    /* Callers may pass errno itself. */
     int positive = error >= 0 ? error : error == INT_MIN ? INT_MAX : -error;
     const char *sentence = error_sentence(positive);
-    /* strerror of the C libraries we run on answers with a constant or with memory of the thread. */
+    /* strerror returns a constant or thread-local memory on glibc and musl. */
     return sentence != NULL ? sentence : strerror(positive);
 }

@@ -12,7 +12,7 @@ enum {
     VG_GUARD_BYTES = 4096
 };
 
-/* qemu-user accepts every advice and carries out almost none: a kernel that takes one that does not exist lies. */
+/* qemu-user accepts every advice: a kernel that takes an invalid one lies. */
 static bool wiped_on_fork(void *page)
 {
     return madvise(page, VG_GUARD_BYTES, -1) != 0 && madvise(page, VG_GUARD_BYTES, MADV_WIPEONFORK) == 0;

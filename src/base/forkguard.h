@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forkguard.h - knowing for the price of one load that this process is the child of a fork.
- *
- * The guard is a page that the kernel wipes in the child (MADV_WIPEONFORK). Where the kernel cannot do that the guard
- * falls back on comparing process ids.
+ * forkguard.h - detect a forked child with one load. The guard is a page that the kernel wipes in the child
+ * (MADV_WIPEONFORK); without that, pids are compared.
  */
 #ifndef VG_BASE_FORKGUARD_H
 #define VG_BASE_FORKGUARD_H
@@ -13,7 +11,7 @@
 #include <sys/types.h>
 
 typedef struct vg_forkguard {
-    const uint32_t *page; /* 1 in the process that made it, 0 in its children; written before anybody shares it */
+    const uint32_t *page; /* 1 in the process that made it, 0 in its children */
     pid_t pid;            /* 0 when the page is enough */
 } vg_forkguard;
 
@@ -21,7 +19,7 @@ int vg_forkguard_init(vg_forkguard *guard); /* 0; -ENOMEM */
 void vg_forkguard_destroy(vg_forkguard *guard);
 bool vg_forkguard_pid_differs(const vg_forkguard *guard);
 
-/* The cheap half: enough wherever the kernel wipes the page. */
+/* Enough wherever the kernel wipes the page. */
 static inline bool vg_forked_page(const vg_forkguard *guard)
 {
     return *guard->page == 0;

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * futex.h - sleep until a word changes.
- *
- * The kernel compares the word with `expected` under the lock that vg_futex_wake takes too, so a wake that follows a
- * change of the word is never lost. Everything else (who writes which value when) is the caller's protocol.
- * Returns come for no reason as well: always look at the word again.
- *
- * The word may be gone by the time of the wake (its owner saw the new value and freed it): the kernel uses only the
- * address, and a stray wake is one more return for no reason.
+ * futex.h - sleep until a word changes. The kernel compares the word under the lock that a wake takes too, so a wake
+ * after a change is never lost. Returns may be spurious: look at the word again. The word may be freed before the
+ * wake: only its address is used.
  */
 #ifndef VG_BASE_FUTEX_H
 #define VG_BASE_FUTEX_H
@@ -15,11 +10,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Sleep while *word == expected. deadline_ns: absolute CLOCK_MONOTONIC time, or VG_NO_DEADLINE.
-   0 woken or changed (or for no reason), -ETIMEDOUT. */
+/* Sleep while *word == expected, until deadline_ns (absolute CLOCK_MONOTONIC) or VG_NO_DEADLINE. 0, also spuriously;
+   -ETIMEDOUT. */
 int vg_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns);
 
-/* Wake at most `count` sleepers; returns how many were woken. */
+/* Wake at most `count` sleepers; returns how many. */
 int vg_futex_wake(_Atomic uint32_t *word, int count);
 
 #define VG_NO_DEADLINE UINT64_MAX

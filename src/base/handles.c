@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a record is one word, generation << 32 | references. It is raised only from a count that is not zero and
- * only by a compare-exchange over the whole word, so a reference is never added to a record that is free or has become
- * another. Whoever takes the count to zero owns the place alone: no other thread writes `life` while the count is zero,
- * so moving the generation on, and setting the count at the next use, are plain stores in effect.
- *
- * Free places are a stack of indices; its head carries a tag that every pop raises, so a head that comes back with
- * another stack under it does not fit an old compare-exchange (it would take exactly 2^32 pops between a thread's load
- * and its compare-exchange). A place's next_free may be read while it is being given out: that is why it is atomic, and
- * the failing compare-exchange throws the value away. The memory is there in any case, as chunks are never freed early.
- *
- * Rejected: a lock (the pool's submit path comes here), a counter of generations for the whole table (one line that all
- * write), and starting a place's generations again at their end (a stack uses its top place most: 2^32 uses of one
- * place are minutes, and then a stale handle could hit).
+ * handles.c - NOTES.md has the argument.
  */
 #include "handles.h"
 
@@ -34,7 +22,7 @@ static uint64_t pair_words(uint32_t high, uint32_t low)
     return (uint64_t)high << 32 | low;
 }
 
-/* Chunk k holds FIRST << k records, those from FIRST * (2^k - 1) on. */
+/* Chunk k holds FIRST << k records, starting at FIRST * (2^k - 1). */
 static unsigned handle_chunk_of(uint32_t index)
 {
     uint64_t shifted = (uint64_t)index + VG_HANDLES_FIRST_CHUNK;
@@ -46,7 +34,7 @@ static uint64_t handle_chunk_start(unsigned chunk)
     return ((uint64_t)VG_HANDLES_FIRST_CHUNK << chunk) - VG_HANDLES_FIRST_CHUNK;
 }
 
-/* Records begin at the first line boundary in the memory of their chunk. */
+/* Records begin at the first line boundary of the chunk's memory. */
 static vg_handle_slot *handle_slot_in(const vg_handles *table, char *memory, uint32_t index)
 {
     char *records = memory + (-(uintptr_t)memory & (VG_HANDLES_LINE - 1));
@@ -54,10 +42,10 @@ static vg_handle_slot *handle_slot_in(const vg_handles *table, char *memory, uin
                                       (index - handle_chunk_start(handle_chunk_of(index))) * table->record_size);
 }
 
-/* NULL if the memory of that place was never needed. */
+/* NULL: that slot was never needed. */
 static char *handle_chunk_memory(vg_handles *table, uint32_t index)
 {
-    /* acquire: the zeroes that the chunk was made of are seen; pairs with the release in make_chunk */
+    /* acquire: the chunk's zeroes; pairs with the release in make_handle_chunk */
     return atomic_load_explicit(&table->chunks[handle_chunk_of(index)], memory_order_acquire);
 }
 
@@ -69,12 +57,12 @@ static int make_handle_chunk(vg_handles *table, unsigned chunk)
     if (__builtin_mul_overflow(records < left ? records : left, table->record_size, &bytes) ||
         __builtin_add_overflow(bytes, VG_HANDLES_LINE - VG_HANDLES_ALIGNMENT, &bytes) || bytes > PTRDIFF_MAX)
         return -ENOMEM;
-    char *memory = calloc(1, bytes); /* calloc: pages of a large chunk are zero without being touched */
+    char *memory = calloc(1, bytes); /* calloc: untouched pages of a large chunk cost nothing */
     if (memory == NULL)
         return -ENOMEM;
     char *other = NULL;
-    /* release: the zeroes come before the pointer; pairs with the acquire in memory_of.
-       relaxed on failure: the loser looks the pointer up again. */
+    /* release: the zeroes before the pointer; pairs with the acquire in handle_chunk_memory. relaxed on failure: the
+       loser loads again. */
     if (!atomic_compare_exchange_strong_explicit(&table->chunks[chunk], &other, memory, memory_order_release,
                                                  memory_order_relaxed))
         free(memory); /* another thread was first */
@@ -97,7 +85,7 @@ int vg_handles_init(vg_handles *table, size_t record_size, uint32_t max_records)
 void vg_handles_destroy(vg_handles *table)
 {
     for (unsigned i = 0; i < VG_HANDLES_CHUNKS; i++) {
-        /* relaxed: whoever destroys has already made sure that all others are done */
+        /* relaxed: all others are done */
         free(atomic_load_explicit(&table->chunks[i], memory_order_relaxed));
         atomic_store_explicit(&table->chunks[i], NULL, memory_order_relaxed);
     }
@@ -105,8 +93,8 @@ void vg_handles_destroy(vg_handles *table)
 
 static vg_handle_slot *pop_free_handle(vg_handles *table)
 {
-    /* acquire, here and on failure: next_free of the head, and the last holders' writes to the record, are seen; pairs
-       with the release in push_free, whose sequence all later pushes and pops of the head continue */
+    /* acquire, also on failure: next_free of the head and the last holders' writes; pairs with the release in
+       push_free_handle, whose release sequence later operations on the head continue */
     uint64_t head = atomic_load_explicit(&table->free_head, memory_order_acquire);
     while (INDEX(head) != 0) {
         uint32_t index = INDEX(head) - 1;
@@ -129,20 +117,20 @@ static void push_free_handle(vg_handles *table, vg_handle_slot *slot)
     do {
         atomic_store_explicit(&slot->next_free, INDEX(head), memory_order_relaxed);
         with_slot = pair_words((uint32_t)(head >> 32), slot->index + 1);
-        /* release: next_free, the moved generation and all writes to the record come before its next use; pairs with the
-           acquires in pop_free */
+        /* release: next_free, the generation and all writes to the record before its next use; pairs with the
+           acquires in pop_free_handle */
     } while (!atomic_compare_exchange_weak_explicit(&table->free_head, &head, with_slot, memory_order_release,
                                                     memory_order_relaxed));
 }
 
-/* A place that was never used. Its memory is made before its number is taken, so that a failure loses no place. */
+/* A slot never used. Memory first, so that a failure loses no slot. */
 static vg_handle_slot *take_unused_handle(vg_handles *table)
 {
     uint32_t index = atomic_load_explicit(&table->used, memory_order_relaxed);
     while (index < table->max_records) {
         if (handle_chunk_memory(table, index) == NULL && make_handle_chunk(table, handle_chunk_of(index)) != 0)
             return NULL;
-        /* relaxed: the number alone is passed on; the memory behind it goes through the chunk's pointer */
+        /* relaxed: only the number is passed on; the chunk pointer publishes the memory */
         if (atomic_compare_exchange_weak_explicit(&table->used, &index, index + 1, memory_order_relaxed,
                                                   memory_order_relaxed)) {
             vg_handle_slot *slot = handle_slot_in(table, handle_chunk_memory(table, index), index);
@@ -164,7 +152,7 @@ void *vg_handles_alloc(vg_handles *table, uint32_t references, uint64_t *handle)
     uint32_t generation = GENERATION(atomic_load_explicit(&slot->life, memory_order_relaxed));
     if (generation == 0)
         generation = 1;
-    /* relaxed: the caller hands the handle on when the record is filled in, and that carries this store along */
+    /* relaxed: the caller publishes the handle */
     atomic_store_explicit(&slot->life, pair_words(generation, references), memory_order_relaxed);
     *handle = pair_words(generation, slot->index);
     return slot;
@@ -180,7 +168,7 @@ void *vg_handles_acquire(vg_handles *table, uint64_t handle)
     vg_handle_slot *slot = handle_slot_in(table, memory, INDEX(handle));
     uint64_t life = atomic_load_explicit(&slot->life, memory_order_relaxed);
     while (GENERATION(life) == GENERATION(handle) && REFERENCES(life) != 0 && REFERENCES(life) != UINT32_MAX) {
-        /* acquire: what others wrote before they let go is seen; pairs with the release in vg_handles_release */
+        /* acquire: the writes of earlier holders; pairs with the release in vg_handles_release */
         if (atomic_compare_exchange_weak_explicit(&slot->life, &life, life + 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return slot;
@@ -191,16 +179,16 @@ void *vg_handles_acquire(vg_handles *table, uint64_t handle)
 bool vg_handles_release(vg_handles *table, void *record)
 {
     vg_handle_slot *slot = record;
-    /* release: our writes to the record come before the next holder's reads and its next use; acquire: the others'
-       writes come before we pass it on; each pairs with the other here, the release also with vg_handles_acquire */
+    /* release: our writes before the next holder's reads; acquire: theirs before we pass it on. Each pairs with the
+       other, the release also with vg_handles_acquire */
     uint64_t before = atomic_fetch_sub_explicit(&slot->life, 1, memory_order_acq_rel);
     assert(REFERENCES(before) != 0);
     if (REFERENCES(before) != 1)
         return false;
     uint32_t generation = GENERATION(before);
     if (generation == UINT32_MAX)
-        return true; /* worn out: the count stays zero for ever, see handles.h */
-    /* relaxed: with the count at zero nobody else writes it, and push_free publishes it */
+        return true; /* worn out: the count stays zero for ever */
+    /* relaxed: nobody else writes it at zero, and push_free_handle publishes it */
     atomic_store_explicit(&slot->life, pair_words(generation + 1, 0), memory_order_relaxed);
     push_free_handle(table, slot);
     return true;

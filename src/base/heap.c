@@ -43,8 +43,7 @@ int vg_heap_reserve(vg_heap *heap, size_t entries)
     return 0;
 }
 
-/* The least of the `count` (at least 1) entries from `first` on. Written so that it compiles to conditional moves: which
-   child is least is as good as random, and a wrong guess costs more than the comparison. */
+/* The least of `count` (at least 1) entries. Compiles to conditional moves: the branch would be unpredictable. */
 static inline size_t least_child(const vg_heap_entry *at, size_t first, size_t count)
 {
     size_t least = first;
@@ -78,8 +77,8 @@ vg_heap_entry vg_heap_pop(vg_heap *heap)
     size_t end = heap->end;
     if (end == VG_HEAP_ROOT)
         return top;
-    /* The last entry nearly always belongs to the bottom again. So the hole goes all the way down without looking at it,
-       which saves a comparison a level that the processor could not foresee, and then the entry goes up to its place. */
+    /* The last entry nearly always belongs to the bottom. So the hole goes down without comparing with it, and the
+       entry goes up from there. */
     size_t hole = VG_HEAP_ROOT;
     for (;;) {
         size_t first = VG_HEAP_CHILDREN * (hole - 2);
@@ -108,7 +107,7 @@ size_t vg_heap_filter(vg_heap *heap, bool (*dead)(const vg_heap_entry *entry, vo
     heap->end = kept;
     if (kept == before)
         return 0;
-    /* From the last parent up to the root: each half-built heap below is put right, O(n) in all. */
+    /* From the last parent up to the root: O(n). */
     if (kept > VG_HEAP_ROOT + 1) {
         for (size_t i = (kept - 1) / VG_HEAP_CHILDREN + 2; i >= VG_HEAP_ROOT; i--)
             vg_heap_sift_down(heap, i, heap->at[i]);

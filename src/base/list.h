@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.h - an intrusive doubly linked list. Every operation is O(1).
+ * list.h - an intrusive doubly linked list; every operation is O(1).
  *
- * The list is a ring through its own head, so no operation has a special case for an end. An element contains a
- * vg_list_link; vg_list_entry leads from the link to the element. A link that may be removed twice, or may not be in a
- * list, is initialised and removed with vg_list_remove_init; vg_list_linked tells.
- *
- * Single owner, or a lock of the caller's. A list must not be copied or moved while it has elements.
+ * The list is a ring through its head. An element contains a vg_list_link; vg_list_entry leads from the link to the
+ * element. A link that may be removed twice, or not be in a list, is initialised and removed with vg_list_remove_init.
+ * Single owner, or the caller's lock. A list with elements must not be moved.
  */
 #ifndef VG_BASE_LIST_H
 #define VG_BASE_LIST_H
@@ -32,13 +30,13 @@ typedef struct vg_list {
         }                              \
     }
 
-/* The element of `type` whose member `member` is the link at `pointer`, which must not be NULL. */
+/* The element of `type` whose `member` is the link at `pointer`. */
 #define vg_list_entry(pointer, type, member) vg_container_of(pointer, type, member)
 
-/* `link` visits each link from first to last. The body may not remove any. */
+/* Visits each link. The body removes none. */
 #define vg_list_each(link, list) for (vg_list_link *link = (list)->head.next; link != &(list)->head; link = link->next)
 
-/* The same, and the body may remove `link`, but no other. */
+/* The same; the body may remove `link`. */
 #define vg_list_each_safe(link, after, list)                                                 \
     for (vg_list_link *link = (list)->head.next, *after = link->next; link != &(list)->head; \
          link = after, after = link->next)
@@ -60,7 +58,7 @@ static inline void vg_list_link_init(vg_list_link *link)
     link->previous = link;
 }
 
-/* Is the link in a list? Only for links that were initialised, and removed with vg_list_remove_init. */
+/* In a list? Only for links that were initialised and removed with vg_list_remove_init. */
 static inline bool vg_list_linked(const vg_list_link *link)
 {
     return link->next != link;
@@ -84,7 +82,7 @@ static inline void vg_list_push_back(vg_list *list, vg_list_link *link)
     vg_list_insert_after(list->head.previous, link);
 }
 
-/* The link's own pointers are left as they are. */
+/* The link keeps its pointers. */
 static inline void vg_list_remove(vg_list_link *link)
 {
     link->previous->next = link->next;
@@ -108,13 +106,13 @@ static inline vg_list_link *vg_list_last(const vg_list *list)
     return vg_list_empty(list) ? NULL : list->head.previous;
 }
 
-/* The one behind `link`; NULL: it is the last. */
+/* The link after `link`; NULL: none. */
 static inline vg_list_link *vg_list_next(const vg_list *list, const vg_list_link *link)
 {
     return link->next == &list->head ? NULL : link->next;
 }
 
-/* Remove the first and answer with it; NULL: the list is empty. */
+/* Remove and return the first; NULL: empty. */
 static inline vg_list_link *vg_list_pop_front(vg_list *list)
 {
     vg_list_link *link = vg_list_first(list);
@@ -123,7 +121,7 @@ static inline vg_list_link *vg_list_pop_front(vg_list *list)
     return link;
 }
 
-/* Append all of `from` to `list`; `from` is empty afterwards. */
+/* Append all of `from`, which is empty afterwards. */
 static inline void vg_list_splice_back(vg_list *list, vg_list *from)
 {
     if (vg_list_empty(from))

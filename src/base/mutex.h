@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex.h - a small futex lock for the paths that are not hot (resize, stop, delayed tasks).
- *
- * 0 free, 1 held, 2 held and somebody may sleep. It lies in the object that it protects, needs no destruction, and is
- * never held while a callback runs.
+ * mutex.h - a small futex lock for cold paths: 0 free, 1 held, 2 held and somebody may sleep. Never held while a
+ * callback runs.
  */
 #ifndef VG_BASE_MUTEX_H
 #define VG_BASE_MUTEX_H
@@ -22,17 +20,17 @@ static inline void vg_mutex_init(vg_mutex *mutex)
 static inline void vg_mutex_lock(vg_mutex *mutex)
 {
     uint32_t seen = 0;
-    /* acquire: what the last holder wrote is seen; pairs with the release in vg_mutex_unlock */
+    /* acquire: what the last holder wrote; pairs with the release in vg_mutex_unlock */
     if (atomic_compare_exchange_strong_explicit(&mutex->state, &seen, 1, memory_order_acquire, memory_order_relaxed))
         return;
-    /* Whoever has slept takes the lock as 2: it cannot know whether others still sleep. acquire: as above. */
+    /* A sleeper takes the lock as 2: others may still sleep. acquire: as above. */
     while (atomic_exchange_explicit(&mutex->state, 2, memory_order_acquire) != 0)
         (void)vg_futex_wait(&mutex->state, 2, VG_NO_DEADLINE);
 }
 
 static inline void vg_mutex_unlock(vg_mutex *mutex)
 {
-    /* release: what was written under the lock is seen by the next holder; pairs with the acquires in vg_mutex_lock */
+    /* release: what we wrote; pairs with the acquires in vg_mutex_lock */
     if (atomic_exchange_explicit(&mutex->state, 0, memory_order_release) == 2)
         (void)vg_futex_wake(&mutex->state, 1);
 }

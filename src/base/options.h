@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - structs that grow. Each begins with its size as the caller's compiler knew it. A shorter one lacks fields that came
- * later: they are zero, which means the default. A longer one is from a newer header: fine as long as what we do not know
- * is zero, else the caller asks for something that this library cannot do.
+ * options.h - structs that grow. Each begins with its size as the caller's compiler knew it. A shorter one gets zeros,
+ * which mean the default. A longer one is accepted if what we do not know is zero.
  */
 #ifndef VG_BASE_OPTIONS_H
 #define VG_BASE_OPTIONS_H
@@ -13,7 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copy the caller's struct into ours. least: the size that every caller has. 0, -EINVAL (too short, or a field that we do not know). */
+/* Copy the caller's struct into ours. least: the size that every caller has. 0; -EINVAL: too short, or an unknown
+   field is set. */
 static inline int vg_options_take(void *ours, size_t our_size, const void *given, size_t given_size, size_t least,
                                   const char *name)
 {
@@ -28,7 +28,7 @@ static inline int vg_options_take(void *ours, size_t our_size, const void *given
     return 0;
 }
 
-/* Copy our struct to the caller's, as much as it has room for; its size field stays. least: as above. 0, -EINVAL. */
+/* Copy our struct to the caller's, as far as it fits; its size field stays. 0; -EINVAL. */
 static inline int vg_options_give(void *theirs, size_t their_size, const void *ours, size_t our_size, size_t least,
                                   const char *name)
 {

@@ -19,12 +19,12 @@ void vigil_raise(int status)
 {
     vg_raise_frame *frame = vg_raise_top;
     while (frame != NULL && frame->clean != NULL) {
-        vg_raise_top = frame->outer; /* first: what it runs may raise as well, into a frame of its own */
+        vg_raise_top = frame->outer; /* first: it may raise too, into a frame of its own */
         frame->clean(frame);
         frame = vg_raise_top;
     }
     if (frame == NULL)
-        abort(); /* outside a task or callback there is nowhere to go; the header says so */
+        abort(); /* outside a task or callback there is nowhere to go */
     frame->status = status < 0 ? status : -EIO;
     vg_raise_jump(frame);
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raise.h - the way out of a task or callback from deep inside it (vigil_raise).
+ * raise.h - the way out of a task or callback (vigil_raise). A runner of user code pushes a frame:
  *
- * Whoever runs user code puts a frame on the thread's chain first, and takes it off afterwards:
- *
- *     vg_raise_frame frame;
- *     int status;
  *     vg_raise_push(&frame);
  *     if (VG_RAISE_LAND(&frame) == 0)
  *         status = user_function(...);
  *     else
- *         status = frame.status;            -- left by vigil_raise
+ *         status = frame.status;          -- left by vigil_raise
  *     vg_raise_pop(&frame);
  *
- * Locals that are changed after VG_RAISE_LAND and read after a raise must not live in registers: keep them in the frame's
- * own struct or reload them. The builtin pair saves three words instead of a whole register set; sanitizers and the
- * checker get the library's _setjmp, which they understand, and so does whoever compiles for shadow stacks or for more registers.
+ * Locals changed after VG_RAISE_LAND and read after a raise must not live in registers. NOTES.md explains
+ * vg_raise_call.
  */
 #ifndef VG_BASE_RAISE_H
 #define VG_BASE_RAISE_H
@@ -34,8 +29,8 @@
 #endif
 
 /*
- * One link of the thread's chain. With `clean` it is no landing place: something must be put in order before the stack that it lies on
- * is left, and vigil_raise, on its way out, takes the link off and calls it. Such a link may become a landing place later.
+ * One link of the thread's chain. With `clean` it is no landing place: vigil_raise takes it off and calls it. It may
+ * become a landing place later.
  */
 typedef struct vg_raise_frame {
     struct vg_raise_frame *outer;
@@ -57,7 +52,7 @@ static inline void vg_raise_push(vg_raise_frame *frame)
     vg_raise_top = frame;
 }
 
-/* top: the thread's vg_raise_top, for whoever has its address at hand. */
+/* top: the thread's vg_raise_top. */
 static inline void vg_raise_push_on(vg_raise_frame **top, vg_raise_frame *frame, void (*clean)(vg_raise_frame *frame))
 {
     frame->outer = *top;
@@ -77,11 +72,8 @@ static inline void vg_raise_pop(const vg_raise_frame *frame)
 #endif
 
 /*
- * vg_raise_call: fn(arg), or the status with which it was left by vigil_raise; *raised tells which. The frame is on the chain
- * already and stays there. The same as VG_RAISE_LAND around the call, for less: what a function leaves as it found it is
- * stored, but loaded again only after a raise, and the caller stays rich in registers.
- *
- * vg_raise_jump: go to where the frame says, by either of the two.
+ * vg_raise_call: fn(arg), or the status of a raise; *raised tells which. The frame is on the chain and stays.
+ * vg_raise_jump: go to the frame.
  */
 #ifdef VG_RAISE_LIBC
 static __attribute__((noinline, unused)) int vg_raise_call(vg_raise_frame *frame, int (*fn)(void *arg), void *arg,
@@ -97,12 +89,12 @@ static __attribute__((noinline, unused)) int vg_raise_call(vg_raise_frame *frame
 
 static inline _Noreturn void vg_raise_jump(vg_raise_frame *frame)
 {
-    longjmp(frame->where, 1); /* by this name, which the thread sanitizer knows; no signal mask was saved */
+    longjmp(frame->where, 1); /* the name that the thread sanitizer knows; no signal mask is saved */
 }
 #else
 _Static_assert(offsetof(vg_raise_frame, status) == offsetof(vg_raise_frame, where) + 64, "as below");
 
-/* After vg_raise_call: has a raise come to it? Never inlined, whatever the linker could do: see below. */
+/* After vg_raise_call: did a raise land? Never inlined. */
 __attribute__((noinline)) bool vg_raise_landed(const vg_raise_frame *frame);
 
 static inline __attribute__((always_inline)) int vg_raise_call(vg_raise_frame *frame, int (*fn)(void *arg), void *arg,
@@ -111,8 +103,7 @@ static inline __attribute__((always_inline)) int vg_raise_call(vg_raise_frame *f
     int status;
     void **where = frame->where;
     frame->clean = NULL;
-    /* The first three words are those of __builtin_setjmp: frame pointer, place, stack pointer. vg_raise_jump comes to 1 with
-       these two pointers, with the address of the words in rax, and with nothing else. */
+    /* The words of __builtin_setjmp: frame pointer, address, stack pointer (NOTES.md). */
     __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
                      "movq %%rbp, (%[where])\n\t"
                      "movq %%rax, 8(%[where])\n\t"
@@ -139,7 +130,7 @@ static inline __attribute__((always_inline)) int vg_raise_call(vg_raise_frame *f
                      :
                      : "rdx", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
                        "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-    /* A call in earnest, which the compiler sees: a function without one has no aligned stack, and uses what lies below it. */
+    /* A call that the compiler sees: without one the stack is not aligned. */
     *raised = __builtin_expect(status < 0, 0) && vg_raise_landed(frame);
     return status;
 }

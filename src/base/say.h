@@ -35,7 +35,7 @@ VIGIL_PRINTF(2, 3) static inline void vg_say(vg_words *to, const char *format, .
     to->length += more > 0 ? (size_t)more : 0;
 }
 
-/* "350 ms", "1.4 s", "12 min": a duration as people say it. */
+/* A duration as people say it: "350 ms", "1.4 s", "12 min". */
 static inline void vg_say_time(vg_words *to, uint64_t ns)
 {
     if (ns < UINT64_C(1000000000))

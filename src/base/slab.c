@@ -30,7 +30,7 @@ void vg_slab_init(vg_slab *slab, size_t object_size)
 
 void vg_slab_destroy(vg_slab *slab)
 {
-    /* relaxed: whoever destroys has already made sure that all others are done, and so has seen what they did */
+    /* relaxed: all others are done, and their work was seen */
     vg_slab_chunk *chunk = atomic_load_explicit(&slab->chunks, memory_order_relaxed);
     while (chunk != NULL) {
         vg_slab_chunk *next = chunk->next;
@@ -72,7 +72,7 @@ static bool add_slab_chunk(vg_slab_cache *mine)
     vg_slab_chunk *newest = atomic_load_explicit(&slab->chunks, memory_order_relaxed);
     do {
         chunk->next = newest;
-        /* relaxed: the list is read by vg_slab_destroy alone, see there */
+        /* relaxed: only vg_slab_destroy reads the list */
     } while (!atomic_compare_exchange_weak_explicit(&slab->chunks, &newest, chunk, memory_order_relaxed,
                                                     memory_order_relaxed));
     atomic_fetch_add_explicit(&slab->chunk_count, 1, memory_order_relaxed);
@@ -82,11 +82,9 @@ static bool add_slab_chunk(vg_slab_cache *mine)
 void *vg_slab_refill(vg_slab_cache *mine)
 {
     vg_slab *slab = mine->slab;
-    /* Old objects before fresh ones: they are warm, and the memory stays flat. The look before the exchange spares the
-       line when there is nothing; what it misses is found the next time. */
+    /* Returned objects before fresh ones: they are warm. The load spares the exchange; a miss is found next time. */
     if (atomic_load_explicit(&mine->remote, memory_order_relaxed) != NULL) {
-        /* acquire: the links of the list, and the last users' writes to the objects, come before our use of them;
-           pairs with the release in hand_over */
+        /* acquire: the links and the last users' writes; pairs with the release in hand_slab_batch_over */
         vg_slab_link *object = atomic_exchange_explicit(&mine->remote, NULL, memory_order_acquire);
         ASAN_UNPOISON_MEMORY_REGION(object, slab->object_size);
         mine->local = object->next;
@@ -100,7 +98,7 @@ void *vg_slab_refill(vg_slab_cache *mine)
     return object;
 }
 
-/* Many push, one takes all: nobody ever takes a single object off, so a head that comes back is still the right one. */
+/* Many push, one takes all: no ABA. */
 static void hand_slab_batch_over(vg_slab_batch *batch)
 {
     _Atomic(vg_slab_link *) *remote = &batch->to->remote;
@@ -109,9 +107,8 @@ static void hand_slab_batch_over(vg_slab_batch *batch)
     ASAN_UNPOISON_MEMORY_REGION(oldest, sizeof *oldest);
     oldest->next = head;
     ASAN_POISON_MEMORY_REGION(oldest, sizeof *oldest);
-    /* release: the links, and the freeing threads' writes to the objects, come before the owner's use of them; pairs
-       with the acquire in vg_slab_refill. The batches below ours are covered by their own releases, whose sequence
-       our compare-exchange continues. */
+    /* release: the links and our writes, for the owner; pairs with the acquire in vg_slab_refill. Batches below ours
+       have their own releases, whose sequence ours continues. */
     while (!atomic_compare_exchange_weak_explicit(remote, &head, batch->newest, memory_order_release,
                                                   memory_order_relaxed)) {
         ASAN_UNPOISON_MEMORY_REGION(oldest, sizeof *oldest);

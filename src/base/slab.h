@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab.h - objects of one size that travel between threads.
- *
- * A slab is the memory; a cache is one thread's door to it. An object belongs for ever to the cache that first made it:
- *
- *   alloc   from the cache's own list; when that is empty, everything that others have given back (one exchange);
- *           when that is empty too, a fresh object of the cache's chunk; then a new chunk.
- *   free    of an own object: on the own list. Of another cache's object: into a batch for that cache, which is handed
- *           over with one compare-exchange when it is full, when its place is wanted for another cache, or by a flush.
- *
- * So a thread that only allocates and one that only frees keep the memory flat: what is out is at most what was out at
- * once, and what sits in batches (VG_SLAB_TARGETS * (VG_SLAB_BATCH - 1) objects a cache, none after a flush). A cache
- * never gives its objects to another cache, so a slab is as large as the sum of what each cache had out at its peak.
- *
- * A cache is used by one thread at a time: its owner, or whoever holds the caller's lock. It must stay where it is until
- * vg_slab_destroy, since objects find it by address. Chunks are given back to the system only then, so the address of a
- * freed object stays readable memory; what is in it is the slab's, and the address sanitizer objects to a look.
+ * slab.h - objects of one size that travel between threads. A slab is the memory, a cache one thread's door to it. An
+ * object returns to the cache that made it, in batches. A cache has one user at a time and stays where it is until
+ * vg_slab_destroy, which frees the chunks. NOTES.md has the argument.
  */
 #ifndef VG_BASE_SLAB_H
 #define VG_BASE_SLAB_H
@@ -44,7 +31,7 @@ enum {
     VG_SLAB_BATCH = 2,
     VG_SLAB_TARGETS = 1,
     VG_SLAB_CHUNK_BYTES = 64,
-    VG_SLAB_CHUNK_OBJECTS = 2, /* at least so many objects in a chunk, however large they are */
+    VG_SLAB_CHUNK_OBJECTS = 2, /* objects in a chunk, at least */
 };
 #else
 enum {
@@ -62,7 +49,7 @@ typedef struct vg_slab_link {
     struct vg_slab_link *next;
 } vg_slab_link;
 
-/* The head of a chunk. Chunks are aligned to their size, so an object finds it by masking its own address. */
+/* The head of a chunk. Chunks are aligned to their size: mask an object's address. */
 typedef struct vg_slab_chunk {
     vg_slab_cache *owner;
     struct vg_slab_chunk *next; /* in the slab's list of all */
@@ -77,7 +64,7 @@ typedef struct vg_slab {
     _Atomic uint32_t cache_count;
 } vg_slab;
 
-/* Objects of one other cache, on their way home. */
+/* Objects of one other cache, to be handed over. */
 typedef struct vg_slab_batch {
     vg_slab_cache *to;
     vg_slab_link *newest;
@@ -87,34 +74,32 @@ typedef struct vg_slab_batch {
 
 struct vg_slab_cache {
     vg_slab_link *local;
-    char *fresh; /* the part of the newest chunk that was never given out; its pages are not touched before they are */
+    char *fresh; /* the part of the newest chunk that was never used */
     char *fresh_end;
     vg_slab *slab;
-    uint32_t number; /* spreads the caches over the places below */
-    vg_slab_batch
-        pending[VG_SLAB_TARGETS]; /* by number of the target, so that a few producers do not push each other out */
-    alignas(64) _Atomic(vg_slab_link *) remote; /* what others gave back; on its own line, as they all write it */
+    uint32_t number;                            /* spreads the caches over the places below */
+    vg_slab_batch pending[VG_SLAB_TARGETS];     /* by number of the target, so that producers do not collide */
+    alignas(64) _Atomic(vg_slab_link *) remote; /* returned by others; its own line, because all write it */
 };
 
 void vg_slab_init(vg_slab *slab, size_t object_size);
 
-/* Frees every chunk, whether its objects were given back or not. Nobody uses the slab or its caches any more. */
+/* Frees every chunk. Nobody uses the slab or its caches any more. */
 void vg_slab_destroy(vg_slab *slab);
 
 void vg_slab_cache_init(vg_slab_cache *cache, vg_slab *slab);
 
-/* Hand over what `mine` has collected for others. Before its thread goes idle, so that nothing waits for ever in a batch. */
+/* Hand over what `mine` has collected, before its thread goes idle. */
 void vg_slab_flush(vg_slab_cache *mine);
 
-/* How many chunks the slab has taken from the system. Any thread. */
+/* Chunks taken from the system. Any thread. */
 size_t vg_slab_chunks(const vg_slab *slab);
 
 /* The slow halves of the two functions below. */
 void *vg_slab_refill(vg_slab_cache *mine);
 void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *object);
 
-/* An object of the slab's size, aligned to 16 (to 64 if its size is a multiple of 64), contents undefined.
-   NULL: no memory. */
+/* Aligned to 16, or to 64 if the size is a multiple of 64; contents undefined. NULL: no memory. */
 static inline void *vg_slab_alloc(vg_slab_cache *mine)
 {
     vg_slab_link *object = mine->local;
@@ -125,7 +110,7 @@ static inline void *vg_slab_alloc(vg_slab_cache *mine)
     return object;
 }
 
-/* Give back an object that came from any cache of the same slab. */
+/* Free an object of any cache of this slab. */
 static inline void vg_slab_free(vg_slab_cache *mine, void *object)
 {
     vg_slab *slab = mine->slab;

@@ -21,8 +21,7 @@ size_t vg_thread_min_stack(void)
     return least > 0 ? (size_t)least : (size_t)PTHREAD_STACK_MIN;
 }
 
-/* The least stack of a thread whose size nobody chose. musl's default of 128 KiB is too small for code that was written with
-   glibc's 8 MiB in mind; pages that are not touched cost nothing. */
+/* The least default stack: musl's 128 KiB is too small for code that was written for glibc. */
 #define DEFAULT_STACK_LEAST ((size_t)1024 * 1024)
 
 static int raise_default_stack(pthread_attr_t *attr)
@@ -52,7 +51,7 @@ int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *),
         sigset_t before;
         (void)sigfillset(&all);
         open_faults(&all);
-        /* The new thread inherits the mask, so no signal can reach it before it could have blocked them itself. */
+        /* The new thread inherits the mask: no signal reaches it before. */
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
         rc = pthread_create(thread, &attr, body, arg);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -102,7 +101,7 @@ void vg_thread_origin_apply(const vg_thread_origin *origin)
     (void)origin;
 }
 #else
-/* The system calls themselves: musl has no sched_setscheduler, and all of them are about one thread. */
+/* The system calls: musl has no sched_setscheduler, and all are about one thread. */
 void vg_thread_origin_get(vg_thread_origin *origin)
 {
     const int saved = errno;
@@ -120,7 +119,7 @@ void vg_thread_origin_apply(const vg_thread_origin *origin)
 {
     const int saved = errno;
     const struct sched_param param = {.sched_priority = origin->priority};
-    vg_thread_origin mine; /* nothing is set that is right already: a sandbox may forbid it */
+    vg_thread_origin mine; /* set only what differs: a sandbox may forbid it */
     vg_thread_origin_get(&mine);
     if (origin->cpu_bytes != 0 &&
         (mine.cpu_bytes != origin->cpu_bytes || memcmp(mine.cpus, origin->cpus, (size_t)origin->cpu_bytes) != 0))
@@ -150,7 +149,7 @@ void vg_thread_yield(void)
 
 unsigned vg_thread_number(void)
 {
-    static _Atomic unsigned next; /* only a hint for spreading: two threads with one number are slower, not wrong */
+    static _Atomic unsigned next; /* only a hint: two threads with one number are slower, not wrong */
     static _Thread_local unsigned mine;
     if (mine == 0)
         mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) + 1;

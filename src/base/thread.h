@@ -9,17 +9,17 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Start a thread with all signals but faults (and profiling) blocked, so that the process's handlers run on the user's threads.
-   stack_size: 0 for the system's default. 0; -EAGAIN; -ENOMEM; -EINVAL (stack size). */
+/* Start a thread with all signals but faults and profiling blocked. stack_size: 0 for the default. 0; -EAGAIN;
+   -ENOMEM; -EINVAL. */
 int vg_thread_start(pthread_t *thread, size_t stack_size, void *(*body)(void *), void *arg);
 void vg_thread_join(pthread_t thread);
 
-/* Name the calling thread (15 bytes are kept), bind it to a CPU. A CPU that cannot be had is ignored, never waited for. */
+/* Name the calling thread (15 bytes are kept); bind it to a CPU, if that can be had. */
 void vg_thread_set_name(const char *name);
 void vg_thread_bind(int cpu);
 
-/* Where and how the calling thread may run: its CPUs, its scheduling policy, its nice value. A new thread inherits these from the one that
-   starts it; vg_thread_origin_apply gives the calling thread those of another. What the system refuses stays as it is. */
+/* CPUs, scheduling policy and nice value of the calling thread. New threads inherit them; vg_thread_origin_apply
+   gives the calling thread another's. Refusals are ignored. */
 typedef struct vg_thread_origin {
     int policy;
     int priority;
@@ -48,7 +48,7 @@ void vg_thread_yield(void);
 static inline void vg_spin_pause(void)
 {
 #if defined(VIGIL_CHECK)
-    vg_thread_yield(); /* the checker has to know that this thread waits for others */
+    vg_thread_yield(); /* the checker must know that this thread waits */
 #elif defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__) && defined(__clang__)
@@ -56,7 +56,7 @@ static inline void vg_spin_pause(void)
 #endif
 }
 
-/* A small number for the calling thread, given out at its first use; used to spread threads over stripes. */
+/* A small number for the calling thread, to spread threads over stripes. */
 unsigned vg_thread_number(void);
 
 #endif

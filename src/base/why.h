@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * why.h - the sentence behind vigil_why: which argument a call refused, and for what reason.
- *
- * One pointer per thread. A literal costs one store, so hot refusals (a full queue) may set it; numbers are formatted into a
- * buffer of the thread, on cold paths only.
+ * why.h - the sentence behind vigil_why, one pointer per thread. A literal costs one store; numbers are formatted into
+ * a buffer of the thread, on cold paths.
  */
 #ifndef VG_BASE_WHY_H
 #define VG_BASE_WHY_H
