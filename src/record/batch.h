@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.h - short runs are noted together.
- *
- * Reading the clock costs a third of an empty task. A worker or loop therefore lets as many runs as fit into about
- * VG_BATCH_SPAN pass between two looks, and notes them together. A long run among them is told from the short ones by
- * what those usually take.
+ * batch.h - short runs are noted together, because reading the clock costs a third of an empty task. About
+ * VG_BATCH_SPAN passes between two looks. A long run is told from the short ones by what those usually take.
  */
 #ifndef VG_RECORD_BATCH_H
 #define VG_RECORD_BATCH_H
@@ -23,7 +20,7 @@ typedef struct vg_batch_share {
     unsigned short_runs; /* how many others there are, `usual` ticks each */
 } vg_batch_share;
 
-/* `count` runs took `took` ticks together. *usual, what a short run takes, is kept between calls. */
+/* `count` runs took `took` ticks. *usual is kept between calls. */
 static inline vg_batch_share vg_batch_divide(uint64_t took, unsigned count, uint64_t *usual)
 {
     if (count == 1 || took < UINT64_C(2) * VG_BATCH_SPAN) {
@@ -34,7 +31,7 @@ static inline vg_batch_share vg_batch_divide(uint64_t took, unsigned count, uint
     return (vg_batch_share){.long_run = took > others ? took - others : 0, .has_long = true, .short_runs = count - 1};
 }
 
-/* How many runs pass before the next look. may_grow: the batch that took so long was a full one. */
+/* How many runs pass before the next look. may_grow: the batch was full. */
 static inline unsigned vg_batch_next(unsigned interval, uint64_t took, bool may_grow)
 {
     if (took >= UINT64_C(2) * VG_BATCH_SPAN)

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-/* A place that is free and large enough, but not wastefully so. The rings of dead threads are kept as long as possible. */
+/* A free extent that is large enough, but not wastefully so. Rings of dead threads are kept as long as possible. */
 static unsigned find_extent(const vg_recorder *recorder, size_t bytes)
 {
     unsigned second = VG_FILE_BLOCKS;
@@ -70,17 +70,17 @@ int vg_block_get_locked(vg_record_block *block, vg_file_block_kind kind, size_t 
     }
     vg_extent *extent = &recorder->extents[block->extent];
     vg_file_block *entry = &recorder->front->directory[block->extent];
-    /* The place may still show the ring of a thread that has ended. */
+    /* It may still show the ring of a dead thread. */
     vg_cell_set(&entry->serial, 0);
-    /* release: a reader that has copied any of the new content sees another serial when it looks again; pairs with the fence before that
-       look (reader_snapshot.c, reader_events.c) */
+    /* release: a reader that copied any new content sees another serial at its second look; pairs with the fence
+       before that look (reader_snapshot.c, reader_events.c) */
     atomic_thread_fence(memory_order_release);
     extent->used = true;
     extent->ring = false;
     extent->copy_fork = kind == VG_BLOCK_LOOP;
     block->memory = extent->memory;
     block->bytes = extent->bytes;
-    if (extent->written) /* a new one is zero, and its pages are not there before they are needed */
+    if (extent->written) /* a new one is zero, and its pages are untouched */
         vg_words_put(block->memory, NULL, block->bytes);
     extent->written = true;
     vg_cell_set(&entry->kind, kind);
@@ -101,7 +101,7 @@ void vg_block_show(const vg_record_block *block)
 {
     if (block->extent == VG_FILE_BLOCKS)
         return;
-    /* release: whoever sees the serial sees the block as it is now; pairs with the fence after the reader's first look */
+    /* release: the block before its serial; pairs with the fence after the reader's first look */
     atomic_store_explicit(&vg_the_recorder.front->directory[block->extent].serial, block->serial, memory_order_release);
 }
 

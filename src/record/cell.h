@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cell.h - words of the file that may change at any time, and how they are written.
+ * cell.h - words of the file that may change at any time.
  */
 #ifndef VG_RECORD_CELL_H
 #define VG_RECORD_CELL_H
@@ -11,7 +11,7 @@
 
 typedef _Atomic uint64_t vg_cell;
 
-/* A cell with one writer. relaxed: each says something by itself. */
+/* A cell with one writer. relaxed: each stands for itself. */
 static inline void vg_cell_set(vg_cell *cell, uint64_t value)
 {
     atomic_store_explicit(cell, value, memory_order_relaxed);
@@ -23,25 +23,25 @@ static inline void vg_cell_add(vg_cell *cell, uint64_t more)
 }
 
 /*
- * Words that say something only together, with a count before them that is odd while they change. One writer at a time. The reader
- * copies the count, the words, and the count again (reader_entries.c, vg_raw_wait): even and the same, they are of one change.
+ * Words that belong together, behind a count that is odd during a change. One writer at a time. A reader copies count,
+ * words, count: equal and even, they are of one change.
  */
 static inline void vg_change_begin(vg_cell *writes)
 {
     vg_cell_add(writes, 1);
-    /* release: a reader that has copied any of the words below sees at least the odd count; pairs with the reader's second fence */
+    /* release: a reader of any word below sees at least the odd count; pairs with the reader's second fence */
     atomic_thread_fence(memory_order_release);
 }
 
 static inline void vg_change_end(vg_cell *writes)
 {
-    /* release: a reader that sees the even count sees the words; pairs with the reader's first fence */
+    /* release: the words before the even count; pairs with the reader's first fence */
     atomic_store_explicit(writes, atomic_load_explicit(writes, memory_order_relaxed) + 1, memory_order_release);
 }
 
 typedef uint64_t __attribute__((may_alias)) vg_any_word;
 
-/* Put `bytes`, which are whole words, in the place of others; all zero if from is NULL. relaxed: as vg_event_word. */
+/* Copy whole words; zeros if from is NULL. relaxed: as vg_event_word. */
 static inline void vg_words_put(void *to, const void *from, size_t bytes)
 {
     vg_any_word *words = to;
@@ -50,7 +50,7 @@ static inline void vg_words_put(void *to, const void *from, size_t bytes)
         __atomic_store_n(&words[i], source != NULL ? source[i] : 0, __ATOMIC_RELAXED);
 }
 
-/* An entry of a section, which begins with its count, becomes what `from` is but for that. */
+/* Replace an entry, which begins with its count, by `from`. */
 static inline void vg_entry_put(void *entry, const void *from, size_t bytes)
 {
     vg_change_begin(entry);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checked.c - the recorder under the model checker: nothing but memory, and off unless a scenario asks. The fewer steps a thread
- * makes, the more of the others can be explored; but what is written down about a task is read from the task, and so some
- * scenarios switch it on (checked.h). In all other builds this file is empty.
+ * checked.c - the recorder under the model checker: memory only, off unless a scenario asks (checked.h), so that
+ * threads make few steps. Empty in all other builds.
  */
 #ifdef VIGIL_CHECK
 #include "checked.h"

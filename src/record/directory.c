@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * directory.c - where recorder files are, and whether a directory can be trusted.
- *
- * /dev/shm comes before /tmp: pages of a file on a disk are written out again and again, and a thread that touches one
- * then waits for the disk.
- *
- * In both anybody may have made our directory before us, or a link with its name. So it is opened without following links,
- * and used only if it belongs to the user and nobody else may write to it. If it does not, the detours are tried.
+ * directory.c - /dev/shm comes before /tmp, because a thread that touches a page of a disk file may wait for its
+ * writeback. In both anybody may have taken our name. So the directory is opened without following links, and used
+ * only if it belongs to the user alone; else the detours are tried.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.c - making the file, letting it grow, removing it.
+ * file.c - making the file, growing and removing it.
  *
- * Every byte that is mapped has been allocated before (posix_fallocate): touching a page of a sparse file for which the disk
- * has no room would kill the process. So "no space" is known here, where it is an error like any other.
+ * Every mapped byte is allocated before (posix_fallocate): touching a page for which the disk has no room would kill
+ * the process.
  *
- * Life. The open file description has a lock (F_OFD_SETLK), and the mapping made with it keeps that description, and with it
- * the lock, after the descriptor is closed. The kernel drops it when the last mapping goes: at munmap, exec, or the end of the
- * process, however it ends. So a record is alive if it is locked, in whichever PID namespace its process is. The magic is
- * written under the lock: a file with the magic and without the lock is dead.
+ * Life. The file description has a lock (F_OFD_SETLK). The mapping keeps the description, and so the lock, after the
+ * descriptor is closed; the kernel drops both at munmap, exec or exit. The magic is written under the lock: a file
+ * with the magic and without the lock is dead, in every PID namespace.
  *
- * Rejected: kill(pid, 0), which asks about the process that has this number in the caller's namespace; flock, which a reader can
- * test only by taking it.
+ * Rejected: kill(pid, 0), which means the caller's namespace; flock, which a reader can test only by taking it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -38,7 +36,7 @@
 static int extend_file(int fd, uint64_t offset, size_t bytes, void **memory)
 {
     struct rlimit limit;
-    /* Beyond this limit the kernel sends a signal that kills. */
+    /* Beyond it the kernel sends a deadly signal. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
         return -EFBIG;
     int error;
@@ -56,7 +54,7 @@ static int extend_file(int fd, uint64_t offset, size_t bytes, void **memory)
 typedef struct dead_file {
     char name[VG_RECORD_NAME_ROOM];
     struct timespec when;
-    bool ours; /* of an earlier process with our number here, or of us before an exec */
+    bool ours; /* an earlier process with our pid here, or us before an exec */
 } dead_file;
 
 static int older_dead_first(const void *a, const void *b)
@@ -80,7 +78,7 @@ uint64_t vg_pid_namespace(void)
     return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/* Has its process ended? `header` gets what is there. A file that is being made has no magic yet. */
+/* Has its process ended? A file in the making has no magic yet. */
 static bool has_ended(int fd, const struct stat *info, vg_file_header *header)
 {
     enum {
@@ -89,7 +87,7 @@ static bool has_ended(int fd, const struct stat *info, vg_file_header *header)
     if (vg_file_is_locked(fd))
         return false;
     const ssize_t got = pread(fd, header, sizeof *header, 0);
-    /* relaxed: nobody writes to it any more, or it is not taken for dead */
+    /* relaxed: a dead file has no writer */
     if (got == (ssize_t)sizeof *header && atomic_load_explicit(&header->magic, memory_order_relaxed) == VG_FILE_MAGIC)
         return header->version == VG_FILE_VERSION && header->locked != 0 && !vg_file_is_locked(fd);
     struct timespec now;
@@ -97,7 +95,6 @@ static bool has_ended(int fd, const struct stat *info, vg_file_header *header)
     return now.tv_sec - info->st_mtim.tv_sec > LONG_AGO;
 }
 
-/* Is it the file of a process that has ended? */
 static bool is_dead_file(int directory, const char *name, uint64_t namespace, dead_file *found)
 {
     uint64_t pid;
@@ -119,7 +116,7 @@ static bool is_dead_file(int directory, const char *name, uint64_t namespace, de
     return dead;
 }
 
-/* A service that crashes again and again must not fill the disk: keep the newest few of the dead. */
+/* Crashes must not fill the disk: keep the newest few of the dead. */
 static void tidy_dead_files(int directory)
 {
     enum {

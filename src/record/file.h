@@ -15,14 +15,14 @@ enum {
     VG_DEAD_FILES_KEPT = 16
 };
 
-/* The file as the process holds it: by its name. A program that closes all descriptors would close ours and give its number to
-   another file. The file is opened again whenever it grows, and used only if it is still the same. */
+/* The process holds its file by name: programs close all descriptors. It is opened again to grow, and used only if
+   it is still the same. */
 typedef struct vg_file {
     char path[VG_RECORD_PATH_ROOM];
     dev_t device;
     ino_t inode;
     uint64_t bytes; /* 0: there is no file */
-    bool locked;    /* its first mapping keeps a lock, which goes with the process */
+    bool locked;    /* its first mapping keeps the lock */
 } vg_file;
 
 /* 0 or a negative errno. */
@@ -30,10 +30,10 @@ int vg_file_make(vg_file *file, const char *directory, size_t bytes, void **memo
 int vg_file_grow(vg_file *file, size_t bytes, void **memory); /* at its end, which is at file->bytes before */
 void vg_file_remove(vg_file *file);
 
-/* Does a process hold the lock of the file? Takes no lock, so it disturbs nobody. */
+/* Is its writer alive? Takes no lock. */
 bool vg_file_is_locked(int fd);
 
-/* What names the PID namespace of the calling process; 0: not known. */
+/* Names the PID namespace of this process; 0: unknown. */
 uint64_t vg_pid_namespace(void);
 
 #endif

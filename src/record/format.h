@@ -1,33 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h - the recorder's file: what is where, who writes it when, and what a reader may believe.
- *
- * A process that uses Vigil keeps one file, mapped shared. Everything that the library counts lies in it: not a copy, the
- * counters themselves. So a reader in another process needs nothing from the observed one; it works while that is wedged,
- * stopped, or dead. reader.h does the reading; this page is for those who write, and for other languages.
- *
- *     file      = header, fixed sections, blocks
- *     sections  = directory of blocks, function names, modules, verdicts, acts; where they are is said in the header
- *     block     = one pool, some workers of a pool, histograms of a pool, one loop, one thread with its ring of events
- *
- * Blocks are added at the end of the file and used again when their owner has gone; the file never shrinks. Offsets are from the
- * beginning of the file. Every number is in the machine's byte order; the header says which.
- *
- * Cells. A vg_cell is an aligned 64-bit word that may change at any time. It has one writer unless its comment says
- * otherwise. What has to be seen together is ordered: a block is filled before its serial shows in the directory; an event is
- * written before the ring's head says so; what is changed again and again (waits, names, verdicts) has a count of its writes, which
- * is odd during a change; a task is counted as submitted before started before ended, so a reader that
- * reads the ends first, then the starts, then the submits never sees a negative queue. Fields that are not cells are written
- * before the block or the header is shown and stay.
- *
- * Times are ticks (vg_ticks of base/clock.h): cheap, monotonic in one boot, of unknown length. Two points tell the length:
- * (born_ticks, born_ns) and (mark_ticks, mark_ns); a reader on the same boot does better with its own clocks.
- *
- * A serial names an object (pool, loop, thread) for the life of the process; it is never given twice and never 0.
- *
- * Never believe any of it: the process that wrote it may have been dying, or may be hostile. reader.c bounds everything.
- *
- * Changes: a reader refuses a version that it does not know. Whoever changes a struct here raises VG_FILE_VERSION.
+ * format.h - the recorder's file; FORMAT.md explains it. For the recorder and the reader; writers include only their
+ * part.
  */
 #ifndef VG_RECORD_FORMAT_H
 #define VG_RECORD_FORMAT_H
@@ -57,72 +31,72 @@ typedef struct vg_file_section {
     uint32_t entries;
 } vg_file_section;
 
-/* Events that found no ring, and threads without one; several writers, one line each so that they do not meet. */
+/* Events that found no ring; several writers, a line each. */
 typedef struct vg_file_drops {
     alignas(64) vg_cell events;
 } vg_file_drops;
 
 typedef struct vg_file_header {
-    vg_cell magic;          /* written last when the file is made: before that nobody can mistake it */
+    vg_cell magic;          /* written last: until then it is no record */
     uint32_t version;       /* VG_FILE_VERSION */
     uint32_t header_bytes;  /* sizeof(vg_file_header) */
     uint32_t byte_order;    /* VG_FILE_ORDER as the writer's machine stores it */
     uint32_t address_bits;  /* 64 */
     uint64_t pid;           /* in the PID namespace of the process */
-    uint64_t pid_namespace; /* its inode number, as of /proc/PID/ns/pid; 0: not known */
-    uint64_t locked;        /* 1: the process keeps a lock on the file (F_OFD_SETLK), which goes with it */
-    uint64_t start_time;    /* field 22 of /proc/PID/stat: the same pid with another start time is another process */
+    uint64_t pid_namespace; /* inode of /proc/PID/ns/pid; 0: unknown */
+    uint64_t locked;        /* 1: the process keeps a lock on the file (F_OFD_SETLK) */
+    uint64_t start_time;    /* field 22 of /proc/PID/stat: tells processes with one pid apart */
     uint64_t uid;
     uint64_t level;               /* vigil_record_level */
     uint64_t ring_events;         /* records in each ring, a power of two */
     uint64_t max_bytes;           /* the file grows no further */
     uint64_t born_ticks, born_ns; /* the same moment on both clocks; ns is CLOCK_MONOTONIC */
     uint64_t born_wall_ns;        /* CLOCK_REALTIME then */
-    char boot_id[40];             /* /proc/sys/kernel/random/boot_id: clocks and pids of another boot mean nothing */
+    char boot_id[40];             /* /proc/sys/kernel/random/boot_id: clocks and pids hold for one boot */
     char library[32];             /* version of libvigil */
     char command[256];            /* /proc/PID/cmdline, with blanks for zeros, cut */
     vg_file_section sections[8];  /* by vg_file_section_kind */
 
-    /* From here on cells; writers hold the recorder's lock, except where it says otherwise. */
-    /* A later moment on both clocks, for readers after a boot. If the process died between the two, one is of the mark before. */
+    /* From here on cells, written under the recorder's lock except where noted. */
+    /* A later moment on both clocks. If the process died between the two, one is older. */
     vg_cell mark_ticks, mark_ns;
     vg_cell file_bytes;
     vg_cell serials;        /* the last serial that was given */
-    vg_cell left_out;       /* pools, loops and threads that live outside the file, because it has no room for them */
+    vg_cell left_out;       /* pools, loops and threads outside the file, for lack of room */
     vg_cell names, modules; /* entries used in these sections */
-    vg_cell verdicts, acts; /* ever written; entry i of verdict n is n % VG_FILE_VERDICTS. Watchdog alone */
-    vg_cell watch_ticks;    /* when the watchdog last looked (0: there is none); watchdog alone */
+    vg_cell verdicts, acts; /* ever written; n is in entry n % VG_FILE_VERDICTS. Watchdog alone */
+    vg_cell watch_ticks;    /* when the watchdog last looked; 0: there is none. Watchdog alone */
     vg_cell watch_interval; /* ns between its looks; watchdog alone */
-    vg_cell ended;          /* 1: the last user has given the recorder back, and the file is about to be removed */
+    vg_cell ended;          /* 1: the last user has gone, and the file is about to be removed */
     vg_file_drops drops[VG_FILE_STRIPES];
 } vg_file_header;
 
 /* ---- the directory ----------------------------------------------------------------------------------------------- */
 
-/* One block. To read one: the entry, the block itself, the entry again. If that has changed it is another's now. */
+/* One block. Read the entry, the block, the entry again: a change means another owner. */
 typedef struct vg_file_block {
-    vg_cell serial; /* of this block's content; 0: none. Stored last (release), cleared first */
+    vg_cell serial; /* of the content; 0: none. Stored last (release), cleared first */
     vg_cell kind;
-    vg_cell offset, bytes; /* stay when the content goes: the place is used again */
+    vg_cell offset, bytes; /* stay when the content goes */
     vg_cell owner;         /* serial of the object that it belongs to */
     vg_cell entries;       /* of WORKERS and HISTS: how many; of RING: records */
 } vg_file_block;
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* A function that was given a name by vigil_record_name. Written as a verdict is, under the recorder's lock. */
+/* A function named by vigil_record_name; written as a verdict, under the recorder's lock. */
 typedef struct vg_file_name {
     vg_cell writes;
     uint64_t address;
     char name[VG_FILE_NAME_ROOM];
 } vg_file_name;
 
-/* An executable or library as it was mapped, so that addresses can be named after the process has died. Written as a name is. */
+/* An executable or library as mapped, to name addresses after death; written as a name. */
 typedef struct vg_file_module {
     vg_cell writes;
     uint64_t begin; /* 0: it has no segments, and is not shown */
     uint64_t end;
-    uint64_t base; /* what the loader added to the addresses in the file */
+    uint64_t base; /* what the loader added to the file's addresses */
     uint32_t build_id_bytes;
     uint8_t build_id[36];
     char path[VG_FILE_PATH_ROOM];
@@ -130,7 +104,7 @@ typedef struct vg_file_module {
 
 /* ---- what the watchdog says -------------------------------------------------------------------------------------- */
 
-/* One finding. The watchdog's thread is the writer: it makes `writes` odd, changes the rest, makes it even. */
+/* One finding. Writer: the watchdog's thread, which makes `writes` odd during a change. */
 typedef struct vg_file_verdict {
     vg_cell writes;
     uint64_t number;                  /* from 1 on */
@@ -153,7 +127,7 @@ typedef struct vg_file_act {
     vg_cell writes;
     uint64_t number;
     uint64_t ticks;
-    uint64_t verdict; /* number of the verdict that it answers; 0: asked for by the user */
+    uint64_t verdict; /* the verdict that it answers; 0: asked for by the user */
     uint32_t kind;    /* VIGIL_RECOVER_* of watchdog.h */
     int32_t result;   /* 0 or a negative errno */
     uint64_t object, worker;

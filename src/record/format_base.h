@@ -13,7 +13,7 @@ enum {
     VG_FILE_MOST_RINGS = 256
 };
 
-#ifdef VIGIL_CHECK /* small enough to be explored; no such file is ever written */
+#ifdef VIGIL_CHECK /* small enough to explore; never written to a file */
 enum {
     VG_FILE_HISTORY = 3,
     VG_FILE_BLOCKS = 2,
@@ -30,7 +30,7 @@ enum {
 };
 #else
 enum {
-    VG_FILE_HISTORY = 33,  /* changes of state that are kept, and one that may be being written */
+    VG_FILE_HISTORY = 33,  /* state changes kept, and one in the making */
     VG_FILE_BLOCKS = 1024, /* entries of the directory */
     VG_FILE_NAMES = 1024,  /* functions that were given a name */
     VG_FILE_MODULES = 64,  /* executable and libraries */
@@ -51,7 +51,7 @@ typedef enum vg_file_block_kind {
     VG_BLOCK_WORKERS, /* vg_file_worker, several; owner: the pool */
     VG_BLOCK_HISTS,   /* vg_file_pool_hists, several; owner: the pool */
     VG_BLOCK_LOOP,    /* vg_file_loop */
-    VG_BLOCK_RING     /* vg_file_thread and its events; owner: the pool or loop, 0 for other threads */
+    VG_BLOCK_RING     /* vg_file_thread and its events; owner: the pool or loop, or 0 */
 } vg_file_block_kind;
 
 #endif

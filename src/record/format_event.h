@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format_event.h - events, and the ring of a thread, in the file.
+ * format_event.h - events and a thread's ring, in the file.
  */
 #ifndef VG_RECORD_FORMAT_EVENT_H
 #define VG_RECORD_FORMAT_EVENT_H
@@ -10,9 +10,8 @@
 #include <stdalign.h>
 
 /*
- * 32 bytes. `what` holds the kind in bits 56-63, a small number (class, phase) in 48-55, and an address in 0-47, which is
- * a function where not said otherwise. Events that last are written at their end: they began at ticks - duration. `id` is
- * what joins them: the stamp that the task got when it was submitted.
+ * 32 bytes. `what`: kind in bits 56-63, a small number (class, phase) in 48-55, an address in 0-47, a function unless
+ * noted. Events that last are written at their end. `id`, the task's submit stamp, joins them.
  */
 typedef struct vg_event {
     uint64_t ticks;
@@ -25,20 +24,20 @@ typedef enum vg_event_kind {
     VG_EVENT_NONE = 0,
     VG_EVENT_SUBMIT, /* small: class. ticks is the task's id. a: serial of the pool << 32 | number of tasks. b: the task */
     VG_EVENT_RUN,    /* small: class. a: id, 0 for a spawn. b: status << 48 | duration; see vg_event_status */
-    VG_EVENT_CANCEL, /* small: class. a: id. b: the task */
-    VG_EVENT_PARK, /* small: 0; no address. a: ticks from the wake to the worker's first step, 0: not woken. b: duration */
-    VG_EVENT_WAKE,  /* no address. a: serial of the pool or loop << 32 | worker. b: 0 */
-    VG_EVENT_STEAL, /* small: class; no address. a: victim << 32 | 1. b: 0 */
-    VG_EVENT_WAIT,  /* small: vg_wait_kind; address: where. a: on. b: duration */
-    VG_EVENT_POST, /* to a loop's internal lane; other posts are counted, not recorded. small: 1. a: serial of the loop << 32.
-                           b: the post */
+    VG_EVENT_CANCEL,    /* small: class. a: id. b: the task */
+    VG_EVENT_PARK,      /* small: 0; no address. a: ticks from wake to first step, 0: not woken. b: duration */
+    VG_EVENT_WAKE,      /* no address. a: serial of the pool or loop << 32 | worker. b: 0 */
+    VG_EVENT_STEAL,     /* small: class; no address. a: victim << 32 | 1. b: 0 */
+    VG_EVENT_WAIT,      /* small: vg_wait_kind; address: where. a: on. b: duration */
+    VG_EVENT_POST,      /* to a loop's internal lane; others are only counted. small: 1. a: serial of the loop << 32. b:
+                      the post */
     VG_EVENT_CALL,      /* small: vigil_loop_phase. a: serial of the loop << 32 | 1. b: duration */
     VG_EVENT_SLEEP,     /* of a loop; no address. a: as VG_EVENT_PARK. b: duration */
-    VG_EVENT_MARK,      /* the user's: bits 48-55 length, the first 6 characters in 0-47, the others in b. a: value */
+    VG_EVENT_MARK,      /* the user's: bits 48-55 length, 6 characters in 0-47, the rest in b. a: value */
     VG_EVENT_SETTLE,    /* small: 1 fulfilled, 2 rejected; no address. a: id of the promise. b: id of the task, or 0 */
-    VG_EVENT_PROMISIFY, /* small: class. a: id of the promise. b: 0. The submit that follows in this ring is its task's */
-    VG_EVENT_RUNS, /* several short tasks in a row. small: class; function: the last one's. a: how many. b: duration in all */
-    VG_EVENT_CALLS, /* the same for callbacks: small: vigil_loop_phase. a: serial of the loop << 32 | how many */
+    VG_EVENT_PROMISIFY, /* small: class. a: id of the promise. b: 0. The next submit in this ring is its task's */
+    VG_EVENT_RUNS,      /* several short tasks. small: class; function: the last. a: how many. b: duration in all */
+    VG_EVENT_CALLS,     /* the same for callbacks. small: vigil_loop_phase. a: serial of the loop << 32 | how many */
     VG_EVENT_KINDS
 } vg_event_kind;
 
@@ -69,25 +68,25 @@ static inline uint64_t vg_event_duration(const vg_event *event)
     return event->b & VG_EVENT_ADDRESS;
 }
 
-/* Of VG_EVENT_RUN: 0 completed, else the error number (positive) that the task returned or raised, at most 0xffff. */
+/* Of VG_EVENT_RUN: 0 completed, else the positive error, at most 0xffff. */
 static inline unsigned vg_event_status(const vg_event *event)
 {
     return (unsigned)(event->b >> 48);
 }
 
-/* The head of a VG_BLOCK_RING; the events follow. The thread is the writer, unless it says otherwise. */
+/* The head of a VG_BLOCK_RING; the events follow. Writer: the thread, unless noted. */
 typedef struct vg_file_thread {
     vg_cell tid;
     vg_cell role;      /* vg_thread_role */
     vg_cell owner;     /* serial of the pool or loop; 0: none */
     vg_cell index;     /* of the worker in its pool */
     vg_cell begun;     /* ticks */
-    vg_cell ended;     /* ticks; 0: it lives. The ring stays readable until another thread gets it */
-    char name[16];     /* as the thread was called when it got the ring */
+    vg_cell ended;     /* ticks; 0: alive. The ring stays readable until it is reused */
+    char name[16];     /* the thread's name when it got the ring */
     vg_file_wait wait; /* of threads that are no workers */
     alignas(64)
-        vg_cell head; /* events ever written here; the last is (head - 1) % ring_events. Event number head may be being
-                                 written, so the oldest that can be believed is head - ring_events + 1 */
+        vg_cell head; /* events ever written; event number head may be in the making, so the oldest valid one is head
+                         - ring_events + 1 */
     alignas(64) vg_event events[];
 } vg_file_thread;
 

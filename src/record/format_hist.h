@@ -9,9 +9,8 @@
 #include "format_base.h"
 
 /*
- * Log-linear: below 16 ticks each value has its own bucket; above, each power of two is cut into 16 buckets of equal
- * width. A value is told from the middle of its bucket with an error of at most 1/32, up to 2^48 ticks (a day at 3 GHz); what is
- * longer counts as that long.
+ * Log-linear: below 16 ticks one bucket per value; above, 16 buckets per power of two. The middle of a bucket is off
+ * by at most 1/32, up to 2^48 ticks (a day at 3 GHz), where values are cut.
  */
 enum {
     VG_HIST_SUB_BITS = 4,
@@ -36,7 +35,7 @@ static inline unsigned vg_hist_bucket(uint64_t ticks)
            (unsigned)((ticks >> (top - VG_HIST_SUB_BITS)) & (VG_HIST_SUB - 1));
 }
 
-/* The least value of a bucket; of VG_HIST_BUCKETS: the end of the last. */
+/* The least value of a bucket; of VG_HIST_BUCKETS: the end. */
 static inline uint64_t vg_hist_floor(unsigned bucket)
 {
     if (bucket < VG_HIST_SUB)

@@ -10,17 +10,16 @@
 
 #include <stdalign.h>
 
-/* One writer, the owner's thread, except where it says otherwise. */
+/* One writer, the owner's thread, except where noted. */
 typedef struct vg_file_loop {
     char name[32];
     uint64_t born_ticks;
-    vg_cell state,
-        state_since; /* vigil_loop_state as the owner last knew it: a waker's step is seen when it has got up */
+    vg_cell state, state_since; /* vigil_loop_state as the owner last knew it */
     vg_cell changes;
     vg_file_change history[VG_FILE_HISTORY];
-    vg_cell phase, phase_since; /* vigil_loop_phase; NONE between callbacks of no phase and while it sleeps */
+    vg_cell phase, phase_since; /* vigil_loop_phase; NONE between phases and asleep */
     vg_cell call_function;      /* the callback that runs; 0: none */
-    vg_cell call_since;         /* ticks; at the latest when it began: several short ones in a row may share it */
+    vg_cell call_since;         /* ticks; at the latest when it began: short ones share it */
     vg_cell tid;                /* of the thread that runs the loop; 0: nobody does */
     vg_cell thread;             /* serial of its vg_file_thread */
 
@@ -40,7 +39,7 @@ typedef struct vg_file_loop {
     vg_cell internal_refused, wakes_sent, fds_gone;
     vg_cell called_at; /* when it was last woken; by the waker */
 
-    /* Written by the owner before it sleeps, and by whoever looks: the watchdog, or vigil_loop_stats_get. */
+    /* Written by the owner before it sleeps, and by whoever looks. */
     alignas(64) vg_cell sampled_at;
     vg_cell posts_accepted, posts_taken; /* taken: run or cancelled */
     vg_cell keep;                        /* what keeps it alive: references and watches */

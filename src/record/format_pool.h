@@ -10,8 +10,8 @@
 
 #include <stdalign.h>
 
-/* What a worker counts in one class. In the order in which a reader wants them: whoever copies upwards sees the end of a task
-   only if it sees its start, and the start only if it sees the submit. */
+/* What a worker counts in one class, in a reader's order: copying upwards, it sees an end only with its start, a
+   start only with its submit. */
 typedef struct vg_class_counts {
     vg_cell completed;
     vg_cell failed;
@@ -19,29 +19,29 @@ typedef struct vg_class_counts {
     vg_cell started;
     vg_cell withdrawn;  /* of submitted: counted, and then refused by the queue */
     vg_cell refused;    /* for any reason */
-    vg_cell husks;      /* queue entries of jobs that were cancelled or run elsewhere, met and dropped */
-    vg_cell husks_made; /* jobs cancelled or run by this worker while their entry is queued */
+    vg_cell husks;      /* queue entries of jobs cancelled or run elsewhere, dropped */
+    vg_cell husks_made; /* jobs this worker cancelled or ran while queued */
     vg_cell spawned;    /* pushed to the worker's own deque */
-    vg_cell submitted;  /* accepted from this worker through an injector, mailbox or the timer */
+    vg_cell submitted;  /* accepted from this worker by injector, mailbox or timer */
 } vg_class_counts;
 
-/* One worker or spare. Its own thread is the writer. */
+/* One worker or spare; its thread is the writer. */
 typedef struct vg_file_worker {
     alignas(64) vg_class_counts of[VG_FILE_CLASSES];
     vg_cell steals_tried, steals_won, steals_lost;
     vg_cell parks, wakes_sent, wakes_useful, wakes_spurious;
     vg_cell ageing_picks;
     vg_cell time[VG_FILE_STATES]; /* ticks in each vigil_worker_state, without the present stay */
-    vg_cell state, state_since;   /* vigil_worker_state. Each by itself: together they are the history's last entry */
+    vg_cell state, state_since;   /* vigil_worker_state; together they are the history's last entry */
     vg_cell changes;              /* how many entries the history has had */
     vg_file_change history[VG_FILE_HISTORY];
-    /* The task that runs, the innermost if tasks are nested; a spawn that its parent runs itself counts as the parent. It stays
-       after the task: believe it only in the states RUNNING and BLOCKED, or while depth is not 0. */
+    /* The innermost task that runs; a spawn run by its parent counts as the parent. Valid only in RUNNING and
+       BLOCKED, or while depth is not 0. */
     vg_cell task_function; /* 0: none */
-    vg_cell task_since;    /* at the latest when it began: short ones in a row share it */
-    vg_cell task_id; /* its submit stamp, as in VG_EVENT_SUBMIT; 0: spawned. Of short ones in a row that of the first */
-    vg_cell task_job; /* the job's id; 0: no job */
-    vg_cell depth;    /* tasks on the thread's stack that wait, while the worker helps others */
+    vg_cell task_since;    /* at the latest when it began: short ones share it */
+    vg_cell task_id;       /* its submit stamp; 0: spawned. Of short ones in a row the first's */
+    vg_cell task_job;      /* the job's id; 0: no job */
+    vg_cell depth;         /* tasks on the stack that wait while the worker helps */
     vg_file_wait wait;
     vg_cell tid;                   /* 0: no thread */
     vg_cell thread;                /* serial of its vg_file_thread; 0: it has no ring */
@@ -49,7 +49,7 @@ typedef struct vg_file_worker {
     alignas(64) vg_cell called_at; /* when it was last woken; written by the wakers */
 } vg_file_worker;
 
-/* The counters of threads that are no workers; read-modify-writes, because two such threads may share one. */
+/* Counters of threads that are no workers; read-modify-writes, because two may share one. */
 typedef struct vg_file_stripe {
     alignas(64) vg_cell submitted[VG_FILE_CLASSES];
     vg_cell withdrawn[VG_FILE_CLASSES];
@@ -70,17 +70,16 @@ typedef struct vg_file_pool {
     vg_cell max_spares;
     vg_cell spares_started, spares_refused; /* several writers */
     vg_cell delayed[VG_FILE_CLASSES];       /* accepted and not due; several writers */
-    /* What only a look into the queues can tell; written by whoever looked last: the watchdog, or
-       vigil_pool_stats_get. */
+    /* Only a look into the queues tells these; written by the last to look. */
     vg_cell sampled_at;              /* ticks; 0: never */
-    vg_cell oldest[VG_FILE_CLASSES]; /* submit stamp of the oldest task that waits in the shared queue; 0: none */
+    vg_cell oldest[VG_FILE_CLASSES]; /* submit stamp of the oldest in the shared queue; 0: none */
     vg_cell audited_at;              /* ticks; 0: never */
     vg_cell audit_settled, audit_expected, audit_found;
     vg_cell audit_lost; /* signed */
     vg_file_stripe stripes[VG_FILE_STRIPES];
 } vg_file_pool;
 
-/* Latencies in ticks. Worker i adds to entry i % entries; if that is shared it does so with read-modify-writes. */
+/* Latencies in ticks. Worker i adds to entry i % entries, with read-modify-writes if that is shared. */
 typedef struct vg_file_pool_hists {
     vg_file_hist wait[VG_FILE_CLASSES]; /* from submit to start; submitted tasks, not spawns */
     vg_file_hist run[VG_FILE_CLASSES];  /* from start to end */

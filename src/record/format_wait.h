@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format_wait.h - what a thread waits for, and the history of a state, in the file.
+ * format_wait.h - waits and state histories, in the file.
  */
 #ifndef VG_RECORD_FORMAT_WAIT_H
 #define VG_RECORD_FORMAT_WAIT_H
@@ -20,17 +20,17 @@ typedef enum vg_wait_kind {
     VG_WAIT_KINDS
 } vg_wait_kind;
 
-/* What a thread waits for. It makes `writes` odd, changes the rest, makes it even; at the end of the wait it only clears kind. */
+/* What a thread waits for. `writes` is odd during a change; the end of the wait only clears kind. */
 typedef struct vg_file_wait {
     vg_cell writes;
     vg_cell kind;  /* vg_wait_kind */
     vg_cell on;    /* see there */
-    vg_cell where; /* the return address of the call that waits, 0 if unknown */
+    vg_cell where; /* return address of the waiting call; 0: unknown */
     vg_cell since; /* ticks */
 } vg_file_wait;
 
-/* A change of state. The last is entry (changes - 1) % VG_FILE_HISTORY; entry number `changes` may be being written, so the oldest that
-   can be believed is changes - VG_FILE_HISTORY + 1. */
+/* A change of state. Entry number `changes` may be in the making: the oldest valid one is changes - VG_FILE_HISTORY
+   + 1. */
 typedef struct vg_file_change {
     vg_cell since, state;
 } vg_file_change;

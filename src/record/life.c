@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.c - the life of the recorder, and what a fork does to it.
- *
- * The recorder is one static struct, since there is one file for a process. It is made by the first hold and given back by
- * the last release; in between the level and the file stay what they are. Making it cannot fail: without a file it lives in
- * anonymous memory, and nobody above sees a difference.
- *
- * Fork. A shared mapping stays shared with the child, whose writes would end up in its parent's file. So before the child
- * runs, each mapping is replaced by anonymous memory at the same address: whatever the child still has of its parent's pools
- * and loops points to memory of its own. Then the recorder begins anew, with another epoch; rings and blocks of the old
- * epoch are never mistaken for its own. A child made without the libc's fork (a bare clone) is not covered.
- *
- * Rejected: MADV_DONTFORK (the child dies when it touches a counter, and a forked child may destroy its copy of a pool),
- * a descriptor that stays open (see recorder.h), a mapping of the largest size in advance (1024 workers or one: the address
- * space would be the same, the preallocation not).
+ * life.c - the life of the recorder, and what a fork does to it (FORMAT.md).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -52,7 +39,7 @@ _Atomic uint32_t vg_record_epoch = 1;
 
 /* ---- saying something -------------------------------------------------------------------------------------------- */
 
-/* What the recorder has to say; aloud: on stderr if there is no hook. */
+/* A message; aloud: on stderr if there is no hook. */
 typedef struct record_words {
     char text[RECORD_LOG_ROOM];
     bool aloud;
@@ -88,7 +75,7 @@ void vg_record_log(const char *format, ...)
 
 /* ---- making it --------------------------------------------------------------------------------------------------- */
 
-/* The first bytes of a file of the system as a string; "" if it cannot be read. */
+/* A file of the system as a string; "" if unreadable. */
 static size_t read_system_text(const char *path, char *text, size_t room)
 {
     size_t length = 0;
@@ -173,7 +160,7 @@ static void fill_front(vg_recorder *recorder)
     set_file_section(header, VG_SECTION_ACTS, offsetof(vg_file_front, acts), sizeof front->acts[0], VG_FILE_ACTS);
     vg_names_publish(recorder);
     vg_modules_publish(recorder);
-    /* release: whoever sees the magic sees the rest; pairs with the fence after the reader's look at it */
+    /* release: the rest before the magic; pairs with the fence after the reader's look at it */
     atomic_store_explicit(&header->magic, VG_FILE_MAGIC, memory_order_release);
 }
 
@@ -197,7 +184,7 @@ static void recorder_in_fork_parent(void)
     vg_mutex_unlock(&vg_the_recorder.lock);
 }
 
-/* Put memory of our own in the place of a shared mapping. */
+/* Replace a shared mapping by private memory. */
 static void make_mapping_private(void *memory, size_t bytes, bool copy)
 {
     void *kept = copy ? vg_pages_get(bytes) : NULL;
@@ -218,7 +205,7 @@ static void forget_recorder(vg_recorder *recorder)
     recorder->file.bytes = 0;
     recorder->extent_count = 0;
     recorder->rings = 0;
-    /* relaxed: whoever uses a ring is inside a call of an object that holds the recorder, and there is none now */
+    /* relaxed: users of rings are inside calls of holders, and there are none now */
     uint32_t epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) + 1;
     atomic_store_explicit(&vg_record_epoch, epoch != 0 ? epoch : 1, memory_order_relaxed);
 }
@@ -246,7 +233,7 @@ static const char *error_text(int error)
 #endif
 }
 
-/* Make the file in the first directory that can be had. If the usual one is not ours, `notice` says which is used instead. */
+/* Make the file in the first directory that works. `notice`: the usual one is not ours. */
 static int make_record_file(vg_recorder *recorder, char *directory, size_t bytes, void **memory, record_words *notice)
 {
     const char *chosen = vg_the_record_config.directory;
@@ -259,7 +246,7 @@ static int make_record_file(vg_recorder *recorder, char *directory, size_t bytes
             first = error;
         if (error == -EPERM && taken[0] == '\0')
             memcpy(taken, directory, sizeof taken);
-        /* These are about the directory; with others, as a full disk, the next one would not help. */
+        /* About the directory; with other errors the next one would not help. */
         if (error != -EPERM && error != -ENOENT && error != -EACCES && error != -EROFS)
             break;
     }
@@ -275,7 +262,7 @@ static int make_record_file(vg_recorder *recorder, char *directory, size_t bytes
     return first;
 }
 
-/* What went wrong with the file goes to `trouble`, "" if nothing did. */
+/* trouble: what went wrong, or "". */
 static void make_recorder(vg_recorder *recorder, record_words *trouble)
 {
     static bool guarded; /* under the lock */

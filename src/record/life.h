@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.h - the recorder comes with the first pool or loop, and goes with the last.
+ * life.h - the recorder begins with the first pool or loop and ends with the last.
  */
 #ifndef VG_RECORD_LIFE_H
 #define VG_RECORD_LIFE_H
@@ -8,23 +8,21 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-extern _Atomic uint32_t vg_record_epoch; /* of the recorder that there is; changes when it comes and goes. Never 0 */
+extern _Atomic uint32_t vg_record_epoch; /* of the present recorder; never 0 */
 
-/* A pool, loop or other object begins and ends to use the recorder. hold gives the level that is in force
-   (vigil_record_level); it makes the recorder if there is none, and never fails. release takes what hold returned in *epoch. */
+/* Begin and end to use the recorder. hold returns the level in force and never fails; release takes hold's *epoch. */
 unsigned vg_record_hold(uint32_t *epoch);
 void vg_record_release(uint32_t epoch);
 
 /* ---- for the watchdog */
 
-/* The header of the recorder's file, or of the anonymous memory in its stead; NULL when the recorder is off. The caller holds
-   the recorder. */
+/* The header, also of anonymous memory; NULL: the recorder is off. The caller holds the recorder. */
 struct vg_file_header *vg_record_header(void);
 struct vg_file_verdict *vg_record_verdicts(void); /* VG_FILE_VERDICTS of them */
 struct vg_file_act *vg_record_acts(void);         /* VG_FILE_ACTS of them */
-/* Write both clocks into the header, and look whether libraries have come. */
+/* Write both clocks into the header, and list new modules. */
 void vg_record_mark(void);
-/* Say something to the user through the log hook, if there is one. */
+/* Report to the user's log hook, if any. */
 void vg_record_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

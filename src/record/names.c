@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.c - what turns an address into a name: the names that the user gave, and the modules that are loaded.
- *
- * The names are kept beside the recorder, which may come and go, and copied into each new file. The modules are asked from
- * the loader whenever a pool or loop is made and whenever the watchdog looks, and written again if any has come or gone.
+ * names.c - names of functions, given by the user, and loaded modules. Names are kept outside the recorder and copied
+ * into each new file. Modules are read from the loader with each new pool, loop and look of the watchdog.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.h - the names of functions and the list of modules in the file. Under the recorder's lock.
+ * names.h - functions and modules in the file. Under the recorder's lock.
  */
 #ifndef VG_RECORD_NAMES_H
 #define VG_RECORD_NAMES_H

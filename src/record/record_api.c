@@ -21,7 +21,7 @@ enum {
     RECORD_DEFAULT_EVENTS = 4096,
     RECORD_LEAST_EVENTS = 64,
     RECORD_MOST_EVENTS = 1 << 20,
-    MARK_IN_WHAT = 6, /* characters of a mark's name that fit beside its kind */
+    MARK_IN_WHAT = 6, /* characters of a mark that fit beside its kind */
     MARK_IN_B = 8
 };
 
@@ -82,7 +82,7 @@ int vigil_record_path(char *path, size_t room)
     return length;
 }
 
-/* Add up what the threads' heads say. Under the lock. */
+/* Add up the threads' heads. Under the lock. */
 static void count_events(const vg_recorder *recorder, vigil_record_stats *stats)
 {
     for (unsigned i = 0; i < recorder->extent_count; i++) {
@@ -118,8 +118,7 @@ int vigil_record_stats_get(vigil_record_stats *given)
 }
 
 /*
- * A mark is the one event that is not written inside a call on a pool or loop, so nothing else keeps the recorder
- * there: it becomes a user of the recorder for that time, if there is one.
+ * No pool or loop holds the recorder for a mark, so the caller becomes a user of it.
  */
 int vigil_record_mark(const char *name, uint64_t value)
 {

@@ -23,18 +23,18 @@ typedef struct vg_file_front {
     vg_file_act acts[VG_FILE_ACTS];
 } vg_file_front;
 
-/* One place of the directory, as the process knows it. */
+/* One entry of the directory, as the process knows it. */
 typedef struct vg_extent {
     void *memory; /* where the block is mapped */
     size_t bytes;
     bool used;
     bool written;
-    bool ring;      /* of a thread that has ended, while not used: its events are kept until the place is needed */
-    bool copy_fork; /* the child of a fork gets a copy of the content, else zeros */
+    bool ring;      /* unused, and holds the events of a dead thread */
+    bool copy_fork; /* a forked child gets a copy, else zeros */
 } vg_extent;
 
 typedef struct vg_recorder {
-    vg_mutex lock; /* over everything here; its holder takes no other lock and calls no callback */
+    vg_mutex lock; /* over everything here; a leaf, and no callback runs under it */
     unsigned users;
     unsigned level;       /* while there are users */
     vg_file_front *front; /* NULL: the recorder is off */

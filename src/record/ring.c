@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c - each thread's ring of events: got with its first event, given back when it ends.
- *
- * Workers say when they come and go. Other threads (submitters, loop owners) are noticed when they end through a pthread key,
- * which exists as long as the recorder does. The ring of a thread that has ended keeps its content and its entry in
- * the directory until the place is needed: what a thread did last is worth most when it is gone.
- *
- * At most VG_FILE_MOST_RINGS threads have one at a time, fewer if the file may not grow so far. The events of the others are
- * dropped, and counted in the header, spread over a few lines so that they do not meet.
+ * ring.c - each thread's ring of events, from its first event to its end. Workers attach and detach themselves; a
+ * pthread key notices the end of others. A dead thread's ring is kept until its extent is needed. Threads beyond
+ * VG_FILE_MOST_RINGS have none: their events are dropped and counted.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -47,7 +42,7 @@ void vg_rings_begin(void)
 void vg_rings_end(void)
 {
     if (ring_key_made)
-        (void)pthread_key_delete(ring_key); /* threads that still have a ring see by its epoch that it is gone */
+        (void)pthread_key_delete(ring_key); /* threads with a ring see its epoch */
     ring_key_made = false;
 }
 
@@ -76,12 +71,12 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
     vg_record_block block = {.memory = NULL};
     vg_mutex_lock(&recorder->lock);
     vg_my_ring = (vg_own_ring){.epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)};
-    /* A thread whose end nobody would notice gets none: its place would be lost. Workers give theirs back themselves. */
+    /* A thread whose end nobody notices gets none. Workers detach themselves. */
     const bool can_end = role == VG_ROLE_WORKER || (ring_key_made && pthread_setspecific(ring_key, &vg_my_ring) == 0);
     const size_t bytes = sizeof(vg_file_thread) + recorder->ring_events * sizeof(vg_event);
     if (recorder->level == VIGIL_RECORD_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
         vg_block_get_locked(&block, VG_BLOCK_RING, bytes, owner, recorder->ring_events) == 0) {
-        if (block.extent == VG_FILE_BLOCKS) { /* there is no file, or it is full: nobody could read it */
+        if (block.extent == VG_FILE_BLOCKS) { /* no file, or it is full: nobody could read it */
             vg_block_put_locked(&block);
         } else {
             vg_file_thread *thread = block.memory;

@@ -21,20 +21,20 @@ typedef struct vg_own_ring {
 
 extern _Thread_local vg_own_ring vg_my_ring;
 
-/* Take a ring for the calling thread, which has none of this epoch, or count that there is none to be had. */
+/* Take a ring for the calling thread, or note that there is none. */
 void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index);
-/* Give it back; the thread ends, or changes its role. Its events stay readable until another thread needs the place. */
+/* The thread ends or changes its role. Its events stay readable until the extent is reused. */
 void vg_ring_detach(void);
 void vg_event_drop(void);
 
-/* A word of an event. relaxed: a reader may copy it just now, and throws away what it may have got by halves. */
+/* A word of an event. relaxed: readers discard what may be torn. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes it */
 static inline void vg_event_word(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* Write an event. The caller is inside a call on an object that holds the recorder, whose level is EVENTS. */
+/* Write an event. The caller is inside a call on a holder of the recorder at level EVENTS. */
 static inline void vg_event_put(uint64_t ticks, uint64_t what, uint64_t a, uint64_t b)
 {
     vg_own_ring *ring = &vg_my_ring;
@@ -46,14 +46,14 @@ static inline void vg_event_put(uint64_t ticks, uint64_t what, uint64_t a, uint6
         return;
     }
     vg_event *event = &ring->events[ring->head & ring->mask];
-    /* release: a reader that has copied any of the words below sees at least the head that was there before them, and knows by it
-       that the event a whole ring older is gone; pairs with the second fence in reader_events.c. On x86-64 it costs nothing. */
+    /* release: a reader of any word below sees at least the old head, and discards the event a ring older; pairs
+       with the second fence in reader_events.c. Free on x86-64. */
     atomic_thread_fence(memory_order_release);
     vg_event_word(&event->ticks, ticks);
     vg_event_word(&event->what, what);
     vg_event_word(&event->a, a);
     vg_event_word(&event->b, b);
-    /* release: a reader that sees the new head sees the event; pairs with the first fence in reader_events.c */
+    /* release: the event before the head; pairs with the first fence in reader_events.c */
     atomic_store_explicit(&ring->thread->head, ++ring->head, memory_order_release);
 }
 

@@ -21,7 +21,7 @@ static bool copy_ring(vg_ring_copy *copy, const vg_file_thread *ring, uint64_t e
         copy->events = larger;
         copy->room = (size_t)entries;
     }
-    /* acquire: the events that the head counts are whole; pairs with the release of the head in vg_event_put */
+    /* acquire: the events counted by the head; pairs with the release of the head in vg_event_put */
     const uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     const uint64_t begin = head > entries ? head - entries : 0;
     for (uint64_t n = begin; n < head; n++) {
@@ -31,7 +31,7 @@ static bool copy_ring(vg_ring_copy *copy, const vg_file_thread *ring, uint64_t e
                                              .a = event_word(&from->a),
                                              .b = event_word(&from->b)};
     }
-    /* acquire: the head says what was written over the copied events; pairs with the fence in vg_event_put */
+    /* acquire: the head tells which copies were overwritten; pairs with the fence in vg_event_put */
     atomic_thread_fence(memory_order_acquire);
     const uint64_t after = atomic_load_explicit(&ring->head, memory_order_relaxed);
     const uint64_t first = after >= entries ? after - entries + 1 : 0;

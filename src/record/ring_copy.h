@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_copy.h - what the rings of this process hold: events, copied ring by ring, and waits. For the watchdog.
+ * ring_copy.h - events and waits of this process's rings, for the watchdog.
  */
 #ifndef VG_RECORD_RING_COPY_H
 #define VG_RECORD_RING_COPY_H
@@ -19,7 +19,7 @@ typedef struct vg_ring_copy {
     uint64_t owner; /* serial of the pool or loop; 0: none */
 } vg_ring_copy;
 
-/* Copy the next ring. Start with a zeroed copy. The caller holds the recorder. False: there is none, or no memory. */
+/* Copy the next ring; start with a zeroed copy. The caller holds the recorder. False: none, or no memory. */
 bool vg_ring_copy_next(vg_ring_copy *copy);
 void vg_ring_copy_end(vg_ring_copy *copy);
 
@@ -30,7 +30,7 @@ typedef struct vg_ring_wait {
     uint64_t since_ns; /* how long ago it began */
 } vg_ring_wait;
 
-/* The waits of threads that are no workers; returns how many were filled in. The caller holds the recorder. */
+/* Waits of threads that are no workers; returns how many. The caller holds the recorder. */
 unsigned vg_ring_waits(vg_ring_wait *waits, unsigned room);
 
 #endif

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.c - see stack.h.
- *
- * One request at a time: IDLE -> ASKED (watchdog) -> WALKING (the handler, by compare-exchange) -> DONE (the handler) -> IDLE
- * (watchdog). If no answer comes in time the watchdog takes the request back, ASKED -> IDLE; a handler that comes later finds
- * nothing to do. One that is caught in WALKING (put aside by the scheduler) keeps the place until it has finished; until then no other
- * thread is asked.
- *
- * The handler's way through backtrace: glibc loads libgcc_s for it on the first call, which is made in vg_stack_begin; after that
- * the unwinder finds its tables through _dl_find_object without a lock (glibc 2.35 and later; before that it took the loader's
- * lock, which is recursive for the interrupted thread).
+ * stack.c - one request at a time; FORMAT.md has the states.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -87,9 +78,9 @@ static void pass_signal_on(int number, siginfo_t *info, void *context)
 }
 
 /*
- * Only threads that run are asked, but one may have entered a call that the kernel does not restart (poll, nanosleep) just before the
- * signal came. Then the interrupted context is behind the call and holds -EINTR: go back to it, so that the program does not
- * notice. The number of the call is in the instruction that loads it, a few bytes before; the arguments are still in their registers.
+ * A thread may have entered a call that the kernel does not restart (poll, nanosleep) just before the signal. Its
+ * context then holds -EINTR behind the call: go back, so that the program does not notice. The call's number is in the
+ * load a few bytes before; its arguments are still in registers.
  */
 static void repeat_call(void *context)
 {
@@ -124,11 +115,11 @@ static void on_stack_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
     uint32_t asked = ASK_ASKED;
-    /* Ours carry the address of the request; everybody else's are none of our business. */
+    /* Ours carry the request's address; others are passed on. */
     if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &stack_ask || info->si_pid != getpid()) {
         pass_signal_on(number, info, context);
-        /* acquire: the answer before this one has been read, and our frames may take its place; pairs with the release in
-           vg_stack_take. Who is asked need not be seen in time: then the watchdog waits in vain. */
+        /* acquire: the last answer has been read, our frames may replace it; pairs with the release in
+           vg_stack_take. A thread number seen late only costs the watchdog its wait. */
     } else if (atomic_load_explicit(&stack_ask.thread, memory_order_relaxed) == vg_thread_id() &&
                atomic_compare_exchange_strong_explicit(&stack_ask.state, &asked, ASK_WALKING, memory_order_acquire,
                                                        memory_order_relaxed)) {
@@ -149,7 +140,7 @@ int vg_stack_begin(int signal)
     if (signal == 0)
         return 0;
     struct sigaction ours = {.sa_sigaction = on_stack_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-    (void)sigfillset(&ours.sa_mask); /* it is short, and nothing of the user's may run on top of it */
+    (void)sigfillset(&ours.sa_mask); /* short, and nothing of the user's may interrupt it */
     (void)backtrace(none, 2);
     struct sigaction before;
     if (sigaction(signal, NULL, &before) != 0)
@@ -171,8 +162,7 @@ void vg_stack_end(void)
         return;
     atomic_store_explicit(&vg_stack_signal, 0, memory_order_relaxed);
     struct sigaction now;
-    /* A signal may still be on its way to a thread that is not being run: then the handler stays, because without it some
-       signals end the process. It does nothing. */
+    /* A signal may still be in flight: then the handler stays, because without it some signals kill. */
     if (atomic_load_explicit(&stack_ask.state, memory_order_relaxed) == ASK_IDLE &&
         sigaction(stack_ask.signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
         now.sa_sigaction == on_stack_signal && (stack_ask.signal == SIGURG || stack_ask.before.sa_handler != SIG_DFL))
@@ -214,13 +204,13 @@ void vg_stack_take(int thread, vg_stack *stack)
     if (blocks_signal(thread, stack_ask.signal))
         return;
     stack->why = "the thread that was asked last has not answered yet";
-    /* acquire: an answer that came too late; pairs with the release in on_signal. The next one is written after it. */
+    /* acquire: an answer that came too late; pairs with the release in on_stack_signal */
     if (atomic_load_explicit(&stack_ask.state, memory_order_acquire) == ASK_DONE)
         atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
     if (atomic_load_explicit(&stack_ask.state, memory_order_relaxed) != ASK_IDLE)
         return;
     atomic_store_explicit(&stack_ask.thread, thread, memory_order_relaxed);
-    /* release: our reading of the last answer, and the writing of one that came too late; pairs with the acquire in on_signal */
+    /* release: the last answer has been read; pairs with the acquire in on_stack_signal */
     atomic_store_explicit(&stack_ask.state, ASK_ASKED, memory_order_release);
     stack->why = "the thread has gone";
     siginfo_t info = {.si_signo = stack_ask.signal, .si_code = SI_QUEUE};

@@ -20,7 +20,7 @@ static struct {
     uint64_t serials;
 } subject_registry;
 
-/* In the child of a fork: nothing here is ours, and the lock may be held by a thread that has stayed behind. */
+/* A forked child: nothing here is ours, and a lost thread may hold the lock. */
 static void adopt_registry(void)
 {
     uint32_t before;
@@ -68,8 +68,8 @@ vg_subject *vg_subject_next(vg_subject *before)
 {
     adopt_registry();
     vg_mutex_lock(&subject_registry.lock);
-    /* One that was taken out while we held it still knows its successor, which may have gone as well: begin again then. The
-       caller tells by the serial whom it has seen. */
+    /* A removed subject knows its successor, which may have gone too: begin again. The caller tells by the serial
+       what it has seen. */
     vg_subject *next = subject_registry.first;
     for (vg_subject *at = subject_registry.first; at != NULL && before != NULL; at = at->next)
         if (at == before) {

@@ -141,7 +141,7 @@ static void take_sections(vg_symbols *symbols, int fd, const Elf64_Shdr *section
 vg_symbols *vg_symbols_load(const char *path, const uint8_t *build_id, size_t build_id_bytes)
 {
     vg_symbols *symbols = calloc(1, sizeof *symbols);
-    /* It may be a pipe or worse by now: do not wait for it. */
+    /* It may be a pipe by now: do not block. */
     int fd = symbols != NULL && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     if (fd < 0)
         return symbols;
