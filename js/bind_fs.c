@@ -23,6 +23,12 @@ static void free_data(void *data, void *arg)
     free(data);
 }
 
+/* n3 of what gives names: 1 for their bytes, one in each character. Names need not be UTF-8. */
+static vg_val name_of(const vg_fs_op *op, vg_engine *engine, const char *name, size_t length)
+{
+    return op->n3 == 1 ? vg_latin1(engine, (const unsigned char *)name, length) : vg_text(engine, name, length);
+}
+
 static vg_val list_of(vg_fs_op *op, vg_engine *engine)
 {
     size_t count = 0;
@@ -35,7 +41,7 @@ static vg_val list_of(vg_fs_op *op, vg_engine *engine)
     count = 0;
     for (size_t at = 0; at < op->data_length; at += strlen(op->data + at) + 2) {
         /* On the C heap the collector does not see the strings: they are held until the array has them. */
-        items[count] = vg_string(engine, op->data + at);
+        items[count] = name_of(op, engine, op->data + at, strlen(op->data + at));
         vg_hold(engine, items[count++]);
         items[count++] = vg_number(engine, (unsigned char)op->data[at + strlen(op->data + at) + 1]);
     }
@@ -55,10 +61,10 @@ static vg_val outcome(vg_fs_op *op, vg_engine *engine)
     case VG_FS_STAT:
     case VG_FS_LSTAT:
     case VG_FS_FSTAT: {
-        vg_val items[16];
-        for (int i = 0; i < 16; i++)
+        vg_val items[VG_FS_STATS];
+        for (int i = 0; i < VG_FS_STATS; i++)
             items[i] = vg_number(engine, op->stat[i]);
-        return vg_array(engine, 16, items);
+        return vg_array(engine, VG_FS_STATS, items);
     }
     case VG_FS_READ_FILE:
         if (op->n3 != 0) {
@@ -75,10 +81,22 @@ static vg_val outcome(vg_fs_op *op, vg_engine *engine)
     case VG_FS_READLINK:
     case VG_FS_MKDTEMP:
     case VG_FS_MKDIR:
-        return op->data ? vg_text(engine, op->data, op->data_length) : vg_number(engine, 0);
+        return op->data ? name_of(op, engine, op->data, op->data_length) : vg_number(engine, 0);
     default:
         return vg_number(engine, (double)op->result);
     }
+}
+
+/* A path is a text, or bytes that are none. */
+static char *path_of(vg_call *call, size_t i)
+{
+    unsigned char *bytes;
+    size_t length;
+    if (vg_arg_is(call, i, VG_STRING))
+        return vg_arg_text(call, i, NULL);
+    if (!vg_arg_is(call, i, VG_OBJECT) || !vg_to_bytes(call->engine, call->args[i], &bytes, &length))
+        return NULL;
+    return strndup((const char *)bytes, length);
 }
 
 /* (kind, path, path2, n1, n2, n3, bytes or text) from argument `first` on; NULL: no memory. */
@@ -89,10 +107,8 @@ static vg_fs_op *op_of(vg_call *call, size_t first)
     if (!op)
         return NULL;
     op->kind = kind >= 0 && kind < VG_COUNT_fsOp ? (unsigned)kind : VG_COUNT_fsOp;
-    if (vg_arg_is(call, first + 1, VG_STRING))
-        op->path = vg_arg_text(call, first + 1, NULL);
-    if (vg_arg_is(call, first + 2, VG_STRING))
-        op->path2 = vg_arg_text(call, first + 2, NULL);
+    op->path = path_of(call, first + 1);
+    op->path2 = path_of(call, first + 2);
     op->n1 = vg_arg_number(call, first + 3);
     op->n2 = vg_arg_number(call, first + 4);
     op->n3 = vg_arg_number(call, first + 5);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define CHUNK    (1U << 20)
@@ -27,14 +28,33 @@ static int64_t answer(int64_t result)
     return result < 0 ? -errno : result;
 }
 
-static void keep_stat(vg_fs_op *op, const struct stat *stat)
+static void keep_stat(vg_fs_op *op, const struct statx *stat)
 {
-    double values[] = {(double)stat->st_dev,         (double)stat->st_mode,         (double)stat->st_nlink,
-                       (double)stat->st_uid,         (double)stat->st_gid,          (double)stat->st_rdev,
-                       (double)stat->st_blksize,     (double)stat->st_ino,          (double)stat->st_size,
-                       (double)stat->st_blocks,      (double)stat->st_atim.tv_sec,  (double)stat->st_atim.tv_nsec,
-                       (double)stat->st_mtim.tv_sec, (double)stat->st_mtim.tv_nsec, (double)stat->st_ctim.tv_sec,
-                       (double)stat->st_ctim.tv_nsec};
+    dev_t device = makedev(stat->stx_dev_major, stat->stx_dev_minor);
+    dev_t special = makedev(stat->stx_rdev_major, stat->stx_rdev_minor);
+    /* A system that does not know when a file was made says so; then it is the last change, as in Node. */
+    const struct statx_timestamp *born = stat->stx_mask & STATX_BTIME ? &stat->stx_btime : &stat->stx_ctime;
+    double values[] = {(double)device,
+                       (double)stat->stx_mode,
+                       (double)stat->stx_nlink,
+                       (double)stat->stx_uid,
+                       (double)stat->stx_gid,
+                       (double)special,
+                       (double)stat->stx_blksize,
+                       (double)stat->stx_ino,
+                       (double)stat->stx_size,
+                       (double)stat->stx_blocks,
+                       (double)stat->stx_atime.tv_sec,
+                       (double)stat->stx_atime.tv_nsec,
+                       (double)stat->stx_mtime.tv_sec,
+                       (double)stat->stx_mtime.tv_nsec,
+                       (double)stat->stx_ctime.tv_sec,
+                       (double)stat->stx_ctime.tv_nsec,
+                       (double)born->tv_sec,
+                       (double)born->tv_nsec,
+                       (double)(stat->stx_ino >> 32),
+                       (double)(stat->stx_ino & 0xffffffffU)};
+    _Static_assert(sizeof values == sizeof op->stat, "VG_FS_STATS");
     memcpy(op->stat, values, sizeof values);
 }
 
@@ -334,10 +354,12 @@ static int64_t set_times(vg_fs_op *op)
 
 static int64_t look(vg_fs_op *op)
 {
-    struct stat found;
-    int result = op->kind == VG_FS_STAT    ? stat(op->path, &found)
-                 : op->kind == VG_FS_LSTAT ? lstat(op->path, &found)
-                                           : fstat((int)op->n1, &found);
+    struct statx found;
+    int result = statx(op->kind == VG_FS_FSTAT ? (int)op->n1 : AT_FDCWD, op->kind == VG_FS_FSTAT ? "" : op->path,
+                       op->kind == VG_FS_FSTAT   ? AT_EMPTY_PATH
+                       : op->kind == VG_FS_LSTAT ? AT_SYMLINK_NOFOLLOW
+                                                 : 0,
+                       STATX_BASIC_STATS | STATX_BTIME, &found);
     if (result < 0)
         return -errno;
     keep_stat(op, &found);

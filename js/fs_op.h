@@ -5,6 +5,8 @@
 
 #include "port.h"
 
+#define VG_FS_STATS 20 /* the numbers of a stat; lib/fs.js knows their order */
+
 typedef struct vg_fs_op {
     vg_done done;
     vigil_task task;
@@ -24,7 +26,7 @@ typedef struct vg_fs_op {
     int64_t result; /* negative: an errno */
     char *data;     /* READ_FILE, READDIR (name, zero, type byte), REALPATH, READLINK, MKDTEMP */
     size_t data_length;
-    double stat[18];
+    double stat[VG_FS_STATS];
 } vg_fs_op;
 
 /* Do it, on this thread. May block. */

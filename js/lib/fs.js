@@ -28,8 +28,12 @@ function flagTable({ O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APP
 // ---- arguments ----------------------------------------------------------------------------------------------------
 
 function toPath(value, name = 'path') {
-  if (value instanceof Uint8Array) value = binding.utf8Decode(value);
-  else if (typeof value === 'object' && value !== null && value.href !== undefined && value.protocol !== undefined) {
+  if (value instanceof Uint8Array) {
+    if (value.includes(0)) throw new codes.ERR_INVALID_ARG_VALUE(name, value, 'must be a string, Uint8Array, or URL without null bytes');
+    // Names need not be UTF-8: then they stay bytes.
+    return binding.utf8Valid(value) ? binding.utf8Decode(value) : asBuffer(value.slice());
+  }
+  if (typeof value === 'object' && value !== null && value.href !== undefined && value.protocol !== undefined) {
     value = load('url').fileURLToPath(value);
   }
   if (typeof value !== 'string') throw new codes.ERR_INVALID_ARG_TYPE(name, ['string', 'Buffer', 'URL'], value);
@@ -99,13 +103,13 @@ class Stats {
     this.atimeMs = v[10] * 1000 + v[11] / 1e6;
     this.mtimeMs = v[12] * 1000 + v[13] / 1e6;
     this.ctimeMs = v[14] * 1000 + v[15] / 1e6;
-    this.birthtimeMs = this.ctimeMs;
+    this.birthtimeMs = v[16] * 1000 + v[17] / 1e6;
     this.atime = new Date(Math.round(this.atimeMs));
     this.mtime = new Date(Math.round(this.mtimeMs));
     this.ctime = new Date(Math.round(this.ctimeMs));
     this.birthtime = new Date(Math.round(this.birthtimeMs));
   }
-  #is(kind) { return (this.mode & constants.S_IFMT) === kind; }
+  #is(kind) { return (Number(this.mode) & constants.S_IFMT) === kind; }
   isFile() { return this.#is(constants.S_IFREG); }
   isDirectory() { return this.#is(constants.S_IFDIR); }
   isSymbolicLink() { return this.#is(constants.S_IFLNK); }
@@ -116,11 +120,21 @@ class Stats {
 }
 function statsOf(v, options) {
   if (!options?.bigint) return new Stats(v);
-  const stats = new Stats(v);
-  for (const key of Object.keys(stats)) {
-    if (typeof stats[key] === 'number') stats[key] = BigInt(Math.trunc(stats[key]));
+  return new BigIntStats(v);
+}
+class BigIntStats extends Stats {
+  constructor(v) {
+    super(v);
+    const names = ['dev', 'mode', 'nlink', 'uid', 'gid', 'rdev', 'blksize', 'size', 'blocks'];
+    for (let i = 0; i < names.length; i++) this[names[i]] = BigInt(this[names[i]]);
+    this.ino = BigInt(v[18]) << 32n | BigInt(v[19]);
+    const times = ['atime', 'mtime', 'ctime', 'birthtime'];
+    for (let i = 0; i < 4; i++) {
+      const ns = BigInt(v[10 + 2 * i]) * 1000000000n + BigInt(v[11 + 2 * i]);
+      this[`${times[i]}Ns`] = ns;
+      this[`${times[i]}Ms`] = ns / 1000000n;
+    }
   }
-  return stats;
 }
 
 class Dirent {
@@ -145,12 +159,20 @@ function inOrder(flat) {
   for (let i = 0; i < flat.length; i += 2) order.push([flat[i], flat[i + 1]]);
   return order.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)).flat();
 }
+// A name as C gives it (rawNames) in the encoding that was asked for.
+function rawNames(options) {
+  return options.encoding === undefined || options.encoding === null || isUtf8(options.encoding) ? 0 : 1;
+}
+function nameIn(options, text) {
+  if (typeof text !== 'string' || rawNames(options) === 0) return text;
+  const bytes = load('buffer').Buffer.from(text, 'latin1');
+  return options.encoding === 'buffer' ? bytes : bytes.toString(options.encoding);
+}
 function entriesOf(flat, options, folder) {
   const list = [];
-  const bytes = options.encoding === 'buffer';
   flat = inOrder(flat);
   for (let i = 0; i < flat.length; i += 2) {
-    const name = bytes ? asBuffer(binding.utf8Encode(flat[i])) : flat[i];
+    const name = nameIn(options, flat[i]);
     list.push(options.withFileTypes ? new Dirent(name, flat[i + 1], folder) : name);
   }
   return list;
@@ -290,15 +312,17 @@ const plans = {
   readdir(file, options) {
     options = toOptions(options, { encoding: 'utf8', withFileTypes: false });
     file = toPath(file);
-    return plan('scandir', [OP.readdir, file], (flat) => entriesOf(flat, options, file), options, file);
+    return plan('scandir', [OP.readdir, file, undefined, 0, 0, rawNames(options)], (flat) => entriesOf(flat, options, file), options, file);
   },
   realpath(file, options) {
     file = toPath(file);
-    return plan('realpath', [OP.realpath, file], (text) => text, options, file);
+    options = toOptions(options, { encoding: 'utf8' });
+    return plan('realpath', [OP.realpath, file, undefined, 0, 0, rawNames(options)], (text) => nameIn(options, text), options, file);
   },
   readlink(file, options) {
     file = toPath(file);
-    return plan('readlink', [OP.readlink, file], (text) => text, options, file);
+    options = toOptions(options, { encoding: 'utf8' });
+    return plan('readlink', [OP.readlink, file, undefined, 0, 0, rawNames(options)], (text) => nameIn(options, text), options, file);
   },
   symlink(target, file) {
     target = toPath(target, 'target');
@@ -442,6 +466,15 @@ fs.write = (fd, data, ...args) => {
   validateFunction(callback, 'cb');
   run(writePlan(fd, data, args[0], args[1], args[2]), (error, count) => callback(error, count ?? 0, data));
 };
+const promisified = Symbol.for('nodejs.util.promisify.custom');
+for (const [name, count] of [['read', 'bytesRead'], ['write', 'bytesWritten']]) {
+  Object.defineProperty(fs[name], promisified, {
+    configurable: true,
+    value: (...args) => new Promise((resolve, reject) => {
+      fs[name](...args, (error, number, buffer) => (error ? reject(error) : resolve({ [count]: number, buffer })));
+    }),
+  });
+}
 fs.realpath.native = fs.realpath;
 fs.realpathSync.native = fs.realpathSync;
 const more = load('fs_more').install(fs, toPath);
