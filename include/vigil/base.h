@@ -43,6 +43,12 @@
  * thread inside a task. It says if the call may block, what it returns, and who owns what
  * afterwards.
  *
+ * Words. The library prints one line on standard error for the first task that fails, the first
+ * callback that leaves by vigil_raise, the first rejection that nobody handles and the first misuse
+ * of each kind, unless the hook for it is set (on_failure, on_uncaught, vigil_promise_hooks_set).
+ * VIGIL_LOG=warn in the environment prints each of them, at most ten lines a second; VIGIL_LOG=off
+ * prints nothing.
+ *
  * Errors that the library gives by itself, and what each means here:
  *
  *   -EINVAL      an argument is NULL, out of range, or an option contradicts another

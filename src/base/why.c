@@ -9,13 +9,13 @@
 _Thread_local const char *vg_why_text = "";
 static _Thread_local char why_buffer[VG_WHY_BYTES];
 
-int vg_why_say(int error, const char *format, ...)
+int vg_why_say_in(const char *function, int error, const char *format, ...)
 {
     va_list args;
     va_start(args, format); // NOLINT(clang-analyzer-valist.Uninitialized)
     (void)vsnprintf(why_buffer, sizeof why_buffer, format, args);
     va_end(args);
-    return vg_why(error, why_buffer);
+    return vg_why_in(function, error, why_buffer);
 }
 
 int vg_why_forked(void)

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * why.h - the sentence behind vigil_why, one pointer per thread. A literal costs one store; numbers are formatted into
- * a buffer of the thread, on cold paths.
+ * a buffer of the thread, on cold paths. Misuse also goes to the log.
  */
 #ifndef VG_BASE_WHY_H
 #define VG_BASE_WHY_H
+
+#include "log.h"
 
 #include <vigil/base.h>
 
 extern _Thread_local const char *vg_why_text;
 
 /* Keep the text, which must be static, and return the error. */
-static inline int vg_why(int error, const char *text)
+#define vg_why(error, text) vg_why_in(__func__, error, text)
+static inline int vg_why_in(const char *function, int error, const char *text)
 {
     vg_why_text = text;
+#ifndef VIGIL_CHECK
+    if (error == -EINVAL || error == -EPERM || error == -EDEADLK)
+        vg_log_misuse(error, text, function);
+#else
+    (void)function;
+#endif
     return error;
 }
 
 /* The same with values in it; cut at the end of the buffer. */
-VIGIL_PRINTF(2, 3) int vg_why_say(int error, const char *format, ...);
+#define vg_why_say(error, ...) vg_why_say_in(__func__, error, __VA_ARGS__)
+VIGIL_PRINTF(3, 4) int vg_why_say_in(const char *function, int error, const char *format, ...);
 
 /* "promise is NULL" */
 #define VG_WHY_NULL(name) vg_why(-EINVAL, name " is NULL")

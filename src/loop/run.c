@@ -58,6 +58,12 @@ static void report_raise(vigil_loop *loop)
         loop->options.on_uncaught(loop->options.user, &it);
         loop->in_uncaught = false;
     }
+#ifndef VIGIL_CHECK
+    if (loop->options.on_uncaught == NULL)
+        vg_log(VG_LOG_CALLBACK,
+               "a callback of the loop \"%s\" left by vigil_raise(%d) (%s). Set options.on_uncaught to hear of each.",
+               loop->name, it.status, vigil_strerror(it.status));
+#endif
     /* Finish a checkpoint in which a microtask raised, even its last one: else the next checkpoint would continue it.
        */
     if (loop->in_checkpoint)

@@ -100,6 +100,14 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
             .function = function,
         };
         report_guarded(pool, &failure);
+    } else {
+#ifndef VIGIL_CHECK
+        char name[96];
+        vg_log(VG_LOG_TASK,
+               "a task failed: %s %s %d (%s) on worker %u of the pool \"%s\". Set options.on_failure to hear of each.",
+               vg_log_function(function, name, sizeof name), raised ? "raised" : "returned", status,
+               vigil_strerror(status), worker->seat.index, pool->name);
+#endif
     }
     vg_count_release(&worker->seat.counts->of[class_].failed, 1);
 }

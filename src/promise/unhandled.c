@@ -49,6 +49,18 @@ static bool rejected_by_the_end(vg_realm *realm, vigil_promise *promise)
     return realm->ending && vg_promise_value(promise)->status == -ESHUTDOWN;
 }
 
+#ifndef VIGIL_CHECK
+static void log_rejection(vigil_promise *promise)
+{
+    char name[96];
+    const int status = vg_promise_value(promise)->status;
+    vg_log(VG_LOG_REJECTION,
+           "a promise was rejected with %d (%s) and nobody handles it; it was made in %s. Add a handler "
+           "(vigil_promise_catch), or set hooks (vigil_promise_hooks_set) to hear of each.",
+           status, vigil_strerror(status), vg_log_function(promise->created, name, sizeof name));
+}
+#endif
+
 static void report_rejection(vg_realm *realm, vigil_promise *promise)
 {
     if ((promise->flags & VG_LATE) != 0) {
@@ -63,6 +75,10 @@ static void report_rejection(vg_realm *realm, vigil_promise *promise)
         return;
     promise->flags |= VG_REPORTED;
     vg_tally(&realm->unhandled, 1);
+#ifndef VIGIL_CHECK
+    if (realm->hooks.unhandled == NULL)
+        log_rejection(promise);
+#endif
     call_rejection_hook(realm, promise, realm->hooks.unhandled);
 }
 
