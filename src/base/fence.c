@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "fence.h"
+#include "log.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,16 +20,11 @@ int vg_fence_register(void)
    the system offers reaches every running thread. So the process ends, and says why. */
 static _Noreturn void end_without_membarrier(int error)
 {
-    char text[512];
-    const int length = snprintf(
-        text, sizeof text,
-        "vigil: membarrier(2) worked when the pool or loop was created and is refused now (errno %d), probably by a "
-        "seccomp "
+    vg_log_last(
+        "membarrier(2) worked when the pool or loop was created and is refused now (errno %d), probably by a seccomp "
         "filter that was installed in between. Allow membarrier in the filter, create pools and loops after it, or "
-        "create the pool with fences = VIGIL_FENCE_SYMMETRIC.\n",
+        "create the pool with fences = VIGIL_FENCE_SYMMETRIC.",
         error);
-    if (length > 0)
-        (void)!write(STDERR_FILENO, text, (size_t)length);
     abort();
 }
 

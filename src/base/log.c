@@ -80,28 +80,48 @@ VIGIL_PRINTF(3, 4) static size_t log_append(char *line, size_t used, const char 
     return used < VG_LOG_BYTES - 2 ? used : VG_LOG_BYTES - 2; /* room for the newline */
 }
 
+static void print_line(char *line, size_t used)
+{
+    const int saved = errno;
+    line[used++] = '\n';
+    (void)!write(STDERR_FILENO, line, used); /* if it fails there is nowhere else to say it */
+    errno = saved;
+}
+
+/* "vigil: " and the words; returns the length. */
+static size_t start_line(char *line, const char *format, va_list args)
+{
+    size_t used = log_append(line, 0, "vigil: ");
+    const int more = vsnprintf(line + used, VG_LOG_BYTES - used, format, args);
+    used += more > 0 ? (size_t)more : 0;
+    return used < VG_LOG_BYTES - 2 ? used : VG_LOG_BYTES - 2;
+}
+
 void vg_log(vg_log_kind kind, const char *format, ...)
 {
     uint64_t left_out;
     if (!log_is_due(kind, &left_out))
         return;
-    const int saved = errno;
     char line[VG_LOG_BYTES];
-    size_t used = log_append(line, 0, "vigil: ");
     va_list args;
     va_start(args, format); // NOLINT(clang-analyzer-valist.Uninitialized)
-    const int more = vsnprintf(line + used, sizeof line - used, format, args);
+    size_t used = start_line(line, format, args);
     va_end(args);
-    used += more > 0 ? (size_t)more : 0;
-    used = used < VG_LOG_BYTES - 2 ? used : VG_LOG_BYTES - 2;
     if (left_out != 0)
         used = log_append(line, used, " (%llu lines were left out before)", (unsigned long long)left_out);
     else if (read_log_level() == VG_LOG_FIRST)
         used = log_append(line, used, " [the first of its kind; VIGIL_LOG=warn prints each, VIGIL_LOG=off none]");
-    line[used++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* where there is no standard error nobody can be told */
-    errno = saved;
+    print_line(line, used);
+}
+
+void vg_log_last(const char *format, ...)
+{
+    char line[VG_LOG_BYTES];
+    va_list args;
+    va_start(args, format); // NOLINT(clang-analyzer-valist.Uninitialized)
+    size_t used = start_line(line, format, args);
+    va_end(args);
+    print_line(line, used);
 }
 
 const char *vg_log_function(const void *function, char *text, size_t room)

@@ -21,11 +21,15 @@ typedef enum vg_log_kind {
     VG_LOG_INVALID,   /* misuse: -EINVAL */
     VG_LOG_THREAD,    /* misuse: -EPERM */
     VG_LOG_DEADLOCK,  /* misuse: -EDEADLK */
+    VG_LOG_RECORD,    /* the recorder cannot do what it should */
     VG_LOG_KINDS
 } vg_log_kind;
 
 /* Print "vigil: ..." and what to do to hear more or less, if a line of this kind is due. */
 VIGIL_PRINTF(2, 3) void vg_log(vg_log_kind kind, const char *format, ...);
+
+/* Print "vigil: ..." whatever VIGIL_LOG says: the process is about to be aborted. */
+VIGIL_PRINTF(1, 2) void vg_log_last(const char *format, ...);
 
 /* "parse_row", or "0x1234 in program" where the symbol is not known. Returns `text`. */
 const char *vg_log_function(const void *function, char *text, size_t room);

@@ -14,6 +14,7 @@
 #include "recorder.h"
 #include "ring.h"
 
+#include "base/log.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -52,15 +53,10 @@ static void log_record_words(const record_words *words)
     void (*log)(void *user, const char *text) = vg_the_record_config.log;
     void *user = vg_the_record_config.user;
     vg_mutex_unlock(&vg_the_recorder.lock);
-    const char *wanted = secure_getenv("VIGIL_LOG");
-    if (log != NULL) {
+    if (log != NULL)
         log(user, words->text);
-    } else if (words->aloud && (wanted == NULL || strcmp(wanted, "off") != 0)) {
-        char line[RECORD_LOG_ROOM + 16];
-        const int length = snprintf(line, sizeof line, "vigil: %s\n", words->text);
-        if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
-            return; /* there is nowhere else to say it */
-    }
+    else if (words->aloud)
+        vg_log(VG_LOG_RECORD, "%s", words->text);
 }
 
 void vg_record_log(const char *format, ...)

@@ -30,8 +30,8 @@ static struct found look_at_threads(const char *name, int policy, int cpus)
         cpu_set_t set;
         must_equal(sched_getaffinity(tid, sizeof set, &set), 0);
         found.threads++;
-        found.astray +=
-            sched_getscheduler(tid) != policy || CPU_COUNT(&set) != cpus || getpriority(PRIO_PROCESS, (id_t)tid) != getpriority(PRIO_PROCESS, 0);
+        found.astray += sched_getscheduler(tid) != policy || CPU_COUNT(&set) != cpus ||
+                        getpriority(PRIO_PROCESS, (id_t)tid) != getpriority(PRIO_PROCESS, 0);
     }
     (void)closedir(folder);
     return found;
