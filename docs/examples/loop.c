@@ -148,17 +148,23 @@ static void post_once(vigil_loop *loop, struct message *message)
     assert(rc == -EBUSY); /* queued already: one call is enough */
 }
 
-/* vigil_loop_post_from_handler: post a prepared node inside a signal handler of your own */
-static vigil_loop *
-    alarm_loop; /* set, as is the node, before the handler is installed */
-static vigil_post alarm_node;
+/* vigil_loop_post_from_handler: post inside a signal handler */
+static vigil_loop *alarm_loop; /* set before the handler is */
+static struct message alarm_message;
 
-void on_alarm(int signo);
-void on_alarm(int signo)
+static void on_alarm(int signo)
 {
     (void)signo;
-    (void)vigil_loop_post_from_handler(
-        alarm_loop, &alarm_node); /* -EBUSY: the last one has not run */
+    /* -EBUSY: the last one has not run yet. */
+    (void)vigil_loop_post_from_handler(alarm_loop, &alarm_message.post);
+}
+
+static void watch_the_clock(vigil_loop *loop)
+{
+    alarm_loop = loop;
+    alarm_message.text = "alarm";
+    vigil_post_init(&alarm_message.post, show_message, NULL);
+    signal(SIGALRM, on_alarm);
 }
 
 /* vigil_loop_post_internal: post work that goes before all posts */
@@ -542,6 +548,8 @@ int main(void)
     make_a_post(&one);
     post_once(loop, &two);
     assert(post_first(loop, &three) == 0);
+    watch_the_clock(loop);
+    raise(SIGALRM);
     assert(print_later(loop) == 0);
     assert(print_on_the_loop(loop, "from outside") == 0);
     assert(wait_for_a_result(loop) == 0);
