@@ -351,6 +351,30 @@ static void only_while_busy(vigil_loop *loop, vigil_timer heartbeat,
         vigil_timer_unref(loop, heartbeat);
 }
 
+/*
+ * vigil_watch_ref: let a watch keep its loop alive
+ * vigil_watch_unref: do not let a watch keep its loop alive
+ * vigil_child_ref: let a child watch keep its loop alive
+ * vigil_child_unref: do not let a child watch keep its loop alive
+ * vigil_signal_ref: let a signal watch keep its loop alive
+ * vigil_signal_unref: do not let a signal watch keep its loop alive
+ */
+void keep_by(vigil_loop *loop, vigil_watch watch, vigil_child child,
+             vigil_signal signal, bool on);
+void keep_by(vigil_loop *loop, vigil_watch watch, vigil_child child,
+             vigil_signal signal, bool on)
+{
+    if (on) {
+        vigil_watch_ref(loop, watch);
+        vigil_child_ref(loop, child);
+        vigil_signal_ref(loop, signal);
+    } else {
+        vigil_watch_unref(loop, watch);
+        vigil_child_unref(loop, child);
+        vigil_signal_unref(loop, signal);
+    }
+}
+
 /* vigil_timer_deadline: ask when a timer will fire */
 static int64_t time_left(vigil_loop *loop, vigil_timer timer)
 {

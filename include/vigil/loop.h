@@ -488,6 +488,15 @@ VIGIL_API int vigil_watch_modify(vigil_loop *loop, vigil_watch watch, unsigned e
    0; -EINVAL; -ESTALE; -ECHILD. */
 VIGIL_API int vigil_watch_remove(vigil_loop *loop, vigil_watch watch);
 
+/* Let the watch keep the loop alive, as it does without VIGIL_WATCH_UNREF. Not counted.
+   Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
+VIGIL_API int vigil_watch_ref(vigil_loop *loop, vigil_watch watch);
+
+/* Let the watch no longer keep the loop alive. Not counted. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
+VIGIL_API int vigil_watch_unref(vigil_loop *loop, vigil_watch watch);
+
 /* Change where the loop sleeps, at any time. Any thread; does not block.
    0; -EINVAL; -EBUSY descriptors are watched, so the fast path cannot be forced; -EMFILE;
    -ESHUTDOWN; -ECHILD. */
@@ -565,6 +574,15 @@ VIGIL_API int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, 
    0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_signal_remove(vigil_loop *loop, vigil_signal signal);
 
+/* Let the signal watch keep the loop alive, which it does not from the start. Not counted.
+   Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
+VIGIL_API int vigil_signal_ref(vigil_loop *loop, vigil_signal signal);
+
+/* Let the signal watch no longer keep the loop alive. Not counted. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
+VIGIL_API int vigil_signal_unref(vigil_loop *loop, vigil_signal signal);
+
 typedef struct vigil_child {
     uint64_t id;
 } vigil_child;
@@ -584,6 +602,15 @@ VIGIL_API int vigil_child_add(vigil_loop *loop, pid_t pid, vigil_child_fn fn, vo
    0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_child_remove(vigil_loop *loop, vigil_child child);
 
+/* Let the child watch keep the loop alive, as it does from the start. Not counted.
+   Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
+VIGIL_API int vigil_child_ref(vigil_loop *loop, vigil_child child);
+
+/* Let the child watch no longer keep the loop alive. Not counted. Owner; does not block.
+   0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
+VIGIL_API int vigil_child_unref(vigil_loop *loop, vigil_child child);
+
 /* ---- looking at it --------------------------------------------------------------------------- */
 
 /* Something that keeps the loop alive. */
@@ -595,7 +622,8 @@ typedef enum vigil_keeper_kind {
     VIGIL_KEEPER_CLOSING, /* deferred calls, watches that are being closed */
     VIGIL_KEEPER_TIMER,
     VIGIL_KEEPER_WATCH,
-    VIGIL_KEEPER_CHILD
+    VIGIL_KEEPER_CHILD,
+    VIGIL_KEEPER_SIGNAL /* vigil_signal_ref; count of them */
 } vigil_keeper_kind;
 
 typedef struct vigil_keeper {

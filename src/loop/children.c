@@ -168,6 +168,29 @@ int vigil_child_remove(vigil_loop *loop, vigil_child name)
     return 0;
 }
 
+static int ref_child(vigil_loop *loop, vigil_child name, bool on)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    uint32_t slot = loop->children == NULL ? UINT32_MAX : vg_registry_find(&loop->children->slots, name.id);
+    if (slot == UINT32_MAX)
+        return -ESTALE;
+    const watched_child *found = vg_registry_at(&loop->children->slots, slot);
+    vg_watch_ref_inner(loop, found->watch, on);
+    return 0;
+}
+
+int vigil_child_ref(vigil_loop *loop, vigil_child name)
+{
+    return ref_child(loop, name, true);
+}
+
+int vigil_child_unref(vigil_loop *loop, vigil_child name)
+{
+    return ref_child(loop, name, false);
+}
+
 void vg_children_drop(vigil_loop *loop)
 {
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
@@ -212,7 +235,7 @@ uint32_t vg_children_list(const vigil_loop *loop, vigil_keeper *keepers, size_t 
     uint32_t count = 0;
     for (uint32_t slot = 0; loop->children != NULL && slot < loop->children->slots.used; slot++) {
         const watched_child *it = child_at(loop->children, slot);
-        if (it == NULL)
+        if (it == NULL || (it->watch->flags & VIGIL_WATCH_UNREF) != 0)
             continue;
         if (count < room)
             keepers[count] = (vigil_keeper){.kind = VIGIL_KEEPER_CHILD,

@@ -9,6 +9,7 @@
 #include "guard.h"
 #include "look.h"
 #include "note.h"
+#include "signals.h"
 #include "tally.h"
 #include "base/clock.h"
 
@@ -106,6 +107,7 @@ int vigil_loop_keepers(vigil_loop *loop, vigil_keeper *keepers, size_t room)
     list_count(&to, VIGIL_KEEPER_CLOSING,
                loop->closers.count + loop->closers_now.count + (loop->dead_now != NULL) +
                    atomic_load_explicit(&loop->watches.any_dead, memory_order_relaxed));
+    list_count(&to, VIGIL_KEEPER_SIGNAL, vg_signals_keepers(loop));
     list_timers(loop, &to, now);
     list_watches(loop, &to, now);
     size_t used = to.count < room ? to.count : room;
@@ -158,6 +160,9 @@ static void explain_keeper(explanation *to, const vigil_keeper *keeper)
         return;
     case VIGIL_KEEPER_CLOSING:
         explain(to, "  close callbacks that have not run\n");
+        return;
+    case VIGIL_KEEPER_SIGNAL:
+        explain(to, "  %" PRId64 " signal watch(es) with vigil_signal_ref\n", keeper->number);
         return;
     case VIGIL_KEEPER_TIMER:
         explain(to, "  a timer that fires in %.3f s, for %.3f s", (double)keeper->number / 1e9, age);

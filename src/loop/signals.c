@@ -28,6 +28,7 @@ typedef struct signal_watch {
     uint32_t slot;
     int signo;
     bool alive;
+    bool keeps;      /* the loop alive */
     uint64_t number; /* they are in this order */
     vigil_signal_fn fn;
     void *arg;
@@ -47,6 +48,7 @@ struct vg_signals {
     signal_watch *at; /* the last one that was given `info`; NULL: none yet (S1) */
     uint64_t added;   /* watches ever: their numbers */
     uint64_t last;    /* the number of the last one that gets `info`: later ones wait for the next signal */
+    uint32_t keepers; /* watches that keep the loop alive: then the pipe's watch does */
     bool delivering;
     bool dead;
     vigil_signal_info info;
@@ -227,6 +229,7 @@ int vigil_signal_add(vigil_loop *loop, int signo, vigil_signal_fn fn, void *arg,
     made->slot = slot;
     made->signo = signo;
     made->alive = true;
+    made->keeps = false;
     made->number = ++signals->added;
     made->fn = fn;
     made->arg = arg;
@@ -258,16 +261,62 @@ static void sweep_signals(vg_signals *signals)
     signals->dead = false;
 }
 
+static void keep_alive(vigil_loop *loop, signal_watch *watch, bool on)
+{
+    vg_signals *signals = loop->signals;
+    if (watch->keeps == on)
+        return;
+    watch->keeps = on;
+    signals->keepers += on ? 1U : UINT32_MAX;
+    if (signals->watch != NULL)
+        vg_watch_ref_inner(loop, signals->watch, signals->keepers != 0);
+}
+
+static signal_watch *find_signal(const vigil_loop *loop, vigil_signal signal)
+{
+    const vg_signals *signals = loop->signals;
+    const uint32_t slot = signals == NULL ? UINT32_MAX : vg_registry_find(&signals->slots, signal.id);
+    signal_watch *found = slot == UINT32_MAX ? NULL : vg_registry_at(&signals->slots, slot);
+    return found != NULL && found->alive ? found : NULL;
+}
+
+static int ref_signal(vigil_loop *loop, vigil_signal signal, bool on)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    signal_watch *found = find_signal(loop, signal);
+    if (found == NULL)
+        return -ESTALE;
+    keep_alive(loop, found, on);
+    return 0;
+}
+
+int vigil_signal_ref(vigil_loop *loop, vigil_signal signal)
+{
+    return ref_signal(loop, signal, true);
+}
+
+int vigil_signal_unref(vigil_loop *loop, vigil_signal signal)
+{
+    return ref_signal(loop, signal, false);
+}
+
+uint32_t vg_signals_keepers(const vigil_loop *loop)
+{
+    return loop->signals != NULL ? loop->signals->keepers : 0;
+}
+
 int vigil_signal_remove(vigil_loop *loop, vigil_signal signal)
 {
     int rc = vg_guard_owner(loop);
     if (rc != 0)
         return rc;
     vg_signals *signals = loop->signals;
-    uint32_t slot = signals == NULL ? UINT32_MAX : vg_registry_find(&signals->slots, signal.id);
-    signal_watch *found = slot == UINT32_MAX ? NULL : vg_registry_at(&signals->slots, slot);
-    if (found == NULL || !found->alive)
+    signal_watch *found = find_signal(loop, signal);
+    if (found == NULL)
         return -ESTALE;
+    keep_alive(loop, found, false);
     found->alive = false;
     signals->dead = true;
     stop_watching(signals, found->signo);
@@ -409,6 +458,7 @@ int vg_signals_after_fork(vigil_loop *loop)
             return rc;
         vg_watch_remove_inner(loop, watch);
         close_pipe(inherited); /* what is in there was the parent's */
+        vg_watch_ref_inner(loop, signals->watch, signals->keepers != 0);
     }
     atomic_store_explicit(&signals->missed, 0, memory_order_relaxed);
     for (int signo = 1; signo < _NSIG; signo++) {

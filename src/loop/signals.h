@@ -8,6 +8,9 @@
 bool vg_signals_pending(const vigil_loop *loop);
 void vg_signals_resume(vigil_loop *loop);
 
+/* Owner: watches that keep the loop alive. */
+uint32_t vg_signals_keepers(const vigil_loop *loop);
+
 /* The calling thread begins, or ends, to run the loop. */
 void vg_signals_enter(vigil_loop *loop);
 void vg_signals_leave(vigil_loop *loop);

@@ -381,6 +381,48 @@ int vigil_watch_remove(vigil_loop *loop, vigil_watch watch)
     return found != NULL ? 0 : -ESTALE;
 }
 
+/* Under the lock. */
+static void set_watch_ref(vigil_loop *loop, vg_watch *watch, bool on)
+{
+    const bool is_on = (watch->flags & VIGIL_WATCH_UNREF) == 0;
+    if (on == is_on)
+        return;
+    watch->flags ^= VIGIL_WATCH_UNREF;
+    /* The owner's call: it does not end in between, and looks again before it sleeps. */
+    (void)atomic_fetch_add_explicit(&loop->keep, on ? 1 : -1, memory_order_relaxed);
+}
+
+void vg_watch_ref_inner(vigil_loop *loop, vg_watch *watch, bool on)
+{
+    vg_mutex_lock(&loop->watches.lock);
+    if (atomic_load_explicit(&watch->alive, memory_order_relaxed))
+        set_watch_ref(loop, watch, on);
+    vg_mutex_unlock(&loop->watches.lock);
+}
+
+static int ref_watch(vigil_loop *loop, vigil_watch watch, bool on)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    vg_mutex_lock(&loop->watches.lock);
+    vg_watch *found = find_watch(loop, watch);
+    if (found != NULL)
+        set_watch_ref(loop, found, on);
+    vg_mutex_unlock(&loop->watches.lock);
+    return found != NULL ? 0 : -ESTALE;
+}
+
+int vigil_watch_ref(vigil_loop *loop, vigil_watch watch)
+{
+    return ref_watch(loop, watch, true);
+}
+
+int vigil_watch_unref(vigil_loop *loop, vigil_watch watch)
+{
+    return ref_watch(loop, watch, false);
+}
+
 int vigil_loop_fast_path_set(vigil_loop *loop, vigil_fast_path mode)
 {
     int rc = vg_guard_any(loop);

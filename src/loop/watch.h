@@ -14,5 +14,6 @@ void vg_watch_update_wanted(vigil_loop *loop);
 int vg_watch_add_inner(vigil_loop *loop, vg_watch **watch, int fd, uint32_t events, vigil_watch_fn fn, void *arg,
                        bool keeps_alive);
 void vg_watch_remove_inner(vigil_loop *loop, vg_watch *watch);
+void vg_watch_ref_inner(vigil_loop *loop, vg_watch *watch, bool on); /* owner */
 
 #endif

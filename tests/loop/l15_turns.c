@@ -3,6 +3,8 @@
 #include "loop_test.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 static uint32_t fired;
 
@@ -81,6 +83,87 @@ static void a_reference_outside_run_leaves_no_post(void **state)
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
+static void ignore_fd(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
+{
+    (void)loop;
+    (void)watch;
+    (void)fd;
+    (void)events;
+    (void)arg;
+}
+
+static void ignore_signal(vigil_loop *loop, vigil_signal signal, const vigil_signal_info *info, void *arg)
+{
+    (void)signal;
+    (void)info;
+    *(uint32_t *)arg += 1;
+    must_equal(vigil_loop_pause(loop), 0);
+}
+
+static void ignore_child(vigil_loop *loop, vigil_child child, pid_t pid, int code, int status, void *arg)
+{
+    (void)loop;
+    (void)child;
+    (void)pid;
+    (void)code;
+    (void)status;
+    *(uint32_t *)arg += 1;
+}
+
+static void watches_children_and_signals_keep_the_loop_alive_or_not(void **state)
+{
+    (void)state;
+    vigil_watch watch;
+    vigil_signal signal;
+    vigil_child child;
+    uint32_t seen = 0;
+    int pipes[2];
+    must_equal(pipe(pipes), 0);
+    vigil_loop *loop = loop_plain();
+    must_equal(vigil_watch_add(loop, pipes[0], VIGIL_FD_READ, 0, ignore_fd, NULL, NULL, &watch), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 1);
+    must_equal(vigil_watch_unref(loop, watch), 0);
+    must_equal(vigil_watch_unref(loop, watch), 0); /* not counted */
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
+    must_equal(vigil_watch_ref(loop, watch), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 1);
+    must_equal(vigil_watch_remove(loop, watch), 0);
+    must_equal(vigil_watch_ref(loop, watch), -ESTALE);
+
+    must_equal(vigil_signal_add(loop, SIGUSR1, ignore_signal, &seen, &signal), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
+    must_equal(vigil_signal_ref(loop, signal), 0);
+    must_equal(vigil_loop_keepers(loop, NULL, 0), 1);
+    must_equal(raise(SIGUSR1), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 1); /* kept alive, until the callback pauses it */
+    must_equal(seen, 1);
+    must_equal(vigil_signal_unref(loop, signal), 0);
+    must_equal(vigil_loop_keepers(loop, NULL, 0), 0);
+    must_equal(vigil_signal_ref(loop, signal), 0);
+    must_equal(vigil_signal_remove(loop, signal), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
+    must_equal(vigil_signal_unref(loop, signal), -ESTALE);
+
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    must_equal(vigil_child_add(loop, pid, ignore_child, &seen, &child), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 1);
+    must_equal(vigil_child_unref(loop, child), 0);
+    must_equal(vigil_loop_keepers(loop, NULL, 0), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
+    must_equal(vigil_child_ref(loop, child), 0);
+    must_equal(kill(pid, SIGKILL), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
+    must_equal(seen, 2);
+    must_equal(vigil_child_ref(loop, child), -ESTALE);
+    must_equal(vigil_loop_destroy(loop), 0);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +171,7 @@ int main(void)
         test(run_once_with_nothing_to_wait_for_returns),
         test(an_embedded_loop_that_does_not_stay_is_quiet),
         test(a_reference_outside_run_leaves_no_post),
+        test(watches_children_and_signals_keep_the_loop_alive_or_not),
     };
     return run_all(tests);
 }

@@ -249,13 +249,19 @@ static void timers_and_watches(void **state)
     refuses(vigil_watch_add(loop, 0, 1U << 30, 0, on_fd, NULL, NULL, NULL), "events");
     refuses(vigil_watch_modify(loop, (vigil_watch){0}, 1U << 30), "events");
     refuses(vigil_watch_remove(NULL, (vigil_watch){0}), "loop");
+    refuses(vigil_watch_ref(NULL, (vigil_watch){0}), "loop");
+    refuses(vigil_watch_unref(NULL, (vigil_watch){0}), "loop");
     refuses(vigil_hook_add(loop, NULL, NULL, NULL), "calls");
     refuses(vigil_hook_add(loop, &calls, NULL, NULL), "calls->size is 0");
     refuses(vigil_hook_remove(NULL, (vigil_hook){0}), "loop");
     refuses(vigil_signal_add(loop, SIGKILL, NULL, NULL, NULL), "signo");
     refuses(vigil_signal_remove(NULL, (vigil_signal){0}), "loop");
+    refuses(vigil_signal_ref(NULL, (vigil_signal){0}), "loop");
+    refuses(vigil_signal_unref(NULL, (vigil_signal){0}), "loop");
     refuses(vigil_child_add(loop, -1, NULL, NULL, NULL), "pid");
     refuses(vigil_child_remove(NULL, (vigil_child){0}), "loop");
+    refuses(vigil_child_ref(NULL, (vigil_child){0}), "loop");
+    refuses(vigil_child_unref(NULL, (vigil_child){0}), "loop");
 }
 
 static void tokens(void **state)
