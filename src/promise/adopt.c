@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adopt.c - a promise that is resolved with another promise, or with something that can settle one.
- *
- * As in ECMAScript: resolving queues a job (the first extra microtask); the job subscribes to the other promise; when that one is
- * settled a reaction is queued (the second), which settles ours. Between the job and the reaction ours lies in the list of
- * the other one and is held by it. The reference to the other one goes with the job: from then on that one lives by itself
- * or not at all.
- *
- * A thenable gets a promise of its own, and ours is settled in the same instant as that one: so two who resolve it cannot
- * both win, and nothing is added to the time.
+ * adopt.c - a promise resolved with another promise or a thenable (LIFE.md).
  */
 #include "adopt.h"
 #include "promise.h"
@@ -29,7 +21,7 @@ static void run_adopted(vigil_post *post)
     vg_promise_unhold(other);
 }
 
-/* The loop is closed while the reaction is queued, or the other one is gone. */
+/* The loop is closed while the reaction is queued, or the other is gone. */
 static void cancel_adopted(vigil_post *post)
 {
     vigil_promise *promise = vg_promise_of(post);
@@ -55,7 +47,7 @@ static void adopt_job(vigil_post *post)
     vigil_promise *promise = vg_promise_of(post);
     vigil_promise *other = promise->link.source;
     await_other(promise, other);
-    vigil_promise_unref(other); /* if nobody can settle it, ours may be gone as well now */
+    vigil_promise_unref(other); /* if nobody can settle it, ours may be gone now */
 }
 
 void vg_promise_adopt(vigil_promise *promise, vigil_promise *other)
@@ -102,7 +94,7 @@ static void thenable_job(vigil_post *post)
     int status = call_thenable_then(value.thenable, inner);
     if (status != 0) {
         (void)vigil_promise_reject(inner, vigil_value_error(status));
-        vigil_promise_unref(inner); /* the reference that then() was given; it did not get to its end */
+        vigil_promise_unref(inner); /* the reference that then() was given */
     }
     vigil_promise_unref(inner);
     vigil_value_destroy(&value);

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * async.c - blocking work on the pool, settled on the loop.
- *
- * Who may run a call is decided by its word `call`, by compare-exchange from QUEUED: the worker that takes it from the pool
- * (RUNNING), or whoever finishes it before that: its token, its time, the end of the loop, the stop of the pool (DEAD). The task
- * itself cannot be taken out of the pool's queue; when it comes up dead it is only put away.
- *
- * After fn has returned the worker owns the operation until its post is accepted by the internal lane. If the lane is closed
- * the loop has ended, and has rejected the promise: the worker destroys the result. The lane can be asked even when the loop
- * has been given back, because the realm keeps its memory as long as the operation lives.
- *
- * A limit counts places. A call has its place from its submit until fn has returned, or until it is certain that it will
- * not be called. All of that happens on the owner, so the limit needs no lock.
+ * async.c - blocking work on the pool, settled on the loop (LIFE.md). A limit is used by the owner alone, so it needs
+ * no lock.
  */
 #include "base/why.h"
 #include "async.h"
@@ -35,7 +25,7 @@ struct vigil_limit {
     size_t used;
     vigil_limit_policy policy;
     vg_list waiting;     /* calls that wait for a place */
-    _Atomic size_t refs; /* the user, and each call that has a place or waits for one; the last may be on any thread */
+    _Atomic size_t refs; /* the user, and each call that uses or awaits it; the last may be on any thread */
 };
 
 static int submit_call(vg_op *op);
@@ -75,7 +65,7 @@ void vigil_limit_destroy(vigil_limit *limit)
         limit_unref(limit);
 }
 
-/* Give the place of a call back, and let the next one have it. */
+/* Return the call's place and let the next one have it. */
 static void leave_limit(vg_op *op)
 {
     vigil_limit *limit = op->limit;
@@ -106,7 +96,7 @@ static vg_op *op_of_task(vigil_task *task)
 
 static bool turn_call(vg_op *op, uint32_t from, uint32_t to)
 {
-    /* relaxed: fn and arg came with the task through the pool's queue; the result goes through the lane */
+    /* relaxed: the pool's queue publishes fn and arg, the lane the result */
     return atomic_compare_exchange_strong_explicit(&op->call, &from, to, memory_order_relaxed, memory_order_relaxed);
 }
 
@@ -121,7 +111,7 @@ static void send_result(vg_op *op)
     vg_op_unref(op);
 }
 
-/* One of the two sides has no use for arg any more. */
+/* One of the two sides needs arg no more. */
 static void leave_arg(vg_op *op)
 {
     if (op->done == NULL)
@@ -161,8 +151,7 @@ static void cancel_call(vigil_task *task)
 
 /* ---- on the owner ------------------------------------------------------------------------------------------------ */
 
-/* The recorder: so that a trace can draw an arrow from the call to the task and from there to the end. The promise's address is
-   its id. */
+/* For traces: arrows from the call to its task and its end. The promise's address is the id. */
 static void note_call(const vg_op *op)
 {
     if (op->realm->loop->level == VIGIL_RECORD_EVENTS)
@@ -200,14 +189,14 @@ static int submit_call(vg_op *op)
     return error;
 }
 
-/* It is finished, by whatever: the result, or something that came before. */
+/* It is finished, by its result or by something before. */
 static void call_stop(vg_op *op)
 {
-    /* Not discarded, and not by its result: by the token, the time or the end of the loop. */
+    /* By the token, the time or the end of the loop. */
     if (op->promise != NULL && atomic_load_explicit(&op->call, memory_order_relaxed) != VG_CALL_OVER)
         note_settle(op, false, 0);
     if (atomic_load_explicit(&op->call, memory_order_relaxed) == VG_CALL_WAITS) {
-        /* Never submitted. If it is in the queue of its limit, it has no place. */
+        /* Never submitted. In the queue of its limit it has no place. */
         vigil_limit *limit = op->limit;
         if (limit != NULL && vg_list_linked(&op->in_limit)) {
             vg_list_remove_init(&op->in_limit);
@@ -219,8 +208,8 @@ static void call_stop(vg_op *op)
         leave_arg(op); /* the pool's side never used it */
         return;
     }
-    /* If it runs, its place is given back by call_delivered(), or, when the lane is closed by then, by the worker: also at the end
-       of the loop the owner must not touch what the worker may be looking at. */
+    /* If it runs, call_delivered() returns its place, or the worker when the lane is closed: the owner must not
+       touch what the worker may be using. */
     if (turn_call(op, VG_CALL_QUEUED, VG_CALL_DEAD))
         leave_limit(op);
 }
@@ -250,7 +239,7 @@ bool vg_op_on_pool(const vg_op *op)
     return op->stop == call_stop && atomic_load_explicit(&op->call, memory_order_relaxed) != VG_CALL_OVER;
 }
 
-/* In the child of a fork: the pool's threads have stayed with the parent. */
+/* A forked child: the pool's threads stay with the parent. */
 void vg_call_forked(vg_op *op)
 {
     uint32_t call = atomic_load_explicit(&op->call, memory_order_relaxed); /* nobody else is here */
@@ -265,7 +254,7 @@ void vg_call_forked(vg_op *op)
     vg_op_unref(op); /* the pool's */
 }
 
-/* A place in the limit: 1 there is one, 0 it has to wait, or an error. */
+/* 1: it has a place, 0: it waits, or an error. */
 static int enter_limit(vigil_limit *limit, vg_op *op)
 {
     if (limit == NULL)
@@ -294,7 +283,7 @@ static int take_async_options(vg_realm *realm, vigil_async_options *taken, const
     return 0;
 }
 
-/* Fill in the call; what it needs to be discarded comes first. */
+/* What a discard needs comes first. */
 static void prepare_call(vg_op *op, vigil_pool *pool, vigil_async_fn fn, void *arg, const vigil_async_options *options)
 {
     op->stop = call_stop;

@@ -9,7 +9,7 @@
 
 bool vg_op_on_pool(const vg_op *op); /* a pool has it, or is to get it */
 void vg_call_forked(vg_op *op);
-/* Owner. Its promise has just been resolved: when the handlers that it has now have run, the loop's side leaves arg. */
+/* Owner. Its promise has just been resolved: the loop's side leaves arg after the present handlers. */
 void vg_call_settled(vg_op *op, vigil_promise *promise);
 
 #endif

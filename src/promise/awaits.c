@@ -193,7 +193,7 @@ static vg_op *op_of_link(vigil_post *post)
     return vg_container_of(post, vg_op, guard.link.post);
 }
 
-/* The guarded promise is settled: its result is shared, as with adoption. */
+/* Its result is shared, as with adoption. */
 static void guarded_settled(vigil_post *post)
 {
     vg_op *op = op_of_link(post);
@@ -227,7 +227,7 @@ static void guarded_cancelled(vigil_post *post)
     vg_op_unref(op);
 }
 
-/* The token or the time was first: the guarded promise must not remember us for ever. */
+/* The token or the time was first: the guarded promise forgets us. */
 static void guard_stop(vg_op *op)
 {
     vigil_promise *source = op->guard.link.source;
@@ -275,7 +275,7 @@ static void clock_let_go(const vg_cancel_clock *clock, bool lonely)
 {
     vg_op *op = op_of_clock(clock);
     if (lonely) {
-        /* The hold travels with the post. If that is refused the loop is ending, and takes the timer itself. */
+        /* The hold travels with the post. If it is refused, the ending loop takes the timer. */
         if (vigil_loop_post_internal(op->realm->loop, &op->abort_post) == 0)
             return;
     }

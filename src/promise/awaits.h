@@ -7,7 +7,7 @@
 
 #include "op.h"
 
-/* Owner. What it waits for has come, and only its microtask has not run yet: nothing else finishes it now. */
+/* Owner. What it waits for has come; only its microtask is outstanding, and nothing else finishes it. */
 bool vg_op_is_served(const vg_op *op);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel.c - one word that says why, and a list of handlers to call.
+ * cancel.c - one word that says why, and a list of handlers.
  *
- * Source and token are one object under two names. The lock guards the lists; no handler runs under it. The aborting
- * thread takes one handler after the other and notes which one is running. A thread that removes a handler which is
- * running elsewhere sleeps until that note changes, so after a remove the handler's memory is free.
+ * Source and token are one object. The lock guards the lists; no handler runs under it. The aborting thread takes
+ * handlers one by one and notes the running one. A thread that removes a running handler sleeps until the note
+ * changes, so after a remove the handler's memory is free.
  *
- * A source made of others (vigil_cancel_create_any) has a link in each of them. Links are no references: when the source
- * goes, it takes them back under the other's lock. An abort that finds a link therefore takes a reference of its own,
- * under the same lock, and only if the source still has one.
+ * A source made of others has a link in each. Links are no references: the source takes them back under the other's
+ * lock when it goes. An abort takes a reference under the same lock, if there still is one.
  *
- * Abort, as the DOM has it: first every dependent source is marked, then the handlers of the first source run, then those
- * of its dependants. Marking and freeing walk lists, so that a chain may be of any length.
+ * As in the DOM, an abort first marks all dependants, then runs the source's handlers, then theirs. Marking and
+ * freeing walk queues: a chain may have any length.
  */
 #include "base/why.h"
 #include "cancel.h"
@@ -26,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From a source that was made of others to one of those. */
+/* From a source made of others to one of them. */
 typedef struct vg_cancel_link {
     vg_list_link in_parent; /* under the parent's lock: among its dependants */
     vigil_cancel_token *child;
@@ -43,7 +42,7 @@ struct vigil_cancel_token {
     vigil_cancel_handler *running;
     const char *runner;         /* the thread, by an address of its own */
     vg_list dependants;         /* of vg_cancel_link */
-    vigil_cancel_token *queued; /* the next in the queue of the thread that has aborted it, or that frees it */
+    vigil_cancel_token *queued; /* the next in the queue of the thread that aborts or frees it */
     const vg_cancel_clock *clock;
     size_t parents;
     char text[VIGIL_CANCEL_TEXT];
@@ -101,7 +100,7 @@ vigil_cancel_token *vigil_cancel_ref(vigil_cancel_token *token)
     return token;
 }
 
-/* Under the lock of a parent, which the token needs before it can be freed. */
+/* Under the lock of a parent, which the token's end needs too. */
 static bool ref_token_if_alive(vigil_cancel_token *token)
 {
     uint32_t refs = atomic_load_explicit(&token->refs, memory_order_relaxed);
@@ -114,7 +113,7 @@ static bool ref_token_if_alive(vigil_cancel_token *token)
     return true;
 }
 
-/* True: that was the last one, and the token is the caller's to free. */
+/* True: that was the last one; the caller frees. */
 static bool drop_token_ref(vigil_cancel_token *token)
 {
     const vg_cancel_clock *clock = token->clock;
@@ -123,11 +122,11 @@ static bool drop_token_ref(vigil_cancel_token *token)
     /* release: our last touch; acquire: the others', if we are the last */
     uint32_t before = atomic_fetch_sub_explicit(&token->refs, 1, memory_order_acq_rel);
     if (clock != NULL)
-        clock->let_go(clock, before == 2); /* 2: only the clock is left, and nobody wants to know any more */
+        clock->let_go(clock, before == 2); /* 2: only the clock is left */
     return before == 1;
 }
 
-/* A token ends. It gives its references to the parents back; those that nobody has any more join the queue. */
+/* A token ends. Parents that become free join the queue. */
 static void end_token(vigil_cancel_token *token, vigil_cancel_token **dead)
 {
     for (size_t i = 0; i < token->parents; i++) {
@@ -234,7 +233,7 @@ static bool mark_aborted(vigil_cancel_token *token, int status, const char *text
     return first;
 }
 
-/* Mark the dependants of a token that is marked, and append them to the list. */
+/* Mark the dependants of a marked token and queue them. */
 static void mark_dependants(vigil_cancel_token *token, int status, vigil_cancel_token **aborted)
 {
     vg_list found;

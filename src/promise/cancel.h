@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel.h - a source that aborts itself after a time has a timer on some loop, which keeps a reference to it. When nobody else has
- * one any more the timer is taken back: that is all that cancel.c knows of it.
+ * cancel.h - a source with a timeout has a timer on a loop, which keeps a reference. When that is the only one left,
+ * the timer is cancelled.
  */
 #ifndef VG_PROMISE_CANCEL_H
 #define VG_PROMISE_CANCEL_H
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Any thread. hold: the clock must stay until let_go, which says whether it is the only one that still has the source. */
+/* Any thread. hold: the clock stays until let_go; lonely: it has the last reference. */
 typedef struct vg_cancel_clock {
     void (*hold)(const struct vg_cancel_clock *clock);
     void (*let_go)(const struct vg_cancel_clock *clock, bool lonely);

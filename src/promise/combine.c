@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * combine.c - all, all_settled, race, any: one promise out of many.
- *
- * One block holds a reaction for each promise and, behind them, the list of results. A promise whose value is in the list is kept by a
- * reference if that value has a destructor, because the list only borrows it. While a promise is pending the block does not keep
- * it: if nobody can settle it any more, it goes, and its reaction is told. The block lives until the last reaction has come or
- * been told; if the list becomes the result's value, as long as that.
+ * combine.c - all, all_settled, race, any. One block holds a reaction per promise and the list of results. The list
+ * borrows values: a promise whose value has a destructor is kept by a reference. A pending promise is not kept: if
+ * nobody can settle it, its reaction is cancelled. The block lives until its last reaction, or as long as the result
+ * whose value it is.
  */
 #include "base/why.h"
 #include "promise.h"

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.c - asynchronous functions in plain C (vigil/async.h): a frame, and a function of steps that is called again and again.
+ * frame.c - asynchronous functions in plain C (vigil/async.h): a frame, and a function of steps.
  *
- * A frame is in one of three places, and so has one owner at a time: inside its steps (run_frame), waiting (its reaction is on a
- * promise), or ending. The reaction is run or cancelled exactly once, so a waiting frame always comes back to run_frame.
+ * A frame is inside its steps (run_frame), waiting (its reaction is on a promise), or ending, so it has one owner. The
+ * reaction runs or is cancelled exactly once.
  *
- *   F1  vg_out_reached changes once, from false to true, in the macro at OUT. All jumps to OUT ask for it first, and a raise
- *       enters the steps again at OUT only while it is false: so the part behind OUT begins exactly once.
- *   F2  A raise behind OUT ends the call: what was left of the clean-up is lost with it, as vigil_raise says.
- *   F3  The steps never free their own frame: VIGIL_ASYNC_END only says that it is over, and run_frame, whose stack is not in the
- *       frame, settles and frees.
+ *     F1  vg_out_reached changes once, at OUT. Jumps and raises go to OUT only before: the part behind it begins once.
+ *     F2  A raise behind OUT ends the call, and the rest of the clean-up is lost.
+ *     F3  Steps never free their own frame: run_frame settles and frees.
  *
- * What was awaited is held until the next await, so that frame->value stays valid; it goes after the next call was made, because that
- * call's arguments may look at it.
+ * What was awaited is held until the next call is made, whose arguments may use frame->value.
  */
 #include "base/why.h"
 #include "base/container.h"
@@ -49,7 +46,7 @@ void vigil_frame_free(vigil_frame *frame)
     free(frame);
 }
 
-/* What the promise was rejected with, as long as nobody has taken it. */
+/* The reason, unless somebody took it. */
 static int rejection_status(vigil_promise *rejected)
 {
     vigil_value reason = vigil_value_none();
@@ -70,12 +67,12 @@ static void settle_frame(vigil_frame *frame)
             frame->vg_reason = NULL;
         }
     }
-    /* Refused, if the end of the loop has settled it before: then the value is still ours. */
+    /* Refused if the end of the loop was first: then the value is ours. */
     if (vigil_promise_resolve(frame->vg_promise, with) < 0)
         vigil_value_destroy(&with);
 }
 
-/* Call the steps once, with a way out for vigil_raise. False: they were left by one. */
+/* False: the steps were left by vigil_raise. */
 static __attribute__((noinline)) bool call_frame_steps(vigil_frame *frame, int *raised)
 {
     vg_raise_frame way_out;
@@ -126,7 +123,7 @@ static void on_settled(vigil_reaction *reaction, vigil_promise_state state, vigi
     run_frame(frame);
 }
 
-/* The loop was closed, or nobody can settle the promise any more. */
+/* The loop was closed, or nobody can settle the promise. */
 static void on_cancelled(vigil_reaction *reaction)
 {
     vigil_frame *frame = frame_of(reaction);
@@ -180,7 +177,7 @@ bool vigil_frame_failed(vigil_frame *frame, int status)
     if (frame->vg_out_reached)
         return false; /* behind OUT the steps decide about frame->error themselves */
     frame->error = status < 0 ? status : -EIO;
-    /* Is it the failed await that ends the call, and does its reason carry more than a status? */
+    /* Does the failed await end the call, with more than a status? */
     if (status == frame->status && vigil_value_is_error(frame->value) && frame->value->pointer != NULL)
         frame->vg_reason = vigil_promise_ref(frame->vg_awaited);
     return true;

@@ -1,30 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - the struct of a promise, and the rules of its life.
- *
- * One struct, one allocation. A promise carries its own place in somebody's list of reactions, in the microtask queue and in the
- * loop's internal lane: `link`. It can be in one of these at a time, and that is enough, because the life of a promise is a line:
- *
- *     root       pending ... resolve (lane) ... adopts another: job, then reaction, then microtask ... settled
- *     derived    reaction of its source, microtask, [as above from "adopts"] ... settled
- *     abandoned  pending, and its last user gives it back elsewhere: lane
- *
- * How long it lives
- *
- *   refs    counts the users, who may be on any thread: read-modify-writes. Its lowest bit, VG_SHARE, is the loop's own share.
- *   held    counts what the loop does with it (a reaction, a queued microtask, a report): the owner alone, plain additions.
- *
- *   The share is there while the promise is pending or held; when that is over the owner gives it up. Whoever brings refs to 0
- *   frees. So most promises see no read-modify-write of refs at all: on the owner, a word that says "one user and the share"
- *   belongs to the caller alone, and is changed by a store.
- *
- *   A pending promise that has no users and is not held will never be settled: it is freed (on the owner, who has it in a
- *   list: another thread sends it there), and with it what waits for it and is not used by anybody.
- *
- * Who may settle: state goes from 0 to VG_CLAIMED by compare-exchange, once. The winner's value is delivered on the owner.
- *
- * A value is stored once. Promises that pass it on point to the one that has it (VG_SHARED in the state: link.source, a user's reference),
- * if it has a destructor; else they have a copy.
+ * object.h - the struct of a promise; LIFE.md has the rules of its life.
  */
 #ifndef VG_PROMISE_OBJECT_H
 #define VG_PROMISE_OBJECT_H
@@ -38,8 +14,8 @@
 
 typedef struct vg_realm vg_realm;
 
-/* A place in a list of reactions: the head of vigil_reaction, of vigil_promise, and of an element of vigil_promise_all. post.run is
-   called as a microtask, when `source` is settled. */
+/* A node in a list of reactions: the head of vigil_reaction, vigil_promise, and an element of a combination.
+   post.run is a microtask, called when `source` is settled. */
 typedef struct vg_link {
     vigil_post post;
     vigil_promise *source;
@@ -55,7 +31,7 @@ enum {
 enum {
     VG_STATE_SETTLED = 3,
     VG_CLAIMED = 4, /* somebody has resolved it */
-    VG_WAITED = 8,  /* a thread waits or has waited for it: it counts as handled */
+    VG_WAITED = 8,  /* a thread has waited for it: it counts as handled */
     VG_TAKEN = 16,  /* its value has been taken */
     VG_SHARED = 32  /* settled, and link.source has the value: a reference of ours */
 };
@@ -71,14 +47,14 @@ enum {
 enum {
     VG_HANDLED = 1,
     VG_REPORTED = 2,  /* as unhandled */
-    VG_LATE = 4,      /* is in the list of rejections to be reported as handled after all */
+    VG_LATE = 4,      /* listed to be reported as handled after all */
     VG_WAITING = 8,   /* for another promise, or for its own microtask */
-    VG_AWAY = 16,     /* made by another thread: it is in the realm's list of those */
+    VG_AWAY = 16,     /* made by another thread, in the realm's list of those */
     VG_HANDLERS = 32, /* the union holds handlers */
     VG_LISTED = 128,  /* in a list of pending promises */
     VG_ORPHAN = 256,  /* what it waited for will never be settled */
     VG_ADOPTS = 1024, /* waits for another promise, and has no handler left to call */
-    VG_FORCED = 512   /* rejected by the end of the loop while it waited: its reaction has nothing to do any more */
+    VG_FORCED = 512   /* rejected by the end of the loop: its reaction does nothing */
 };
 
 /* link.post.vg_reserved */
@@ -87,7 +63,7 @@ enum {
     VG_REMOVABLE = 2 /* the link is a vg_removable */
 };
 
-/* A link that can be taken out again: the head of vigil_reaction, and of a guard. */
+/* A link that can be removed: the head of vigil_reaction, and a guard. */
 typedef struct vg_removable {
     vg_link link;
     vg_link *previous; /* while it is in a list; NULL: it is the first */
@@ -117,7 +93,7 @@ struct vigil_promise {
         vigil_value value;    /* claimed or settled */
         vg_handlers handlers; /* derived, and its handler has not run */
     };
-    vg_list_link listed; /* owner (VG_AWAY: under the realm's lock): among the pending; later, the rejected */
+    vg_list_link listed; /* owner (VG_AWAY: under the realm's lock): in the list of the pending or the rejected */
     const void *created;
     uint32_t held;
     uint8_t kind;
@@ -150,7 +126,7 @@ static inline bool vg_promise_claim(vigil_promise *promise)
                                                     memory_order_acquire, memory_order_relaxed));
     return true;
 }
-/* Give a claim back; what waiters left in the word stays. */
+/* Return a claim; marks of waiters stay. */
 static inline void vg_promise_unclaim(vigil_promise *promise)
 {
     /* release: pairs with the acquire in vg_promise_claim */
@@ -166,7 +142,7 @@ static inline vigil_promise_state vg_promise_state(const vigil_promise *promise)
 /* Where the value of a settled promise is. */
 static inline vigil_value *vg_promise_value(vigil_promise *promise)
 {
-    /* relaxed: who asks has seen the state, with an acquire, or is the owner */
+    /* relaxed: the caller acquired the state, or is the owner */
     bool shared = (atomic_load_explicit(&promise->state, memory_order_relaxed) & VG_SHARED) != 0;
     return shared ? &promise->link.source->value : &promise->value;
 }

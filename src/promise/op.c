@@ -138,7 +138,7 @@ static void op_leave_token(vg_op *op)
     vigil_cancel_token *token = op->token;
     if (token == NULL)
         return;
-    /* If the handler is being called on another thread right now, this waits until it has sent its post. */
+    /* If the handler runs on another thread, this waits until it has posted. */
     (void)vigil_cancel_remove(token, &op->handler);
     op->token = NULL;
     vigil_cancel_unref(token);
@@ -195,7 +195,7 @@ bool vg_realm_end_ops(vg_realm *realm)
 {
     bool any = !vg_list_empty(&realm->ops);
     vg_op *op;
-    /* Each finish may finish others, if they share a token. What these start is refused. */
+    /* A finish may finish others that share a token. New ones are refused. */
     while ((op = oldest_op(realm)) != NULL)
         vg_op_finish(op, vigil_value_error(-ESHUTDOWN));
     return any;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op.h - operations: what stands behind a promise that the library settles by itself.
- *
- * An operation is in the realm's list from its start to its finish, which happens once, on the owner: because what it waits for has
- * come, its token was aborted, its time is up, or the loop ends. Its memory stays until its last reference is gone: those of the
- * list, of an abort that is on its way through the lane, of a watch that is not closed yet, of a task in a pool.
+ * op.h - operations: what settles a promise of the library. An operation is in the realm's list until it finishes,
+ * once, on the owner: what it waits for has come, its token was aborted, its time is up, or the loop ends. References:
+ * the list, an abort in the lane, an open watch, a task in a pool.
  */
 #ifndef VG_PROMISE_OP_H
 #define VG_PROMISE_OP_H
@@ -32,7 +30,7 @@ struct vg_op {
     bool finished; /* owner */
     bool kept;     /* owner: it keeps the loop alive by itself */
     vg_realm *realm;
-    vigil_promise *promise;    /* owner: a user's reference, until it is finished. NULL: there is none */
+    vigil_promise *promise;    /* owner: a user's reference until it is finished; may be NULL */
     vg_list_link in_realm;     /* owner: in the list of those in flight */
     vigil_cancel_token *token; /* owner: a reference, or NULL */
     vigil_cancel_handler handler;
@@ -53,9 +51,9 @@ struct vg_op {
             vigil_pool *pool;
             vigil_async_fn fn;
             void *arg;
-            void (*done)(void *arg);    /* owner; NULL: nobody wants to know, and arg_users and after are not used */
-            _Atomic uint32_t arg_users; /* the pool's side and the loop's side; the last to leave calls done */
-            vg_link after; /* the last reaction of its promise: the loop's side has no use for arg any more */
+            void (*done)(void *arg);    /* owner; NULL: arg_users and after are not used */
+            _Atomic uint32_t arg_users; /* the pool's and the loop's side; the last calls done */
+            vg_link after;              /* the last reaction of its promise */
             vigil_value result;
             vigil_limit *limit;    /* owner: it has a place in it */
             vg_list_link in_limit; /* owner: waits for a place */
@@ -63,17 +61,17 @@ struct vg_op {
     };
 };
 
-/* Owner. An operation in the list, with one reference, and (if created is not NULL) its promise, with one for the operation and
-   one for the user. The token is looked at. NULL: *error says why. */
+/* Owner. In the list, with one reference, and a promise if created is not NULL, with a reference for the operation
+   and one for the user. NULL: *error says why. */
 vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error);
-/* Owner. The last step of starting one: the token and the time (0: no limit) may finish it from here on, and the user gets the
-   promise. 0; else it is discarded. */
+/* Owner. The last step of a start: from here on the token and the time may finish it, and the user gets the promise.
+   0; else it is discarded. */
 int vg_op_arm(vg_op *op, vigil_cancel_token *token, int64_t timeout_ns, vigil_promise **promise);
 /* Owner. It could not be started: nothing of it is seen. */
 void vg_op_discard(vg_op *op);
-/* Owner. Takes the value over. Does nothing but destroy the value if it is finished already. */
+/* Owner. Takes the value over; destroys it if it is finished already. */
 void vg_op_finish(vg_op *op, vigil_value value);
-/* Owner. Nothing can finish it any more: its promise is left to those who have it, pending. */
+/* Owner. Nothing can finish it: its promise stays pending. */
 void vg_op_forget(vg_op *op);
 /* Any thread. */
 void vg_op_ref(vg_op *op);
@@ -82,7 +80,7 @@ void vg_op_unref(vg_op *op);
 size_t vg_op_size(void);
 /* Owner. The loop ends. True: there was something. */
 bool vg_realm_end_ops(vg_realm *realm);
-/* Owner. This is the child: what was in flight on a pool stays with the parent. */
+/* Owner. In a forked child: what is on a pool stays with the parent. */
 void vg_realm_fork_ops(vg_realm *realm);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * promise.c - the life of one promise: made, settled once, given back. object.h has the rules, resolve.c the public calls.
+ * promise.c - one promise: made, settled once, freed. LIFE.md has the rules, resolve.c the public calls.
  */
 #include "promise.h"
 #include "adopt.h"
@@ -36,7 +36,7 @@ static void remember_where(vigil_promise *promise, const void *created)
 #endif
 }
 
-/* Put it into the list of the pending; false: the loop has ended. */
+/* False: the loop has ended. */
 static bool list_pending_away(vg_realm *realm, vigil_promise *promise)
 {
     vg_mutex_lock(&realm->away_lock);
@@ -109,11 +109,11 @@ void vigil_value_destroy(vigil_value *value)
         it.destroy(it.pointer);
 }
 
-/* Any thread: nobody has it any more, and it is settled or has never had a value. */
+/* Any thread: nobody has it, and it is settled or never had a value. */
 static void promise_free(vigil_promise *promise, bool settled)
 {
     vg_realm *realm = promise->realm;
-    /* relaxed: nobody else has it any more, which was seen with an acquire */
+    /* relaxed: nobody else has it, which was acquired */
     if ((atomic_load_explicit(&promise->state, memory_order_relaxed) & VG_SHARED) != 0)
         vigil_promise_unref(promise->link.source);
     else if (settled && promise->value.destroy != NULL)
@@ -137,11 +137,11 @@ static void orphan_reactions(vigil_promise *promise)
         vigil_post *post = next;
         next = post->vg_next;
         ((vg_link *)(void *)post)->source = NULL;
-        post->cancel(post); /* told by the source that is not there: it will never come */
+        post->cancel(post); /* its source is NULL: it will never come */
     }
 }
 
-/* It is pending and nobody can settle it. What waits for it may go the same way, and so on: a list, not a recursion. */
+/* It is pending and nobody can settle it. What waits for it may go too: a list, not a recursion. */
 static void abandon_promise(vigil_promise *promise)
 {
     vg_realm *realm = promise->realm;
@@ -174,7 +174,7 @@ static void promise_unused(vigil_promise *promise)
         abandon_promise(promise);
 }
 
-/* Owner: the loop has nothing to do with it any more, and it is settled. */
+/* Owner: it is settled, and the loop is done with it. */
 static void give_up_share(vigil_promise *promise)
 {
     /* acquire: what the other users did to it; pairs with the releases in vigil_promise_unref */
@@ -217,7 +217,7 @@ vigil_promise *vigil_promise_ref(vigil_promise *promise)
 
 static void unref_on_owner(vigil_promise *promise)
 {
-    /* acquire: as in give_up_share. One user, and we are it: nobody else may touch the word */
+    /* acquire: as in give_up_share. We are the only user: nobody else touches the word */
     uint32_t refs = atomic_load_explicit(&promise->refs, memory_order_acquire);
     if (refs == VG_USER) {
         promise_free(promise, true);
@@ -236,7 +236,7 @@ static void unref_on_owner(vigil_promise *promise)
         promise_unused(promise);
 }
 
-/* The last user of a promise that nobody has resolved goes, and this is not the owner: our reference travels there. */
+/* The last user of an unresolved promise goes on another thread: the reference travels to the owner. */
 static bool send_home(vigil_promise *promise)
 {
     if (promise->kind != VG_KIND_ROOT || !vg_promise_claim(promise))
@@ -245,7 +245,7 @@ static bool send_home(vigil_promise *promise)
     promise->link.post.cancel = bury_promise;
     if (vigil_loop_post_internal(promise->realm->loop, &promise->link.post) == 0)
         return true;
-    vg_promise_unclaim(promise); /* the loop has ended, or is ending and waits for us to let go */
+    vg_promise_unclaim(promise); /* the loop has ended, or waits for us to let go */
     return false;
 }
 
@@ -264,13 +264,13 @@ void vigil_promise_unref(vigil_promise *promise)
         unref_on_owner(promise);
         return;
     }
-    /* relaxed: only a question. The owner acquires what the others did when our reference is there (unref_on_owner) */
+    /* relaxed: only a question; the owner acquires in unref_on_owner */
     uint32_t refs = atomic_load_explicit(&promise->refs, memory_order_relaxed);
     do {
-        /* Looked at again whenever the word has changed: of several who go at once the last must know that it is. */
+        /* Asked again at every change: of several who let go at once the last must know. */
         if (refs == VG_USER + VG_SHARE && send_home(promise))
             return;
-        /* release: our last touch; acquire: the others', if we free. A share that is left is given up by the owner. */
+        /* release: our last touch; acquire: the others', if we free. The owner gives up a share that is left. */
     } while (!atomic_compare_exchange_weak_explicit(&promise->refs, &refs, refs - VG_USER, memory_order_acq_rel,
                                                     memory_order_relaxed));
     if (refs == VG_USER)
@@ -285,8 +285,8 @@ static void publish_state(vigil_promise *promise, uint32_t state)
     vg_realm *realm = promise->realm;
     uint32_t settled = state | VG_CLAIMED;
     if (atomic_load_explicit(&realm->waiters, memory_order_relaxed) == 0) {
-        /* release: the value and the flags; pairs with the acquire in vg_promise_state. A waiter that leaves its mark just now
-           loses it here and is woken for nothing below: it marks again. */
+        /* release: the value and the flags; pairs with the acquire in vg_promise_state. A mark that a waiter leaves
+           now is lost: the wake below makes it mark again. */
         atomic_store_explicit(&promise->state, settled, memory_order_release);
         /* A light fence: the state is there before the waiters are counted; pairs with the heavy one in wait.c */
         vg_fence_light(realm->fences);
@@ -303,7 +303,7 @@ static void publish_state(vigil_promise *promise, uint32_t state)
         (void)vg_futex_wake(&promise->state, VG_WAKE_ALL);
 }
 
-/* Its value is stored; state may carry VG_SHARED. The promise may be gone afterwards. */
+/* The value is stored; state may carry VG_SHARED. The promise may be gone afterwards. */
 static void settle_promise(vigil_promise *promise, uint32_t state)
 {
     vg_realm *realm = promise->realm;
@@ -315,7 +315,7 @@ static void settle_promise(vigil_promise *promise, uint32_t state)
         promise->last = NULL;
         vigil_post *post = last->post.vg_next;
         last->post.vg_next = NULL;
-        promise->held++; /* against a direct reaction that gives the last user back; the share is there still */
+        promise->held++; /* a direct reaction may drop the last user */
         while (post != NULL) {
             vg_link *link = (vg_link *)(void *)post;
             post = post->vg_next;
@@ -391,7 +391,7 @@ void vg_promise_force(vigil_promise *promise, int status)
         promise->flags &= (uint16_t)~VG_HANDLERS;
         vg_call_done(handlers.done, handlers.arg);
     }
-    /* If it is claimed and waits for nothing, another thread is about to learn that the lane is closed, and gives it back. */
+    /* Claimed and waiting for nothing: another thread finds the lane closed and returns the claim. */
     if ((promise->flags & (VG_WAITING | VG_ORPHAN)) == 0 && promise->kind != VG_KIND_DERIVED)
         while (!vg_promise_claim(promise))
             vg_thread_yield();

@@ -7,9 +7,9 @@
 
 #include "realm.h"
 
-/* A pending promise with `users` references and `held` holds. Any thread (held must be 0 on others). */
+/* A pending promise with `users` references. Any thread; held must be 0 except on the owner. */
 vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uint32_t held, const void *created);
-/* Takes the value over, whatever it is. The promise must be claimed, or derived. */
+/* Takes the value over. The promise must be claimed, or derived. */
 void vg_promise_resolve_with(vigil_promise *promise, const vigil_value *value);
 static inline void vg_promise_resolve(vigil_promise *promise, vigil_value value)
 {
@@ -19,7 +19,7 @@ static inline void vg_promise_resolve(vigil_promise *promise, vigil_value value)
 void vg_promise_pass_on(vigil_promise *promise, vigil_promise *from);
 void vg_promise_hold(vigil_promise *promise);
 void vg_promise_unhold(vigil_promise *promise);
-/* What it waits for will never come: it is not held by its reaction any more. */
+/* What it waits for will never come: its reaction holds it no more. */
 void vg_promise_orphan(vigil_promise *promise);
 /* Reject it at the end of the loop, whatever it waits for. */
 void vg_promise_force(vigil_promise *promise, int status);

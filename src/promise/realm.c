@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * realm.c - what a loop has of promises: their memory, the list of the pending, and their end.
- *
- * The end of the loop (docs/promise.md, E-a) goes in rounds, with all microtasks between them, so that handlers see a world in
- * which things happen one after the other: first the operations and the promises that wait for nothing else are rejected; their
- * handlers settle what is derived from them. When a round finds only promises that wait for each other, there is a cycle, and every
- * cycle has a link that was made by adoption: those are rejected. When nothing is pending, the realm is closed.
+ * realm.c - what a loop has of promises, and its end (LIFE.md; docs/promise.md, E-a).
  */
 #include "base/why.h"
 #include "realm.h"
@@ -21,7 +16,7 @@
 #include <string.h>
 
 enum {
-    END_ROUNDS = 1000 /* handlers that make new promises all the time do not keep the loop from ending */
+    END_ROUNDS = 1000 /* handlers that keep making promises cannot stop the end */
 };
 
 static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
@@ -31,7 +26,7 @@ static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* From here on those that other threads have made are like the owner's. */
+/* From here on, others' promises are like the owner's. */
 static void take_in_away(vg_realm *realm)
 {
     vg_mutex_lock(&realm->away_lock);
@@ -41,7 +36,7 @@ static void take_in_away(vg_realm *realm)
     vg_mutex_unlock(&realm->away_lock);
 }
 
-/* Reject those that wait for nothing else; or have one of the flags. */
+/* Reject those that wait for nothing else, or have one of the flags. */
 static bool reject_pending(vg_realm *realm, uint16_t or_with)
 {
     vg_list now;
@@ -85,7 +80,7 @@ static bool realm_end(vg_upstairs *upstairs, vigil_loop *loop)
         return true;
     vg_mutex_lock(&realm->away_lock);
     bool over = vg_list_empty(&realm->away_pending);
-    if (over) /* release: who sees it, sees every promise settled; pairs with the acquire in vg_realm_ended */
+    if (over) /* release: every promise is settled; pairs with the acquire in vg_realm_ended */
         atomic_store_explicit(&realm->ended, true, memory_order_release);
     vg_mutex_unlock(&realm->away_lock);
     if (over && loop->ended)
@@ -105,7 +100,7 @@ static void realm_destroy(vg_realm *realm)
 /* `change` objects more (or less) than before, seen from another thread. */
 static void count_away(vg_realm *realm, int64_t change)
 {
-    /* acq_rel: each thread's last touch of the realm comes before its end */
+    /* acq_rel: each thread's last touch before the end */
     if (atomic_fetch_add_explicit(&realm->away, change, memory_order_acq_rel) + change == 0)
         realm_destroy(realm);
 }
@@ -173,7 +168,8 @@ static inline vg_realm *realm_find_or_make(vigil_loop *loop, int *error)
             *error = vg_why(-ENOMEM, "no memory for the loop's first promise");
             return NULL;
         }
-        /* release: the realm's fields; pairs with the acquires here and in src/loop. acquire if it fails: another's realm */
+        /* release: the realm's fields; pairs with the acquires here and in src/loop. acquire on failure: another's
+           realm */
         if (atomic_compare_exchange_strong_explicit(&loop->upstairs, &upstairs, &realm->upstairs, memory_order_release,
                                                     memory_order_acquire))
             return realm;
@@ -258,8 +254,7 @@ int vigil_promise_stats_get(vigil_loop *loop, vigil_promise_stats *stats)
     vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_acquire);
     if (upstairs != NULL && upstairs != &vg_upstairs_none) {
         vg_realm *realm = (vg_realm *)upstairs;
-        /* The destroyed first: what is made and destroyed between the looks counts as alive, not as less than nothing. They are
-           relaxed, so the second look may be the older one all the same. */
+        /* The destroyed first, so that the difference is not negative; relaxed, so it may be off. */
         uint64_t destroyed = atomic_load_explicit(&realm->own_destroyed, memory_order_relaxed) +
                              atomic_load_explicit(&realm->away_destroyed, memory_order_relaxed);
         ours.created = atomic_load_explicit(&realm->own_created, memory_order_relaxed) +

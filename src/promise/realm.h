@@ -38,8 +38,8 @@ typedef struct vg_realm_stripe {
     vg_slab_cache caches[VG_SLABS];
 } vg_realm_stripe;
 
-/* What a loop has of promises. It lives, and with it the memory of struct vigil_loop, until the loop is given back and the last
-   promise and operation are gone: so every promise may look at its loop. */
+/* What a loop has of promises. It keeps the memory of struct vigil_loop until the loop is destroyed and the last
+   promise and operation are gone. */
 struct vg_realm {
     vg_upstairs upstairs; /* first */
     vigil_loop *loop;
@@ -47,14 +47,14 @@ struct vg_realm {
     _Atomic bool traced;                  /* debug builds: somebody wants to know where promises are made */
     _Atomic bool ended;                   /* nothing is pending and nothing new is accepted. Written under away_lock */
     alignas(64) _Atomic uint64_t waiters; /* threads in vigil_promise_wait */
-    alignas(64) _Atomic int64_t away; /* objects made minus freed by threads other than the owner, and VG_REALM_OPEN */
+    alignas(64) _Atomic int64_t away;     /* objects made minus freed on other threads, and VG_REALM_OPEN */
     _Atomic uint64_t away_created, away_destroyed;
     vg_mutex away_lock;
     vg_list away_pending; /* under away_lock */
 
     /* Owner. */
     alignas(64) vg_slab_cache caches[VG_SLABS];
-    _Atomic uint64_t own; /* operations made minus freed by the owner; one writer. Its promises are counted below */
+    _Atomic uint64_t own; /* operations made minus freed by the owner; one writer */
     _Atomic uint64_t own_created, own_destroyed;
     vg_list pending;
     vg_list rejected;       /* to be looked at at the end of the checkpoint */
@@ -74,16 +74,16 @@ struct vg_realm {
 
 #define VG_REALM_OPEN (INT64_C(1) << 40)
 
-/* The realm of a loop that has not ended, made if there is none. Any thread. NULL: *error says why. */
+/* Made if there is none. Any thread. NULL: *error says why. */
 vg_realm *vg_realm_of(vigil_loop *loop, int *error);
 /* The same for owner's calls. */
 vg_realm *vg_realm_of_owner(vigil_loop *loop, int *error);
-/* Memory for an object that may live longer than the loop. Any thread. NULL: none. The first two on other threads. */
+/* Memory that may outlive the loop. NULL: none. _away: on other threads. */
 void *vg_realm_alloc_away(vg_realm *realm, int slab);
 void vg_realm_free_away(vg_realm *realm, int slab, void *object);
 static inline void *vg_realm_alloc(vg_realm *realm, int slab);
 static inline void vg_realm_free(vg_realm *realm, int slab, void *object);
-/* The lines that an owner's call begins with: this is the loop's thread (or nobody runs it), and it has not ended. */
+/* An owner's call begins with this: right thread, and not ended. */
 static inline int vg_realm_guard_owner(const vg_realm *realm);
 int vg_realm_guard_owner_slow(const vg_realm *realm);
 

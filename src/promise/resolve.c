@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve.c - the public calls that make a promise and settle it: from the owner directly, from other threads through the lane.
+ * resolve.c - the public calls that make and settle a promise: directly on the owner, else through the lane.
  */
 #include "base/why.h"
 #include "calls.h"
 #include "promise.h"
 
-/* The winner of another thread has stored its value and sent the promise here. */
+/* Another thread has stored its value and sent the promise here. */
 static void deliver_value(vigil_post *post)
 {
     vigil_promise *promise = vg_promise_of(post);
@@ -45,7 +45,7 @@ int vigil_resolver_create(vigil_resolver **resolver, vigil_promise **promise, vi
     return error;
 }
 
-/* It is of a known kind, and if it promises something, names it. */
+/* Of a known kind, and not empty. */
 static bool is_sensible_value(const vigil_value *value)
 {
     if (value->kind == VIGIL_PROMISE)

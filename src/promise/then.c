@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * then.c - handlers: what happens in a reaction job, and what a derived promise becomes by it.
+ * then.c - handlers and derived promises. A derived promise is its own reaction: in its source's list, then a
+ * microtask that calls the handler, then resolved with the result. It is held until then; the queue holds the source.
  *
- * A derived promise is its own reaction: it lies in its source's list, is queued as a microtask when the source is settled,
- * calls the handler, and is resolved with the result. It is held by that until then; the queue also holds the source, whose value
- * the handler borrows.
- *
- * finally, in ECMAScript, calls the function and then goes on with `resolve(result).then(() => value)`, which the derived promise
- * adopts. Two inner promises are made by that, but all that can be seen of them is when things happen: the thunk and the
- * adoption's job are neighbours in the queue, and the second of them queues the last step. So the derived promise is queued
- * twice more instead: the same order, no allocation.
+ * finally in ECMAScript goes on with `resolve(result).then(() => value)`, which the derived promise adopts. Only the
+ * timing of the two inner promises can be seen, so the derived promise is queued twice more instead: same order, no
+ * allocation.
  */
 #include "base/why.h"
 #include "then.h"
@@ -105,7 +101,7 @@ static void finally_hops(vigil_post *post)
     vg_promise_queue(vg_promise_of(post)->realm, (vg_link *)(void *)post);
 }
 
-/* fn has returned a promise, which is settled now: link.source is that one, handlers.arg the source. */
+/* fn returned a promise, now settled: link.source is that, handlers.arg the source. */
 static void finally_waited(vigil_post *post)
 {
     vigil_promise *derived = vg_promise_of(post);
@@ -232,7 +228,7 @@ bool vg_promise_unsubscribe(vigil_promise *promise, vg_removable *removable)
     return true;
 }
 
-/* Inlined, so that the handlers are written where they belong at once: see vg_value_copy. */
+/* Inlined, so that handlers are written in place: see vg_value_copy. */
 static inline __attribute__((always_inline)) int add_handlers(vigil_promise *promise, void (*run)(vigil_post *post),
                                                               const vg_handlers handlers, vigil_promise **out,
                                                               const void *created)
@@ -357,7 +353,7 @@ static void cancel_user_reaction(vigil_post *post)
     reaction->vg_source = NULL;
     int status = reaction->cancel != NULL ? call_reaction_cancel(reaction) : 0;
     if (source == NULL)
-        return; /* whoever gave the promise back has nothing to do with what is raised here */
+        return; /* whoever dropped the promise must not see this raise */
     vg_promise_unhold(source);
     if (status != 0)
         vigil_raise(status); /* to the loop, which is ending */

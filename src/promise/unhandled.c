@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unhandled.c - rejections that nobody handles.
- *
- * A promise that is rejected while it has no handler goes into a list and is held there. At the end of the checkpoint,
- * when both queues are empty, those that still have none are reported. One that was reported and gets a handler later
- * goes into the same list again. Adding any handler counts: then it is the derived promise's turn, so that of a chain the last
- * link reports.
+ * unhandled.c - rejections that nobody handles. A promise rejected without a handler is listed and held; at the end of
+ * the checkpoint those that still have none are reported. One that gets a handler later is listed again. Any handler
+ * counts: then the derived promise reports.
  */
 #include "base/why.h"
 #include "unhandled.h"

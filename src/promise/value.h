@@ -9,9 +9,8 @@
 
 #include <string.h>
 
-/* A value has just been written word by word; read as the compiler would copy a struct, 16 bytes at once, it would have to wait for
-   those words to leave the processor's store buffer: some 5 ns. (src/CMakeLists.txt keeps the compiler from putting the words
-   together again.) */
+/* A value is often read just after it was written word by word. A 16-byte read would wait for the store buffer, some
+   5 ns. (src/CMakeLists.txt keeps the compiler from merging the words.) */
 static inline void vg_value_copy(vigil_value *to, const vigil_value *from)
 {
     uint64_t head;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c - promises seen from other threads: state, value, and a way to sleep until it is settled.
- *
- * A waiter sleeps on the state word itself. Settling must not pay for that: a waiter first counts itself in the realm, with a
- * heavy fence, and whoever settles looks at that count after a light one. If it is zero then, the waiter sees the new state.
+ * wait.c - promises from other threads. A waiter sleeps on the state word. It first counts itself in the realm with a
+ * heavy fence; settling looks at that count after a light one: if it is zero, the waiter sees the new state.
  */
 #include "base/why.h"
 #include "realm.h"
@@ -38,7 +36,7 @@ int vigil_promise_take(vigil_promise *promise, vigil_value *value)
         return -EAGAIN;
     bool shared = (atomic_load_explicit(&promise->state, memory_order_relaxed) & VG_SHARED) != 0; /* acquired above */
     vigil_promise *origin = shared ? promise->link.source : promise;
-    /* relaxed: of several takers one wins; the value itself was published with the state */
+    /* relaxed: one taker wins; the state published the value */
     if ((atomic_fetch_or_explicit(&origin->state, VG_TAKEN, memory_order_relaxed) & VG_TAKEN) != 0)
         return -ENODATA;
     if (origin != promise)
@@ -51,7 +49,7 @@ static int sleep_until_settled(vigil_promise *promise, uint64_t deadline)
 {
     bool in_time = true;
     for (;;) {
-        /* relaxed: who hears that it is settled looks at it once more, with an acquire, in vigil_promise_result */
+        /* relaxed: vigil_promise_result acquires */
         uint32_t state = atomic_fetch_or_explicit(&promise->state, VG_WAITED, memory_order_relaxed) | VG_WAITED;
         if ((state & VG_STATE_SETTLED) != 0)
             return (int)(state & VG_STATE_SETTLED);
@@ -83,7 +81,6 @@ int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *
         (void)vigil_blocking_end();
     (void)atomic_fetch_sub_explicit(&realm->waiters, 1, memory_order_relaxed);
     if (rc > 0)
-        (void)vigil_promise_result(promise,
-                                   value); /* acquires what was written before it was settled, without a value too */
+        (void)vigil_promise_result(promise, value); /* acquires what was written before, also without a value */
     return rc;
 }
