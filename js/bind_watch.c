@@ -214,7 +214,7 @@ static void drop(vg_done *done)
     free(done);
 }
 
-/* On the watchdog's thread. Without memory this one is not told; verdicts() has it all the same. */
+/* On the watchdog's thread. Without memory the event is lost; verdicts() still has the verdict. */
 static void on_verdict(void *user, const vigil_verdict *verdict)
 {
     vg_watch_side *side = user;

@@ -51,7 +51,7 @@ static const char polling_option[] = "JSC_usePollingTraps";
 static bool ask_for_polling(void)
 {
     static _Atomic uint32_t asked;
-    /* relaxed: only one shall do it. Whoever makes a second engine at the same moment may make the first machine without it, and is
+    /* relaxed: only one thread may do this. Whoever makes a second engine at the same moment may make the first machine without it, and is
        not worse off than before. */
     return atomic_exchange_explicit(&asked, 1, memory_order_relaxed) == 0 && !getenv(polling_option) &&
            setenv(polling_option, "1", 0) == 0;
@@ -380,14 +380,14 @@ void vg_engine_collect(vg_engine *engine)
 
 bool vg_engine_memory_get(vg_engine *engine, vg_engine_memory *memory)
 {
-    JSObjectRef told = engine->extra->memory ? engine->extra->memory(engine->context) : NULL;
+    JSObjectRef usage = engine->extra->memory ? engine->extra->memory(engine->context) : NULL;
     vg_val none;
-    if (!told)
+    if (!usage)
         return false;
-    memory->heap_size = (size_t)vg_to_number(engine, vg_get(engine, ours(told), "heapSize", &none));
-    memory->heap_capacity = (size_t)vg_to_number(engine, vg_get(engine, ours(told), "heapCapacity", &none));
-    memory->extra = (size_t)vg_to_number(engine, vg_get(engine, ours(told), "extraMemorySize", &none));
-    memory->objects = (size_t)vg_to_number(engine, vg_get(engine, ours(told), "objectCount", &none));
+    memory->heap_size = (size_t)vg_to_number(engine, vg_get(engine, ours(usage), "heapSize", &none));
+    memory->heap_capacity = (size_t)vg_to_number(engine, vg_get(engine, ours(usage), "heapCapacity", &none));
+    memory->extra = (size_t)vg_to_number(engine, vg_get(engine, ours(usage), "extraMemorySize", &none));
+    memory->objects = (size_t)vg_to_number(engine, vg_get(engine, ours(usage), "objectCount", &none));
     return true;
 }
 

@@ -40,7 +40,7 @@ typedef struct vg_http_server vg_http_server;
 typedef struct vg_http_conn {
     vg_http *http;
     vg_http_server *server;
-    int fd; /* -1: closed, JavaScript has not been told yet */
+    int fd; /* -1: closed, JavaScript does not know yet */
     unsigned id;
     vigil_watch watch;
     unsigned watched; /* VIGIL_FD_* that the loop looks for */
@@ -50,14 +50,14 @@ typedef struct vg_http_conn {
     vg_http_state state;
     bool whole;       /* the request's body has ended */
     bool paused;      /* JavaScript does not take the body now */
-    bool dumping;     /* the answer is complete and the rest of the body is of no interest */
+    bool dumping;     /* the answer is complete; the rest of the body is thrown away */
     bool answered;    /* the answer is complete; something of it may still be queued */
     bool shut_after;  /* the connection ends with the answer */
     bool ended;       /* the client sends no more */
     bool lingering;   /* our side is shut; what still comes is thrown away, so that the answer is not */
     bool faulty;      /* what came was no request; nothing more is parsed */
-    bool in_turn;     /* on the list of those who go on with what waits */
-    bool body_told;   /* an event for `body` is on its way */
+    bool in_turn;     /* on the list of connections with waiting bytes */
+    bool body_queued; /* an event for `body` is on its way */
     bool held;        /* what is queued waits for more */
     bool tell_drain;  /* JavaScript waits for the queue to be empty */
     unsigned request; /* index + 1 of this request's event, while it can be completed in place */

@@ -181,7 +181,7 @@ static vg_val do_body(vg_call *call)
         data = fitted ? fitted : data;
     }
     conn->body = (vg_buffer){0};
-    conn->body_told = false;
+    conn->body_queued = false;
     return vg_bytes(call->engine, data, length, free_body, NULL);
 }
 

@@ -212,7 +212,7 @@ static void client_ended(vg_http_conn *conn)
         watch(conn); /* the answer is on its way */
     } else if (conn->state == VG_HTTP_ANSWERING) {
         /* In the midst of a body nobody is left who could be answered. After it the client has gone, or just has nothing more to
-           say: that cannot be told apart until something is sent. So it is given some time, anew with all that is sent. */
+           say: the two look the same until something is sent. The connection gets some time, and again with everything that is sent. */
         if (!conn->whole)
             vg_http_conn_close(conn, ECONNRESET);
         else

@@ -8,13 +8,13 @@
 #include "http.h"
 
 vg_http_conn *vg_http_conn_new(vg_http_server *server, int fd);
-/* Ends it now; `error` is what JavaScript is told, 0 for nothing wrong. */
+/* Ends it now; `error` is reported to JavaScript; 0: nothing is wrong. */
 void vg_http_conn_close(vg_http_conn *conn, int error);
 /* Ends it in order, after what is queued. */
 void vg_http_conn_finish(vg_http_conn *conn);
 void vg_http_conn_free(vg_http_conn *conn);
 void vg_http_conn_event(vigil_loop *loop, vigil_watch which, int fd, unsigned events, void *arg);
-/* Go on with what waits, and tell what is to be told. */
+/* Parses what waits, and adds the events that are due. */
 void vg_http_conn_turn(vg_http_conn *conn);
 /* Send what is queued and these pieces; returns the bytes that are queued, or -1: the connection is gone. */
 double vg_http_send(vg_http_conn *conn, struct iovec *pieces, unsigned count, unsigned flags);

@@ -309,8 +309,8 @@ void vg_http_parse(vg_http_conn *conn, const unsigned char *data, size_t length)
         /* Blanks of a head are not kept, but counted. */
         vg_http_fault(conn, 431, "HPE_HEADER_OVERFLOW", "Header overflow");
     }
-    if (conn->body.length > 0 && !conn->body_told && !conn->faulty) {
-        conn->body_told = true;
+    if (conn->body.length > 0 && !conn->body_queued && !conn->faulty) {
+        conn->body_queued = true;
         vg_http_add(http, VG_HTTP_EVENT_BODY, conn->id, 0, 0);
     }
     if (conn->faulty) {

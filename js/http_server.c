@@ -293,7 +293,7 @@ static int bound_by_name(const char *host, unsigned port, int backlog)
     char service[16];
     int result;
     snprintf(service, sizeof service, "%u", port);
-    /* A name that is no address may be looked up in the network, and the loop stands still meanwhile; programs listen on
+    /* A name that is no address may be looked up in the network, and the loop stands still until then; programs listen on
        addresses and on localhost, which is in a file. */
     result = getaddrinfo(host, service, &hints, &found);
     if (result != 0)
@@ -445,7 +445,7 @@ static void end(vigil_js *js)
     }
     for (unsigned i = 0; i < http->server_room; i++) {
         if (http->servers[i]) {
-            http->servers[i]->held = 1; /* so that it stays till the next line */
+            http->servers[i]->held = 1; /* keeps it alive until the next line */
             vg_http_server_close(http->servers[i]);
             server_free(http->servers[i]);
         }

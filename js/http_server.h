@@ -6,7 +6,7 @@
 #include "http.h"
 
 vg_http *vg_http_get(vigil_js *js);
-/* Adds an event; only where vg_http_room was asked, which leaves room for what one reading brings. Returns its index. */
+/* Adds an event and returns its index. Callers ask vg_http_room first, which leaves room for the events of one read. */
 unsigned vg_http_add(vg_http *http, int kind, unsigned id, double a, double b);
 bool vg_http_room(const vg_http *http);
 void vg_http_arm(vg_http *http);
@@ -16,7 +16,7 @@ void vg_http_timer_before(vg_http *http, uint64_t deadline);
 int vg_http_listen(vg_http *http, const char *host, unsigned port, const char *path, int backlog, vg_http_server **out);
 int vg_http_watch_server(vg_http_server *server);
 void vg_http_server_close(vg_http_server *server);
-/* A descriptor has become free: who waited for one looks again. */
+/* A descriptor has become free: servers that waited for one accept again. */
 void vg_http_fed(vg_http *http);
 vg_http_conn *vg_http_conn_by_id(vg_http *http, double id);
 

@@ -15,7 +15,7 @@
 
 static void arm(vigil_js *js, uint64_t after_ns);
 
-static bool told_to_end(vigil_js *js, const vigil_js_stall *stall)
+static bool should_end(vigil_js *js, const vigil_js_stall *stall)
 {
     char line[512];
     int length;
@@ -111,7 +111,7 @@ static bool time_is_up(void *arg)
     stall.running_ns = running;
     stall.where = where ? where : "";
     stall.stack = stack ? stack : "";
-    end = told_to_end(js, &stall);
+    end = should_end(js, &stall);
     free(where);
     free(stack);
     if (!end)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long work of vigil:pool waited and ran, by class, as JavaScript is told. */
+/* How long work of vigil:pool waited and ran, by class, for JavaScript. */
 #include "pool_times.h"
 
 #include <math.h>

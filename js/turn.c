@@ -13,8 +13,8 @@
  * cannot drain on demand is left after each call, because that is the only way to make it drain.) Outside of that it is
  * left, so that several hosts can take turns on one thread.
  *
- * After each call into JavaScript vg_js_sync compares what the program wants (js->state) with what the loop has been told, and
- * tells it the difference. Nothing in JavaScript crosses into C for that.
+ * After each call into JavaScript vg_js_sync compares what the program wants (js->state) with what the loop
+ * knows, and passes on the difference. Nothing in JavaScript crosses into C for that.
  */
 #include "turn.h"
 

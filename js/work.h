@@ -2,8 +2,8 @@
 /*
  * One piece of work for vigil:pool: what came from JavaScript, copied; what it gives back; whether it is still wanted.
  *
- * work_*.c do it, on any thread and without the engine; pool_piece.c brings it to the pool and back. A library that the build
- * has not found leaves its kinds out: they are NULL in the table, and lib/pool.js says which library is missing.
+ * work_*.c do it, on any thread and without the engine; pool_piece.c brings it to the pool and back. Without its library a kind is
+ * NULL in the table, and lib/pool.js names the missing library.
  */
 #ifndef VG_JS_WORK_H
 #define VG_JS_WORK_H

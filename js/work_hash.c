@@ -21,7 +21,7 @@ static const int numbers[] = {GCRY_MD_MD5,        GCRY_MD_RMD160,   GCRY_MD_SHA1
                               GCRY_MD_SHA3_256,   GCRY_MD_SHA3_384, GCRY_MD_SHA3_512, GCRY_MD_BLAKE2B_512,
                               GCRY_MD_BLAKE2S_256};
 
-/* The library wants to be told once that it may begin; asking it twice does no harm. */
+/* libgcrypt must be initialized once; a second call does no harm. */
 static bool ready(void)
 {
     if (gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P))

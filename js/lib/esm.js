@@ -189,7 +189,7 @@ function link(record) {
     record.linked = record.requests.map((specifier) => getRecord(resolve(specifier, record.url)));
     for (const one of record.linked) link(one);
   } catch (error) {
-    record.status = 'new'; // whoever asks again shall hear the same
+    record.status = 'new'; // the next import fails the same way
     throw error;
   }
   record.status = 'linked';

@@ -135,7 +135,7 @@ Object.assign(IncomingMessage.prototype, {
   _flowing: null, // null: nobody has asked; then true or false
   _queue: null, // chunks that nobody has taken
   _queued: 0,
-  _stopped: false, // C has been told not to read
+  _stopped: false, // C does not read
   _ticking: false,
   _decoder: null,
   _encoding: null,
@@ -392,7 +392,7 @@ IncomingMessage.prototype._close = function (error) {
     this.emit('close');
   });
 };
-// The answer is complete: whoever still listens is told how it ended, and nobody is waited for.
+// The answer is complete: listeners learn how it ended, and nothing is waited for.
 IncomingMessage.prototype._done = function () {
   if (this.closed || this._eventsCount === 0) return;
   if (this.complete && this._flowing === null) this.resume();

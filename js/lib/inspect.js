@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// util.inspect and util.format: Node's own, from the npm package node-inspect-extracted, told what the engine knows.
+// util.inspect and util.format: Node's own, from the npm package node-inspect-extracted, with what the engine knows.
 'use strict';
 
 const lib = load('npm:node-inspect-extracted');

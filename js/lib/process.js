@@ -391,7 +391,7 @@ self[Symbol.for('vigil.host')] = {
         exitCode = 13;
         os.write(2, `Warning: Detected unsettled top-level await at ${stuck}\n`);
       }
-      self.emit('exit', code); // as in Node, the handlers are told what it was before
+      self.emit('exit', code); // as in Node, with the code from before
     }
     return Number(exitCode) || 0;
   },

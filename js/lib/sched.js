@@ -3,7 +3,7 @@
 // in sched_immediates.js.
 //
 // The order is Node's, and so is the reason for most of what looks odd here. Everything lives on this side of the border
-// between C and JavaScript; C is told three numbers through `state` (when the next timer is due, how many timers and
+// between C and JavaScript; C reads three numbers in `state` (when the next timer is due, how many timers and
 // immediates keep the loop alive) and looks at them when a call into JavaScript is over. So a turn with a thousand
 // timers crosses the border once, plus once per checkpoint that has microtasks.
 //
@@ -221,7 +221,7 @@ function close() {
   return 0;
 }
 
-// Without a drain of our own: a step of the checkpoint. The engine drains when C leaves it; then C comes back till this is 0.
+// Without a drain of our own: a step of the checkpoint. The engine drains when C leaves it; then C comes back until this is 0.
 function closeInSteps() {
   try {
     if (ticksQueued > 0) {

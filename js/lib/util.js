@@ -50,10 +50,10 @@ function callbackify(original) {
 
 const warned = new Set();
 function deprecate(fn, message, code) {
-  let told = false;
+  let warned = false;
   function deprecated(...args) {
-    if (!told) {
-      told = true;
+    if (!warned) {
+      warned = true;
       if (code === undefined || !warned.has(code)) {
         if (code !== undefined) warned.add(code);
         process.emitWarning(message, 'DeprecationWarning', code, deprecated);

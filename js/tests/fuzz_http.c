@@ -123,7 +123,7 @@ static void take(vg_http_conn *conn, uint64_t *sum)
     }
     mix(sum, conn->body.data ? conn->body.data + conn->body.start : NULL, conn->body.length);
     vg_buffer_free(&conn->body);
-    conn->body_told = false;
+    conn->body_queued = false;
     http.events[0] = http.events[1] = 0;
     if (!conn->whole || conn->faulty)
         return;

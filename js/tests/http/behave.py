@@ -310,7 +310,7 @@ def own_words_for_faults():
 
 
 def promises_without_end():
-    """A chain of promises that does not end: requests are answered meanwhile."""
+    """A chain of promises that does not end: requests are still answered."""
     with start() as server:
         with connect(server.port) as sock:
             sock.sendall(req("/storm"))
