@@ -145,6 +145,8 @@ static void p14_a_waiting_parent_outlives_a_child_that_ends_its_thread(void **st
     }
 }
 
+/* Not under the thread sanitizer: its own frame around pause() is left as well, and it sees no order after that. */
+#if !TEST_TSAN
 struct victim {
     struct event started;
     pthread_t thread;
@@ -178,6 +180,7 @@ static void p14_a_cancelled_task_has_failed_and_the_worker_goes_on(void **state)
     must_equal(seen.failures, 2);
     pool_close(pool);
 }
+#endif
 
 static void hook_leaves(void *user, unsigned worker)
 {
@@ -210,7 +213,9 @@ int main(void)
         test(p14_pthread_exit_in_a_task_is_a_failure_and_the_worker_goes_on),
         test(p14_a_job_that_ends_its_thread_has_failed),
         test(p14_a_waiting_parent_outlives_a_child_that_ends_its_thread),
+#if !TEST_TSAN
         test(p14_a_cancelled_task_has_failed_and_the_worker_goes_on),
+#endif
         test(p14_a_hook_that_ends_its_thread_ends_itself_alone),
     };
     return run_all(tests);
