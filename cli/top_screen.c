@@ -314,8 +314,8 @@ static void draw_lanes(struct screen *s, const vg_pool_view *pool)
         char words[NAME_ROOM + 64], name[NAME_ROOM], since[WORDS];
         bool long_task = w->in_task && w->task_age_ns > 1000000000;
         if (w->in_task)
-            snprintf(words, sizeof words, "%s %s", look_name(s->look, w->task_function, name),
-                     words_ns(since, w->task_age_ns));
+            snprintf(words, sizeof words, "%s%s%s %s", look_name(s->look, w->task_function, name),
+                     w->label[0] != '\0' ? " " : "", w->label, words_ns(since, w->task_age_ns));
         else
             snprintf(words, sizeof words, "%s", vg_worker_state_name(w->state));
         pen(long_task ? ink(COLOUR_BAD) | A_BOLD : w->in_task ? A_NORMAL : A_DIM);

@@ -138,6 +138,8 @@ static json_object *worker_json(struct look *look, const vg_pool_view *then, con
     number(j, "since_ns", w->in_task && w->state == VIGIL_WORKER_RUNNING ? w->task_age_ns : w->state_age_ns);
     if (w->in_task) {
         function_name(look, j, "function", w->task_function);
+        if (w->label[0] != '\0')
+            text(j, "label", w->label, sizeof w->label);
         number(j, "task_since_ns", w->task_age_ns);
         number(j, "depth", w->depth);
     }

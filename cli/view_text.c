@@ -31,6 +31,10 @@ void worker_words(struct look *look, const vg_worker_view *worker, char *room, s
     }
     words_ns(since, worker->task_age_ns);
     look_name(look, worker->task_function, name);
+    if (worker->label[0] != '\0') {
+        size_t used = strlen(name);
+        snprintf(name + used, sizeof name - used, " \"%s\"", worker->label);
+    }
     if (worker->wait.kind == VG_WAIT_NONE || worker->wait.kind >= VG_WAIT_KINDS) {
         snprintf(room, size, "%s for %s%s", name, since,
                  worker->state == VIGIL_WORKER_BLOCKED   ? ", blocked"

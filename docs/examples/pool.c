@@ -208,6 +208,14 @@ static int read_slowly(void *arg)
     return got == 1 ? 0 : -EIO;
 }
 
+/* vigil_task_label: name the task that runs, for those who look */
+static int plays_one_bot(void *name)
+{
+    vigil_task_label(
+        name); /* "bot 17": a thousand tasks of this function can be told apart */
+    return 0;
+}
+
 /* vigil_job_call: call a function on a worker, with a handle */
 static int length_of(void *text)
 {
@@ -420,6 +428,7 @@ int main(void)
     int ends[2];
     assert(pipe(ends) == 0);
     vigil_pool_call(pool, read_slowly, NULL, &ends[0], VIGIL_NORMAL);
+    vigil_pool_call(pool, plays_one_bot, NULL, "bot 17", VIGIL_NORMAL);
     assert(write(ends[1], "x", 1) == 1);
     measure(pool);
     assert(vigil_job_call(pool, nothing, NULL, NULL, &job) == 0);

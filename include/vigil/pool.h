@@ -289,6 +289,12 @@ VIGIL_API int vigil_pool_current_worker(void);
    quota (rounded up). Any thread; does not block. Returns at least 1. */
 VIGIL_API unsigned vigil_cpu_count(void);
 
+/* Give the task that runs a name of its own: verdicts, `vigil top`, `vigil report` and the page show
+   it beside the function, so that a thousand tasks of one function can be told apart. At most 39
+   bytes are kept. It costs some stores, and lasts until the task ends. Worker; does not block.
+   0; -EPERM outside a task; -EINVAL. */
+VIGIL_API int vigil_task_label(const char *label);
+
 /* Say that this task is about to block in something the pool cannot see: a read, a lock, a
    sleep. Until vigil_blocking_end, if work is queued and nobody is free, a spare worker takes
    the place of the blocked one, at most max_spares at a time. Sections nest; only the outermost

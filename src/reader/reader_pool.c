@@ -91,6 +91,10 @@ static void show_doing(const vg_raw *raw, const vg_file_worker *before, const vg
         view->task_age_ns = vg_raw_age(raw, vg_raw_get(&from->task_since));
         view->task_id = vg_raw_get(&from->task_id);
         view->task_job = vg_raw_get(&from->task_job);
+        const uint64_t labelled = vg_raw_get(&before->label_at);
+        if (labelled != 0 && labelled == vg_raw_get(&after->label_at) && labelled >= vg_raw_get(&from->task_since) &&
+            vg_raw_get(&from->label_function) == view->task_function)
+            vg_copy_text(view->label, sizeof view->label, (const char *)from->label, sizeof from->label);
     }
     view->wait = vg_raw_wait(raw, &before->wait, &from->wait, &after->wait);
     for (unsigned s = 0; s < VG_FILE_STATES; s++)

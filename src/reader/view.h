@@ -44,6 +44,7 @@ typedef struct vg_worker_view {
     uint64_t task_age_ns;
     uint64_t task_id;
     uint64_t task_job;
+    char label[64]; /* of the task; "": none */
     unsigned depth;
     vg_wait_view wait;
     vg_class_view of[VG_FILE_CLASSES]; /* queued, running, delayed, oldest_age_ns are 0: they belong to the pool */

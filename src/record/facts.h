@@ -59,7 +59,8 @@ typedef struct vg_worker_fact {
     uint64_t queued;   /* in its own deques and mailbox */
     uint64_t mail;     /* of these: nobody else can take them */
     const void *function;
-    uint64_t job; /* id of the job that runs; 0: none */
+    uint64_t job;                        /* id of the job that runs; 0: none */
+    char label[8 * VG_FILE_LABEL_WORDS]; /* of the task (vigil_task_label); "": none */
     vg_wait_fact wait;
     unsigned hold_count;
     uint64_t holds[VG_FACT_HOLDS]; /* jobs on its stack, and groups of tasks on its stack, under its innermost wait */

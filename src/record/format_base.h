@@ -10,7 +10,8 @@ enum {
     VG_FILE_STATES = 16,  /* room for vigil_worker_state */
     VG_FILE_PHASES = 16,  /* room for vigil_loop_phase */
     VG_FILE_STRIPES = 16, /* of the counters that threads outside share */
-    VG_FILE_MOST_RINGS = 256
+    VG_FILE_MOST_RINGS = 256,
+    VG_FILE_LABEL_WORDS = 5 /* 39 bytes and a zero */
 };
 
 #ifdef VIGIL_CHECK /* small enough to explore; never written to a file */

@@ -42,6 +42,10 @@ typedef struct vg_file_worker {
     vg_cell task_id;       /* its submit stamp; 0: spawned. Of short ones in a row the first's */
     vg_cell task_job;      /* the job's id; 0: no job */
     vg_cell depth;         /* tasks on the stack that wait while the worker helps */
+    /* The label is the running task's if label_at >= task_since and the function is the same. */
+    vg_cell label_at; /* when vigil_task_label was called; 0: never, or being changed */
+    vg_cell label_function;
+    vg_cell label[VG_FILE_LABEL_WORDS];
     vg_file_wait wait;
     vg_cell tid;                   /* 0: no thread */
     vg_cell thread;                /* serial of its vg_file_thread; 0: it has no ring */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge.h"
 
+#include "base/text.h"
 #include "function.h"
 
 #include <string.h>
@@ -205,4 +206,14 @@ const char *vg_cpu_advice(const vg_look *look)
                  "less. More workers do not help."
                : "Look at what else runs on the machine, at nice values, and at the CPU quota of the "
                  "container (cpu.max, cpu.stat).";
+}
+
+void vg_say_task(vg_words *to, const vg_worker_fact *worker)
+{
+    char label[64];
+    vg_say_function(to, worker->function);
+    if (worker->label[0] == 0)
+        return;
+    vg_text_copy(label, sizeof label, worker->label, sizeof worker->label, false);
+    vg_say(to, " \"%s\"", label);
 }

@@ -96,6 +96,7 @@ bool vg_growth_note(vg_growth *growth, const vg_look *look, uint64_t queued, uin
 
 /* "worker 3 (thread 4711)" */
 void vg_say_worker(vg_words *to, const vg_worker_fact *worker);
+void vg_say_task(vg_words *to, const vg_worker_fact *worker); /* " in turn \"bot 17\"" */
 const char *vg_priority_name(unsigned class_);
 /* How much is queued in all classes, and how long the oldest has waited. */
 uint64_t vg_queued(const vg_pool_facts *facts);

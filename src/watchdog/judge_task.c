@@ -116,7 +116,7 @@ static void say_standing(vg_words *to, const vg_pool_history *history, const vg_
         vg_say_worker(to, worker);
         vg_say(to, blocked ? ": blocked (declared) for " : ": the same task for ");
         vg_say_time(to, vg_stays(history, i, look));
-        vg_say_function(to, worker->function);
+        vg_say_task(to, worker);
         if (!blocked && stay[i].own < vg_stays(history, i, look)) {
             vg_say(to, ", of which it ran or slept ");
             vg_say_time(to, stay[i].own);
@@ -258,7 +258,7 @@ static void judge_hog(vg_pool_history *history, const vg_subject *subject, const
                facts->name);
     }
     vg_say_time(&reason, lasts);
-    vg_say_function(&reason, worker->function);
+    vg_say_task(&reason, worker);
     if (work)
         vg_say(&reason, ", and %llu tasks wait.", (unsigned long long)vg_queued(facts));
     else
@@ -327,7 +327,7 @@ static void judge_gone(vg_pool_history *history, const vg_subject *subject, cons
         vg_say(&reason, "The thread of ");
         vg_say_worker(&reason, worker);
         vg_say(&reason, " of pool \"%s\" has ended", facts->name);
-        vg_say_function(&reason, worker->function);
+        vg_say_task(&reason, worker);
         vg_say(&reason, ": its task will never end.");
         vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
         vg_say(&evidence, "the system knows no thread %d any more\n", worker->thread);

@@ -119,11 +119,59 @@ static void durations_are_those_of_now(void **state)
     pool_close(pool);
 }
 
+static int is_labelled(void *arg)
+{
+    must_equal(vigil_task_label("bot 17\n\x1b[31m and more than thirty-nine bytes"), 0);
+    return hangs(arg);
+}
+
+/* A thousand tasks of one function can be told apart. */
+static void a_label_is_in_the_verdict_and_in_the_record(void **state)
+{
+    (void)state;
+    struct heard heard = {.want = VIGIL_STALL_HOG};
+    struct gate gate = {0};
+    vigil_watchdog_options options = VIGIL_WATCHDOG_OPTIONS_INIT;
+    options.on_verdict = on_verdict;
+    options.user = &heard;
+    options.interval_ms = 20;
+    options.hog_ms = 200;
+    vigil_pool *pool = pool_of(1);
+    must_equal(vigil_task_label("nobody"), -EPERM);
+    must_equal(vigil_watchdog_start(&options), 0);
+    must_equal(vigil_pool_call(pool, is_labelled, NULL, &gate, VIGIL_NORMAL), 0);
+    must_say(verdict_of(&heard)->reason, "is_labelled \"bot 17\\x0a\\x1b[31m and");
+    vg_reader *reader = NULL;
+    vg_snapshot *snapshot = NULL;
+    must_equal(vg_reader_open_pid(&reader, getpid()), 0);
+    must_equal(vg_reader_snapshot(reader, &snapshot), 0);
+    must_say(snapshot->pools[0].workers[0].label, "bot 17\\x0a\\x1b[31m and");
+    vg_snapshot_free(snapshot);
+    gate_open(&gate);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    struct gate again = {0};
+    must_equal(vigil_pool_call(pool, hangs, NULL, &again, VIGIL_NORMAL), 0); /* it ends with its task */
+    do {
+        yield();
+        must_equal(vg_reader_snapshot(reader, &snapshot), 0);
+        const bool inside = snapshot->pools[0].workers[0].in_task;
+        must_equal(snapshot->pools[0].workers[0].label[0], 0);
+        vg_snapshot_free(snapshot);
+        if (inside)
+            break;
+    } while (true);
+    vg_reader_close(reader);
+    gate_open(&again);
+    must_equal(vigil_watchdog_stop(), 0);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(a_stall_that_returns_is_raised_again_each_time),
         test(durations_are_those_of_now),
+        test(a_label_is_in_the_verdict_and_in_the_record),
     };
     return run_all(tests);
 }

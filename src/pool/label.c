@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * label.c - a name for the task that runs. It is written into the worker's record and belongs to the task whose start
+ * is not later than the label (format_pool.h), so that nothing has to be cleared when a task ends.
+ */
+#include "worker.h"
+
+#include "record/cell.h"
+
+#include <vigil/pool.h>
+
+#include <errno.h>
+#include <string.h>
+
+int vigil_task_label(const char *label)
+{
+    const vg_worker *worker = vg_current_worker;
+    if (label == NULL)
+        return -EINVAL;
+    if (worker == NULL || worker->depth == 0)
+        return -EPERM;
+    vg_file_worker *mine = worker->seat.counts;
+    uint64_t words[VG_FILE_LABEL_WORDS] = {0};
+    const size_t length = strnlen(label, sizeof words - 1);
+    memcpy(words, label, length);
+    vg_cell_set(&mine->label_at, 0);
+    /* release: a reader that has copied any of the words below sees at least the 0; pairs with the second fence in
+       reader_snapshot.c */
+    atomic_thread_fence(memory_order_release);
+    for (size_t i = 0; i < VG_FILE_LABEL_WORDS; i++)
+        vg_cell_set(&mine->label[i], words[i]);
+    vg_cell_set(&mine->label_function, atomic_load_explicit(&mine->task_function, memory_order_relaxed));
+    /* release: a reader that sees the time sees the words; pairs with the first fence in reader_snapshot.c */
+    atomic_store_explicit(&mine->label_at, vg_ticks(), memory_order_release);
+    return 0;
+}
