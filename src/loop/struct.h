@@ -12,6 +12,7 @@
 #include "instant.h"
 #include "lane.h"
 #include "poller.h"
+#include "record/format_loop.h"
 #include "record/record.h"
 #include "record/subject.h"
 #include "registry.h"

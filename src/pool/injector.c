@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "injector.h"
 
+#include "record/format_pool.h"
 #include "record/record.h"
 
 #include <errno.h>

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/slab.h"
 #include "base/thread.h"
+#include "record/format_pool.h"
 #include "record/record.h"
 #include "record/subject.h"
 #include "idle_word.h"

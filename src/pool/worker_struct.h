@@ -9,6 +9,7 @@
 #include "base/fence.h"
 #include "base/raise.h"
 #include "base/slab.h"
+#include "record/format_pool.h"
 #include "record/record.h"
 #include "deque.h"
 #include "task_struct.h"

@@ -17,7 +17,6 @@
 #include "reader.h"
 
 #include "record/directory.h"
-#include "record/file.h"
 
 #include <dirent.h>
 #include <errno.h>

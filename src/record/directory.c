@@ -102,3 +102,15 @@ bool vg_record_name_parse(const char *name, uint64_t *pid)
     vg_record_name(again, sizeof again, *pid, nonce);
     return errno == 0 && strcmp(again, name) == 0; /* exactly as we write it */
 }
+
+bool vg_file_is_locked(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+uint64_t vg_pid_namespace(void)
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
+}

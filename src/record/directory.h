@@ -31,4 +31,10 @@ int vg_record_directory_open(const char *path, bool make);
 void vg_record_name(char *name, size_t room, uint64_t pid, uint64_t nonce);
 bool vg_record_name_parse(const char *name, uint64_t *pid);
 
+/* Is its writer alive? Takes no lock. */
+bool vg_file_is_locked(int fd);
+
+/* Names the PID namespace of this process; 0: unknown. */
+uint64_t vg_pid_namespace(void);
+
 #endif

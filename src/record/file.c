@@ -66,18 +66,6 @@ static int older_dead_first(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-bool vg_file_is_locked(int fd)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-uint64_t vg_pid_namespace(void)
-{
-    struct stat info;
-    return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
-}
-
 /* Has its process ended? A file in the making has no magic yet. */
 static bool has_ended(int fd, const struct stat *info, vg_file_header *header)
 {

@@ -30,10 +30,4 @@ int vg_file_make(vg_file *file, const char *directory, size_t bytes, void **memo
 int vg_file_grow(vg_file *file, size_t bytes, void **memory); /* at its end, which is at file->bytes before */
 void vg_file_remove(vg_file *file);
 
-/* Is its writer alive? Takes no lock. */
-bool vg_file_is_locked(int fd);
-
-/* Names the PID namespace of this process; 0: unknown. */
-uint64_t vg_pid_namespace(void);
-
 #endif

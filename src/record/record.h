@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "block.h"
 #include "format_event.h"
-#include "format_loop.h"
-#include "format_pool.h"
 #include "hist.h"
 #include "life.h"
 #include "ring.h"

@@ -41,7 +41,7 @@ static void cancel_guards(void *arg)
     for (size_t i = 0; i < n; i++) {
         vigil_promise *guarded = NULL;
         sources[i] = source_new();
-        must_equal(vigil_promise_guard(promise, vigil_cancel_token_of(sources[i]), 0, &guarded), 0);
+        must_equal(vigil_promise_guard(promise, vigil_cancel_token_of(sources[i]), VIGIL_FOREVER, &guarded), 0);
         must_equal(vigil_promise_mark_handled(guarded), 0);
         vigil_promise_unref(guarded);
         must_equal(vigil_promise_then(promise, ignore, ignore, NULL, NULL), 0); /* handlers between them */
