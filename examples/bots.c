@@ -346,7 +346,7 @@ static void show_line(uint64_t since_start_ns, uint64_t since_line_ns, bool raid
 {
     static uint64_t seen[VIGIL_PRIORITIES][BUCKETS];
     static uint64_t seen_ran;
-    vigil_pool_stats stats = {.size = sizeof stats};
+    vigil_pool_stats stats = VIGIL_POOL_STATS_INIT;
     if (vigil_pool_stats_get(world.pool, &stats) < 0)
         return;
 
@@ -401,7 +401,7 @@ static bool show_summary(void)
 static void show_silence(void)
 {
     struct rusage before, after;
-    vigil_pool_stats stats = {.size = sizeof stats};
+    vigil_pool_stats stats = VIGIL_POOL_STATS_INIT;
     sleep_until(now_ns() + 20000000U);
     getrusage(RUSAGE_SELF, &before);
     sleep_until(now_ns() + 1000000000U);
@@ -441,7 +441,7 @@ static int run(unsigned seconds)
     }
 
     bool whole = show_summary();
-    vigil_audit audit = {.size = sizeof audit};
+    vigil_audit audit = VIGIL_AUDIT_INIT;
     error = vigil_pool_audit(world.pool, &audit);
     printf("\naudit: %s\n", audit.text);
     show_silence();

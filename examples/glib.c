@@ -76,7 +76,8 @@ static int work(void *arg)
 int main(void)
 {
     struct app app = {.main = g_main_loop_new(NULL, FALSE), .thread = g_thread_self()};
-    vigil_timer_options options = {.size = sizeof options, .interval_ns = 2000000};
+    vigil_timer_options options = VIGIL_TIMER_OPTIONS_INIT;
+    options.interval_ns = 2000000;
     vigil_loop_options stay = VIGIL_LOOP_OPTIONS_INIT;
     stay.stay = true;
     int rc = vigil_loop_create(&app.loop, &stay);

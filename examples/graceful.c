@@ -122,7 +122,8 @@ static void asked_to_end(vigil_loop *loop, vigil_signal signal, const vigil_sign
 int main(void)
 {
     struct server server = {0};
-    vigil_timer_options every_millisecond = {.size = sizeof every_millisecond, .interval_ns = 300000};
+    vigil_timer_options every_millisecond = VIGIL_TIMER_OPTIONS_INIT;
+    every_millisecond.interval_ns = 300000;
     vigil_loop *loop;
     int rc = vigil_loop_create(&loop, NULL);
     if (rc < 0) {

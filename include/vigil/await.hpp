@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/await.hpp - what a coroutine can wait for: a worker, the loop, time, a descriptor, a function on the pool, several tasks
- * at once. Part of task.hpp. Nothing here allocates: what the C side needs lies in the coroutine's frame.
+ * vigil/await.hpp - what a coroutine can wait for: a worker, the loop, time, a descriptor, a
+ * function on the pool, several tasks at once. Part of task.hpp. Nothing here allocates: what the C
+ * side needs lies in the coroutine's frame.
  *
  *     co_await pool;                              go on on a worker, NORMAL
  *     co_await on(pool, vigil::high);             the same in a class
- *     co_await loop;                              go on on the loop; on the loop itself: in a later turn
- *     co_await sleep_for(loop, 10ms);             the three from here on: on the loop, and they stay there
+ *     co_await loop;                              go on on the loop; on the loop itself: in a later
+ *                                                 turn
+ *     co_await sleep_for(loop, 10ms);             the three from here on: on the loop, and they
+ *                                                 stay there
  *     co_await ready(loop, fd, VIGIL_FD_READ);    the events that came
- *     co_await offload(loop, pool, fn);           fn() on a worker; its value or exception comes back to the loop
+ *     co_await offload(loop, pool, fn);           fn() on a worker; its value or exception comes
+ *                                                 back to the loop
  *     co_await when_all(task, task, ...);         all of them at once
  *
- * sleep_for, ready and offload keep the loop alive. If the loop ends first they throw -ESHUTDOWN: sleep_for and ready on the
- * owner's thread, offload on the worker when fn is through (its value is dropped), because fn may be using the coroutine's variables.
+ * sleep_for, ready and offload keep the loop alive. If the loop ends first they throw -ESHUTDOWN:
+ * sleep_for and ready on the owner's thread, offload on the worker when fn is through (its value is
+ * dropped), because fn may be using the coroutine's variables.
  *
- * A fault of gcc 12 to know: a temporary lambda with captures inside a co_await expression is destroyed twice. What was moved from
- * (a unique_ptr, a string) does not mind; anything else does. Give such a lambda a name, and std::move it.
+ * A fault of gcc 12 to know: a temporary lambda with captures inside a co_await expression is
+ * destroyed twice. What was moved from (a unique_ptr, a string) does not mind; anything else does.
+ * Give such a lambda a name, and std::move it.
  */
 #ifndef VIGIL_AWAIT_HPP
 #define VIGIL_AWAIT_HPP
@@ -28,7 +34,7 @@
 namespace vigil
 {
 
-/* ---- to a worker ------------------------------------------------------------------------------------------------- */
+/* ---- to a worker ----------------------------------------------------------------------------- */
 
 class [[nodiscard]] on : private vigil_task
 {
@@ -77,11 +83,12 @@ inline on operator co_await(const pool_ref &pool) noexcept
     return on(pool);
 }
 
-/* ---- to the loop ------------------------------------------------------------------------------------------------- */
+/* ---- to the loop ----------------------------------------------------------------------------- */
 
 namespace detail
 {
-/* Resume on a loop: a detached task that ends here by an exception counts as a callback that did. */
+/* Resume on a loop: a detached task that ends here by an exception counts as a callback that
+   did. */
 inline void resume_on_loop(std::coroutine_handle<> it)
 {
     const int status = resume_here(it);
@@ -202,7 +209,8 @@ class [[nodiscard]] sleep_for : private detail::waits_on_loop
     std::chrono::nanoseconds time_;
 };
 
-/* The events that came, VIGIL_FD_ERROR and VIGIL_FD_HANGUP included; -EBADF if the descriptor was closed before. */
+/* The events that came, VIGIL_FD_ERROR and VIGIL_FD_HANGUP included; -EBADF if the descriptor
+   was closed before. */
 class [[nodiscard]] ready : private detail::waits_on_loop
 {
   public:
@@ -243,13 +251,14 @@ class [[nodiscard]] ready : private detail::waits_on_loop
     vigil_watch watch_{0};
 };
 
-/* ---- a function on a worker, from the loop -------------------------------------------------------------------------- */
+/* ---- a function on a worker, from the loop --------------------------------------------------- */
 
 /*
- * Three places meet: the worker that has run fn and brings the result, the loop that takes it, and the end of the loop. `stage`
- * decides between the first and the last: the worker says that it is about to post (BRINGING) unless the loop has
- * ended (GONE); the end of the loop says GONE unless the worker is about to post, and then waits until the worker has
- * let go of the loop, which is a few instructions away. So the loop is not touched once it has ended.
+ * Three places meet: the worker that has run fn and brings the result, the loop that takes it, and
+ * the end of the loop. `stage` decides between the first and the last: the worker says that it is
+ * about to post (BRINGING) unless the loop has ended (GONE); the end of the loop says GONE unless
+ * the worker is about to post, and then waits until the worker has let go of the loop, which is a
+ * few instructions away. So the loop is not touched once it has ended.
  */
 template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
 {
@@ -334,7 +343,8 @@ template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
     int bring() noexcept
     {
         int running = RUNNING;
-        /* acquire: the end of the loop comes before what we do then; pairs with the release in loop_ends */
+        /* acquire: the end of the loop comes before what we do then; pairs with the release in
+           loop_ends */
         if (stage_.compare_exchange_strong(running, BRINGING, std::memory_order_acquire,
                                            std::memory_order_acquire)) {
             vigil_loop *loop = loop_.get();
@@ -388,7 +398,7 @@ template <class F> class [[nodiscard]] offload : private detail::waits_on_loop
 template <class A> offload(loop_ref, pool_ref, A &&) -> offload<std::decay_t<A>>;
 template <class A> offload(loop_ref, pool_ref, A &&, priority) -> offload<std::decay_t<A>>;
 
-/* ---- several at once --------------------------------------------------------------------------------------------- */
+/* ---- several at once ------------------------------------------------------------------------- */
 
 namespace detail
 {
@@ -409,7 +419,8 @@ class all_of
         waiting_ = it;
         starter_ = record.id();
         left_.store(roots_.size(), std::memory_order_relaxed); /* starting one publishes it */
-        /* This object stays until the last has ended, and is not touched after that one was started. */
+        /* This object stays until the last has ended, and is not touched after that one was
+           started. */
         root *next = roots_.data();
         for (root *end = next + roots_.size(); next != end; next++)
             next->start(ended, this);
@@ -510,8 +521,9 @@ using values_of = std::conditional_t<std::is_void_v<T>, void, std::vector<stored
 } // namespace detail
 
 /*
- * All tasks at once: each begins here, in order, and runs until it first suspends. Ends when all have ended, with their values in
- * order, or with the exception of the first of them (in order) that has one. Goes on wherever the last one ended.
+ * All tasks at once: each begins here, in order, and runs until it first suspends. Ends when all
+ * have ended, with their values in order, or with the exception of the first of them (in order)
+ * that has one. Goes on wherever the last one ended.
  */
 template <class T> task<detail::values_of<T>> when_all(std::vector<task<T>> tasks)
 {
@@ -555,15 +567,17 @@ template <class... Ts> task<std::tuple<detail::stored<Ts>...>> when_all(task<Ts>
 }
 
 /*
- * A number of tasks that is not known beforehand. They live inside `body`, which is called with the scope, and are all over when this is:
+ * A number of tasks that is not known beforehand. They live inside `body`, which is called with the
+ * scope, and are all over when this is:
  *
  *     co_await in_scope([&](vigil::async_scope &scope) -> vigil::task<> {
  *         while (auto connection = co_await accept(listener))
  *             scope.start(serve(std::move(connection)));
  *     });
  *
- * Ends with the exception of body, else with the first one of a task. start may be called from any thread, by body and by the
- * tasks themselves. The function object lives until the end, so the coroutine may use its captures.
+ * Ends with the exception of body, else with the first one of a task. start may be called from any
+ * thread, by body and by the tasks themselves. The function object lives until the end, so the
+ * coroutine may use its captures.
  */
 class async_scope
 {
@@ -622,12 +636,12 @@ template <class F> task<void> in_scope(F body)
         std::rethrow_exception(scope.thrown_);
 }
 
-/* ---- a loop for one task ------------------------------------------------------------------------------------------ */
+/* ---- a loop for one task --------------------------------------------------------------------- */
 
 namespace detail
 {
-/* The end of the task stops the loop: by a post, because the task may end on any thread, and a post may still be on its way
-   out when the loop goes. */
+/* The end of the task stops the loop: by a post, because the task may end on any thread, and a
+   post may still be on its way out when the loop goes. */
 struct loop_run : vigil_post {
     vigil_loop *loop;
     bool stopped = false; /* owner */
@@ -660,8 +674,9 @@ struct loop_run : vigil_post {
 } // namespace detail
 
 /*
- * Run the loop on this thread, with `work` on it, until work has ended; its value or exception. The loop may be run again. pause() does
- * not end it; if the loop is shut down, what work waits for on the loop throws, and this returns when work has unwound.
+ * Run the loop on this thread, with `work` on it, until work has ended; its value or exception. The
+ * loop may be run again. pause() does not end it; if the loop is shut down, what work waits for on
+ * the loop throws, and this returns when work has unwound.
  */
 template <class T> T loop_ref::run(task<T> work) const
 {

@@ -2,19 +2,24 @@
 /*
  * vigil/error.hpp - how Vigil says no in C++20, and where exceptions end.
  *
- * Calls that fail throw vigil::error, a std::system_error whose what() is vigil_strerror's sentence and which compares equal to
- * the std::errc of its errno. Each such call has a try_ form beside it where that is useful: noexcept, and returning the
- * negative errno.
+ * Calls that fail throw vigil::error, a std::system_error whose what() is vigil_strerror's sentence
+ * and which compares equal to the std::errc of its errno. Each such call has a try_ form beside it
+ * where that is useful: noexcept, and returning the negative errno.
  *
- * No exception crosses a C frame. Whatever runs your function on a worker or on the loop catches what leaves it, and:
+ * No exception crosses a C frame. Whatever runs your function on a worker or on the loop catches
+ * what leaves it, and:
  *
- *   a task on the pool       has failed with status_of(the exception): counted, reported to on_failure. What is waited for (job, group,
- *                            join, a coroutine) carries the exception itself to whoever waits.
- *   a callback on the loop   is over, as if by vigil_raise(status_of(the exception)): counted, reported to on_uncaught.
+ *   a task on the pool       has failed with status_of(the exception): counted, reported to
+ *                            on_failure. What is waited for (job, group, join, a coroutine) carries
+ *                            the exception itself to whoever waits.
+ *   a callback on the loop   is over, as if by vigil_raise(status_of(the exception)): counted,
+ *                            reported to on_uncaught.
  *
- * Inside on_failure and on_uncaught, which run on the same thread right after, take_uncaught() is the exception itself.
+ * Inside on_failure and on_uncaught, which run on the same thread right after, take_uncaught() is
+ * the exception itself.
  *
- * vigil_raise jumps over frames as longjmp does: never over one with destructors. In C++ throw instead.
+ * vigil_raise jumps over frames as longjmp does: never over one with destructors. In C++ throw
+ * instead.
  */
 #ifndef VIGIL_ERROR_HPP
 #define VIGIL_ERROR_HPP
@@ -89,8 +94,9 @@ inline int check(int rc, const char *doing)
     return rc;
 }
 
-/* The negative errno that stands for an exception where only a number can go: the errno of a std::system_error (of this
-   library, the system, or the generic category), -ENOMEM for std::bad_alloc, -EIO for everything else. */
+/* The negative errno that stands for an exception where only a number can go: the errno of a
+   std::system_error (of this library, the system, or the generic category), -ENOMEM for
+   std::bad_alloc, -EIO for everything else. */
 inline int status_of(const std::exception_ptr &exception) noexcept
 {
     try {
@@ -116,7 +122,8 @@ struct uncaught_slot {
         false; /* a detached coroutine has ended so, and who resumed it has not looked yet */
 };
 
-/* Not inlined: a coroutine may go on on another thread, and must not remember where the slot of the last one was. */
+/* Not inlined: a coroutine may go on on another thread, and must not remember where the slot of
+   the last one was. */
 __attribute__((noinline)) inline uncaught_slot &uncaught() noexcept
 {
     thread_local uncaught_slot slot;
@@ -124,8 +131,8 @@ __attribute__((noinline)) inline uncaught_slot &uncaught() noexcept
 }
 } // namespace detail
 
-/* The exception by which the last failed task or callback on this thread was left, or null. It is kept until it is taken or
-   the next one comes. */
+/* The exception by which the last failed task or callback on this thread was left, or null. It
+   is kept until it is taken or the next one comes. */
 inline std::exception_ptr take_uncaught() noexcept
 {
     return std::exchange(detail::uncaught().exception, nullptr);
@@ -133,7 +140,8 @@ inline std::exception_ptr take_uncaught() noexcept
 
 namespace detail
 {
-/* The status of the exception that is being handled, which *kept (if not null) and on_failure get. */
+/* The status of the exception that is being handled, which *kept (if not null) and on_failure
+   get. */
 inline int failed(std::exception_ptr *kept = nullptr) noexcept
 {
     uncaught().exception = std::current_exception();
@@ -168,7 +176,8 @@ template <class F> int guarded(F &&f) noexcept
     }
 }
 
-/* The same on a loop, where a failure goes to on_uncaught. Nothing with a destructor may be alive in the caller. */
+/* The same on a loop, where a failure goes to on_uncaught. Nothing with a destructor may be
+   alive in the caller. */
 template <class F> void guarded_callback(F &&f)
 {
     const int status = guarded([&] { f(); });

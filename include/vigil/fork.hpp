@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/fork.hpp - fork and join in C++20: group, join, parallel_for, parallel_reduce, parallel_invoke. Part of pool.hpp.
+ * vigil/fork.hpp - fork and join in C++20: group, join, parallel_for, parallel_reduce,
+ * parallel_invoke. Part of pool.hpp.
  *
- * Everything here returns when all parts have ended, also when one of them threw: then it throws the first exception.
+ * Everything here returns when all parts have ended, also when one of them threw: then it throws
+ * the first exception.
  */
 #ifndef VIGIL_FORK_HPP
 #define VIGIL_FORK_HPP
@@ -13,8 +15,9 @@ namespace vigil
 {
 
 /*
- * A group of tasks that is waited for together: vigil_group with lambdas. The destructor waits, so what the lambdas refer to may live
- * in the same scope. One allocation per task, freed by the wait; the function object itself is destroyed right after it ran.
+ * A group of tasks that is waited for together: vigil_group with lambdas. The destructor waits, so
+ * what the lambdas refer to may live in the same scope. One allocation per task, freed by the wait;
+ * the function object itself is destroyed right after it ran.
  */
 class group
 {
@@ -42,7 +45,8 @@ class group
             [&](vigil_task *it) { return vigil_group_submit(&group_, it, level); });
     }
 
-    /* Join. Throws what a task threw first, or vigil::error with a task's negative status (-ECANCELED: the pool stopped first). */
+    /* Join. Throws what a task threw first, or vigil::error with a task's negative status
+       (-ECANCELED: the pool stopped first). */
     void wait()
     {
         const int status = try_wait();
@@ -116,7 +120,8 @@ class group
         auto made = std::make_unique<work<D>>(std::in_place, std::forward<F>(fn));
         made->owner = this;
         check(enqueue(made.get()), "adding a task to a group");
-        /* relaxed: the list is walked by who waits, behind the end of every task that added to it */
+        /* relaxed: the list is walked by who waits, behind the end of every task that added to
+           it */
         node *it = made.release();
         it->next = nodes_.load(std::memory_order_relaxed);
         while (!nodes_.compare_exchange_weak(it->next, it, std::memory_order_relaxed,
@@ -168,8 +173,8 @@ template <class F> struct half {
 };
 } // namespace detail
 
-/* Call a and b, perhaps at the same time, and return when both have ended. No allocation. What a threw is thrown, else what b
-   threw. See vigil_join. */
+/* Call a and b, perhaps at the same time, and return when both have ended. No allocation. What a
+   threw is thrown, else what b threw. See vigil_join. */
 template <std::invocable A, std::invocable B> void join(pool_ref pool, A &&a, B &&b)
 {
     detail::half<std::remove_reference_t<A>> left{&a, nullptr};
@@ -260,8 +265,9 @@ T split_reduce(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::u
 }
 } // namespace detail
 
-/* Call fn(i) for each i from first to before last, on all workers. A piece of at most `grain` is done by one of them in order
-   (0: chosen by the size of the pool). After an exception pieces that have not begun are left out. */
+/* Call fn(i) for each i from first to before last, on all workers. A piece of at most `grain` is
+   done by one of them in order (0: chosen by the size of the pool). After an exception pieces
+   that have not begun are left out. */
 template <std::integral I, std::invocable<I> F>
 void parallel_for(pool_ref pool, I first, std::type_identity_t<I> last, F &&fn,
                   std::uint64_t grain = 0)
@@ -272,8 +278,8 @@ void parallel_for(pool_ref pool, I first, std::type_identity_t<I> last, F &&fn,
         detail::split_for(pool, span, 0, span.count, fn, failed);
 }
 
-/* combine(... combine(identity, map(first)) ..., map(last - 1)), in pieces: combine must be associative, identity neutral. The
-   pieces are put together in order. */
+/* combine(... combine(identity, map(first)) ..., map(last - 1)), in pieces: combine must be
+   associative, identity neutral. The pieces are put together in order. */
 template <std::integral I, class T, std::invocable<I> Map, class Combine>
 T parallel_reduce(pool_ref pool, I first, std::type_identity_t<I> last, T identity, Map &&map,
                   Combine &&combine, std::uint64_t grain = 0)

@@ -133,16 +133,17 @@ typedef struct vigil_js_error {
 } vigil_js_error;
 #define VIGIL_JS_ERROR_INIT VG_SIZED(vigil_js_error)
 
-/* Evaluate a script or expression; `name` is what messages show. Runs JavaScript. *value (may be
-   NULL) is the result. Owner; blocks as long as the code runs.
-   0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ECANCELED the program has ended. */
+/* Evaluate a text, and run the checkpoint behind it unless JavaScript is on the stack already;
+   `name` is what messages show. *value (may be NULL) is the result. Owner; blocks as long as the
+   code runs. 0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ENOMEM; -ECANCELED the program
+   has ended. */
 VIGIL_API int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *name,
                             vigil_js_value *value);
 
-/* Call a function with `self` (NULL: undefined) and arguments. Runs JavaScript. *value (may be
-   NULL) is the result. Owner; blocks as long as the code runs.
-   0; -EIO it threw, see vigil_js_error_get; -EINVAL no function; -ECANCELED the program has
-   ended. */
+/* Call a function with `self` (NULL: undefined) and arguments, and run the checkpoint behind it
+   unless JavaScript is on the stack already. *value (may be NULL) is the result. Owner; blocks
+   as long as the code runs. 0; -EIO it threw, see vigil_js_error_get; -EINVAL no function;
+   -ENOMEM; -ECANCELED the program has ended. */
 VIGIL_API int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self,
                             size_t count, const vigil_js_value *args, vigil_js_value *value);
 
@@ -348,7 +349,7 @@ typedef struct vigil_js_port vigil_js_port;
    0; -EINVAL; -ENOMEM. */
 VIGIL_API int vigil_js_port_open(vigil_js_port **port, vigil_js *js);
 
-/* Give a port back. NULL is allowed. Any thread; does not block. */
+/* Close a port. Calls that are in flight still run. NULL is allowed. Any thread; does not block. */
 VIGIL_API void vigil_js_port_close(vigil_js_port *port);
 
 /* Call fn(js, arg) on the owner, in the poll phase of a turn. dropped(arg), if not NULL, instead

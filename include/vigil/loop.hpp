@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/loop.hpp - the loop in C++20: lambdas as callbacks, and timers, watches, signals and children as objects that end with
- * their scope. vigil/loop.h says what a loop promises; here is only what C++ adds.
+ * vigil/loop.hpp - the loop in C++20: lambdas as callbacks, and timers, watches, signals and
+ * children as objects that end with their scope. vigil/loop.h says what a loop promises; here is
+ * only what C++ adds.
  *
  *     vigil::loop loop;
  *     auto beat = vigil::timer::every(loop, 1s, [&] { send_heartbeat(); });
  *     auto in = vigil::watch(loop, fd, VIGIL_FD_READ, [&](unsigned events) { read_some(fd); });
  *     loop.run();
  *
- * A function object may be move-only. It is moved into one allocation (none, for a post of something that is trivially
- * copyable and no larger than a pointer) and destroyed when it cannot run any more: after it ran, when its object ends, when the
- * loop ends.
+ * A function object may be move-only. It is moved into one allocation (none, for a post of
+ * something that is trivially copyable and no larger than a pointer) and destroyed when it cannot
+ * run any more: after it ran, when its object ends, when the loop ends.
  *
- * timer, signal and child belong to the owner's thread; a watch may end on any thread, but then its callback may still be
- * running at that moment, on the loop. Each may end inside its own callback. None may outlive the loop.
+ * timer, signal and child belong to the owner's thread; a watch may end on any thread, but then its
+ * callback may still be running at that moment, on the loop. Each may end inside its own callback.
+ * None may outlive the loop.
  */
 #ifndef VIGIL_LOOP_HPP
 #define VIGIL_LOOP_HPP
@@ -58,7 +60,8 @@ template <class F> void callback_from_pointer(void *bits)
     });
 }
 
-/* What an object and the C side share: the function lives until neither needs it. All of this happens on the owner. */
+/* What an object and the C side share: the function lives until neither needs it. All of this
+   happens on the owner. */
 struct anchor {
     bool running = false;
     bool abandoned = false; /* its object has ended while it was running */
@@ -110,7 +113,8 @@ class loop_ref
         return loop_;
     }
 
-    /* Call fn on the loop. Any thread. If the loop ends first, it is destroyed without being called. */
+    /* Call fn on the loop. Any thread. If the loop ends first, it is destroyed without being
+       called. */
     template <std::invocable F> void post(F &&fn) const
     {
         check(try_post(std::forward<F>(fn)), "posting to a loop");
@@ -119,7 +123,8 @@ class loop_ref
     {
         return queue(vigil_loop_call, std::forward<F>(fn));
     }
-    /* The owner's queues: after the callback that runs now (tick, microtask), after this turn's poll, at its end. */
+    /* The owner's queues: after the callback that runs now (tick, microtask), after this turn's
+       poll, at its end. */
     template <std::invocable F> void tick(F &&fn) const
     {
         check(queue(vigil_loop_tick_call, std::forward<F>(fn)), "queueing a tick");
@@ -214,8 +219,8 @@ class loop_ref
     vigil_loop *loop_;
 };
 
-/* Owns a loop. The destructor closes it if nobody has: what has not started is destroyed without being called. Destroying a
-   loop that runs ends the program. */
+/* Owns a loop. The destructor closes it if nobody has: what has not started is destroyed without
+   being called. Destroying a loop that runs ends the program. */
 class loop : public loop_ref
 {
   public:
@@ -362,8 +367,8 @@ class [[nodiscard]] timer : public detail::owned<vigil_timer, vigil_timer_cancel
     {
         return vigil_timer_cancel(loop_, id_) == 0;
     }
-    /* Set the deadline anew, also of one that is due; inside its own callback it comes back to life.
-       False: it has fired or was cancelled. */
+    /* Set the deadline anew, also of one that is due; inside its own callback it comes back to
+       life. False: it has fired or was cancelled. */
     bool again(std::chrono::nanoseconds delay) const
     {
         const int rc = vigil_timer_again(loop_, id_, delay.count());
@@ -405,7 +410,8 @@ class [[nodiscard]] signal : public detail::owned<vigil_signal, vigil_signal_rem
     }
 };
 
-/* A child process that is waited for while this exists: fn(int code, int status), as vigil_child_fn has them. Owner. */
+/* A child process that is waited for while this exists: fn(int code, int status), as
+   vigil_child_fn has them. Owner. */
 class [[nodiscard]] child : public detail::owned<vigil_child, vigil_child_remove>
 {
   public:
@@ -424,8 +430,9 @@ class [[nodiscard]] child : public detail::owned<vigil_child, vigil_child_remove
     }
 };
 
-/* A descriptor that is watched while this exists: fn(unsigned events). The descriptor stays yours; end the watch before you
-   close it. The function is destroyed on the loop, when the watch is over for good. */
+/* A descriptor that is watched while this exists: fn(unsigned events). The descriptor stays
+   yours; end the watch before you close it. The function is destroyed on the loop, when the
+   watch is over for good. */
 class [[nodiscard]] watch
 {
   public:

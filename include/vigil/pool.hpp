@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/pool.hpp - the pool in C++20: lambdas as tasks. vigil/pool.h says what a pool promises; here is only what C++ adds.
+ * vigil/pool.hpp - the pool in C++20: lambdas as tasks. vigil/pool.h says what a pool promises;
+ * here is only what C++ adds.
  *
- * A function object given to submit, spawn or call may be move-only. It is moved into one allocation together with its
- * task (none at all if it is trivially copyable and no larger than a pointer), called once on a worker, and destroyed right
- * after; or destroyed without being called, if the pool is closed first. If the call fails it was not called and is destroyed.
+ * A function object given to submit, spawn or call may be move-only. It is moved into one
+ * allocation together with its task (none at all if it is trivially copyable and no larger than a
+ * pointer), called once on a worker, and destroyed right after; or destroyed without being called,
+ * if the pool is closed first. If the call fails it was not called and is destroyed.
  *
  *     vigil::pool pool;
  *     pool.submit([file = std::move(file)] { file->sync(); }, vigil::low);
  *     int answer = pool.call([] { return 6 * 7; }).get();
  *     vigil::parallel_for(pool, 0, 1000, [&](int i) { out[i] = f(in[i]); });
  *
- * pool is the owner, pool_ref names one and is copied freely (a vigil_pool * turns into it). Objects here must not outlive their
- * pool. Threads: as the functions of the same name in pool.h.
+ * pool is the owner, pool_ref names one and is copied freely (a vigil_pool * turns into it).
+ * Objects here must not outlive their pool. Threads: as the functions of the same name in pool.h.
  */
 #ifndef VIGIL_POOL_HPP
 #define VIGIL_POOL_HPP
@@ -68,7 +70,8 @@ template <class F> int run_from_pointer(void *bits) noexcept
     return guarded(it.fn);
 }
 
-/* Make a T; a null pointer if there is no memory, *status otherwise says what the constructor threw. */
+/* Make a T; a null pointer if there is no memory, *status otherwise says what the constructor
+   threw. */
 template <class T, class... Args> T *try_make(int *status, Args &&...args) noexcept
 {
     try {
@@ -195,7 +198,8 @@ class pool_ref
     template <std::invocable F>
     job<std::invoke_result_t<std::decay_t<F> &>> call(F &&fn, priority level = normal) const;
 
-    /* Until there is an instant at which everything accepted has finished. False: the time ran out. */
+    /* Until there is an instant at which everything accepted has finished. False: the time ran
+       out. */
     bool wait_idle(std::chrono::nanoseconds timeout = forever) const
     {
         return in_time(vigil_pool_wait_idle(pool_, timeout.count()),
@@ -254,8 +258,9 @@ inline pool_ref current_pool() noexcept
 }
 
 /*
- * Owns a pool. The destructor closes it as vigil_pool_destroy does: what runs finishes, what has not started is destroyed without
- * being called; call shutdown() first if that is to run. Destroying a pool inside one of its own tasks ends the program.
+ * Owns a pool. The destructor closes it as vigil_pool_destroy does: what runs finishes, what has
+ * not started is destroyed without being called; call shutdown() first if that is to run.
+ * Destroying a pool inside one of its own tasks ends the program.
  */
 class pool : public pool_ref
 {
@@ -303,8 +308,9 @@ class pool : public pool_ref
 };
 
 /*
- * Names what call() started. get() waits (helping, inside a task of the same pool) and gives the value or throws what the
- * function threw; vigil::error -ECANCELED if it was cancelled. Letting the handle go lets the function run on alone.
+ * Names what call() started. get() waits (helping, inside a task of the same pool) and gives the
+ * value or throws what the function threw; vigil::error -ECANCELED if it was cancelled. Letting the
+ * handle go lets the function run on alone.
  */
 template <class R> class [[nodiscard]] job
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/promise.hpp - promises and cancellation in C++20. vigil/promise.h says what a promise promises; here is what C++ adds:
- * values, promises and tokens that give themselves back, lambdas as handlers and as work, exceptions as reasons, co_await.
+ * vigil/promise.hpp - promises and cancellation in C++20. vigil/promise.h says what a promise
+ * promises; here is what C++ adds: values, promises and tokens that give themselves back, lambdas
+ * as handlers and as work, exceptions as reasons, co_await.
  *
- *     vigil::promise lines = vigil::async(loop, pool, [path] { return read_lines(path); });     -- on the loop
+ *     vigil::promise lines = vigil::async(loop, pool, [path] { return read_lines(path); });
  *     const auto text = co_await std::move(lines);
  *     use(text.get<std::vector<std::string>>());
  *
  *     vigil::cancel_source stop;
- *     co_await vigil::promise::after(loop, 10s, stop.token());                  -- throws if stop.abort() comes first
+ *     co_await vigil::promise::after(loop, 10s, stop.token()); -- throws after stop.abort()
  *
- * co_await on a promise belongs to the owner's thread (-EPERM elsewhere: `co_await loop` first) and stays there. The await of
- * std::move(promise) takes the value; of a plain promise it gives a look at the value, which is valid as long as the promise.
- * A rejection is thrown: as the exception itself if a lambda or a task has thrown it, as vigil::error with the status otherwise.
+ * co_await on a promise belongs to the owner's thread (-EPERM elsewhere: `co_await loop` first) and
+ * stays there. The await of std::move(promise) takes the value; of a plain promise it gives a look
+ * at the value, which is valid as long as the promise. A rejection is thrown: as the exception
+ * itself if a lambda or a task has thrown it, as vigil::error with the status otherwise.
  */
 #ifndef VIGIL_PROMISE_HPP
 #define VIGIL_PROMISE_HPP
@@ -26,7 +28,7 @@
 namespace vigil
 {
 
-/* ---- cancellation ------------------------------------------------------------------------------------------------- */
+/* ---- cancellation ---------------------------------------------------------------------------- */
 
 /* A counted reference to a token; may be empty, which is never aborted. */
 class cancel_token
@@ -74,8 +76,8 @@ class cancel_token
     vigil_cancel_token *token_ = nullptr;
 };
 
-/* A token that is borrowed for a call: what functions take. Without a destructor on purpose: gcc 12 destroys the options that are
-   written down inside a co_await expression twice. */
+/* A token that is borrowed for a call: what functions take. Without a destructor on purpose: gcc
+   12 destroys the options that are written down inside a co_await expression twice. */
 class token_ref
 {
   public:
@@ -138,7 +140,7 @@ class cancel_source
     vigil_cancel_source *source_ = nullptr;
 };
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 class promise;
 
@@ -238,8 +240,8 @@ class value : public value_view
         return std::exchange(raw_, vigil_value_none());
     }
 
-    /* Whole numbers and reals as such, a promise as "settle as that one does", an exception as a reason, everything else as an
-       object of its own. */
+    /* Whole numbers and reals as such, a promise as "settle as that one does", an exception as a
+       reason, everything else as an object of its own. */
     template <class T> static value of(T &&from);
 };
 
@@ -265,9 +267,10 @@ template <class F> vigil_value value_from(F &&f) noexcept
 }
 } // namespace detail
 
-/* ---- promises --------------------------------------------------------------------------------------------------------- */
+/* ---- promises -------------------------------------------------------------------------------- */
 
-/* A counted reference to a promise. Functions that make one belong to the owner's thread unless they say otherwise. */
+/* A counted reference to a promise. Functions that make one belong to the owner's thread unless
+   they say otherwise. */
 class promise
 {
   public:
@@ -312,7 +315,8 @@ class promise
         return vigil_promise_state_get(promise_);
     }
 
-    /* Any thread. False: it was settled before, and `from` is gone. Throws if the loop has ended. */
+    /* Any thread. False: it was settled before, and `from` is gone. Throws if the loop has
+       ended. */
     template <class T> bool resolve(T &&from) const
     {
         return settle(value::of(std::forward<T>(from)));
@@ -457,7 +461,7 @@ template <class T> value value::of(T &&from)
     }
 }
 
-/* ---- co_await ------------------------------------------------------------------------------------------------------------ */
+/* ---- co_await -------------------------------------------------------------------------------- */
 
 namespace detail
 {
@@ -550,7 +554,7 @@ inline detail::settles_to_be_taken operator co_await(promise &&it)
     return detail::settles_to_be_taken(std::move(it));
 }
 
-/* ---- work and tasks as promises ---------------------------------------------------------------------------------------- */
+/* ---- work and tasks as promises -------------------------------------------------------------- */
 
 struct async_options {
     priority level = normal;
@@ -559,7 +563,8 @@ struct async_options {
     vigil_limit *limit = nullptr;
 };
 
-/* vigil_async with a lambda: fn() on a worker, what it gives or throws settles the promise. Owner. */
+/* vigil_async with a lambda: fn() on a worker, what it gives or throws settles the promise.
+   Owner. */
 template <std::invocable F>
 promise async(loop_ref loop, pool_ref pool, F &&fn, const async_options &options = {})
 {
@@ -606,8 +611,9 @@ template <class T> root settle_with(task<T> work, promise to)
 }
 } // namespace detail
 
-/* Begin a task here, and have its end as a promise: for C, for several handlers, for promise::all. Any thread. If the loop ends
-   first the promise is rejected, and the task's own value or exception is dropped. */
+/* Begin a task here, and have its end as a promise: for C, for several handlers, for
+   promise::all. Any thread. If the loop ends first the promise is rejected, and the task's own
+   value or exception is dropped. */
 template <class T> promise to_promise(loop_ref loop, task<T> work)
 {
     promise made(loop);

@@ -9,27 +9,31 @@
  *     }
  *     int n = vigil::sync_wait(answer(pool));
  *
- * A task is lazy: it begins when it is awaited, once, or given to sync_wait, detach, when_all, an async_scope or loop.run. Whoever
- * starts it owns it to its end; there is no way to drop one that has begun. So every wait has an end: where a pool or a loop
- * can't keep its word because it stops, the co_await throws vigil::error (-ECANCELED: the work had been accepted,
- * -ESHUTDOWN: it was refused or the loop has ended), the coroutine unwinds like any function, and no frame is left behind.
+ * A task is lazy: it begins when it is awaited, once, or given to sync_wait, detach, when_all, an
+ * async_scope or loop.run. Whoever starts it owns it to its end; there is no way to drop one that
+ * has begun. So every wait has an end: where a pool or a loop can't keep its word because it stops,
+ * the co_await throws vigil::error (-ECANCELED: the work had been accepted, -ESHUTDOWN: it was
+ * refused or the loop has ended), the coroutine unwinds like any function, and no frame is left
+ * behind.
  *
- * An exception goes to whoever awaits. Of a detached task, which nobody awaits: -ECANCELED and -ESHUTDOWN are its ordinary
- * end; any other exception goes where an exception of the callback that resumed it would go (on_failure, on_uncaught; error.hpp),
- * or out of detach() itself if it came before the first suspension.
+ * An exception goes to whoever awaits. Of a detached task, which nobody awaits: -ECANCELED and
+ * -ESHUTDOWN are its ordinary end; any other exception goes where an exception of the callback that
+ * resumed it would go (on_failure, on_uncaught; error.hpp), or out of detach() itself if it came
+ * before the first suspension.
  *
- * A coroutine continues where its last co_await has put it: after `co_await pool` on a worker, after `co_await loop` on the loop,
- * after the await of another task wherever that one ended.
+ * A coroutine continues where its last co_await has put it: after `co_await pool` on a worker,
+ * after `co_await loop` on the loop, after the await of another task wherever that one ended.
  *
- * How the stack stays small. To hand control from one coroutine to another by returning its handle (symmetric transfer) costs no
- * stack only where the compiler makes it a tail call: not in debug builds, not under sanitizers. So whoever resumes a coroutine
- * here does it in a loop (`driver`): a coroutine that awaits a task, or ends, leaves the next one there and returns. A loop over a
- * million awaits and a recursion a million deep both run in constant stack, in every build; and when a frame is
- * destroyed, nothing of it is on the stack any more. A coroutine that was resumed by somebody else, for whom no driver
- * waits, brings its own.
+ * How the stack stays small. To hand control from one coroutine to another by returning its handle
+ * (symmetric transfer) costs no stack only where the compiler makes it a tail call: not in debug
+ * builds, not under sanitizers. So whoever resumes a coroutine here does it in a loop (`driver`): a
+ * coroutine that awaits a task, or ends, leaves the next one there and returns. A loop over a
+ * million awaits and a recursion a million deep both run in constant stack, in every build; and
+ * when a frame is destroyed, nothing of it is on the stack any more. A coroutine that was resumed
+ * by somebody else, for whom no driver waits, brings its own.
  *
- * await_suspend functions are not inlined: compilers may otherwise keep their variables in the coroutine's frame, which
- * another thread may have destroyed by then.
+ * await_suspend functions are not inlined: compilers may otherwise keep their variables in the
+ * coroutine's frame, which another thread may have destroyed by then.
  */
 #ifndef VIGIL_TASK_HPP
 #define VIGIL_TASK_HPP
@@ -52,9 +56,10 @@ template <class T = void> class task;
 
 namespace detail
 {
-/* ---- who runs next on this thread ---------------------------------------------------------------------------------- */
+/* ---- who runs next on this thread ------------------------------------------------------------ */
 
-/* Resumes a coroutine, and then whatever that one hands over to. On the stack of a callback, or of whoever starts a task. */
+/* Resumes a coroutine, and then whatever that one hands over to. On the stack of a callback, or
+   of whoever starts a task. */
 class driver
 {
   public:
@@ -71,8 +76,9 @@ class driver
         }
         current() = self.outer_;
     }
-    /* `from` is suspended, and `to` runs: when from has returned to its driver, if one has resumed it; here and now otherwise.
-       To be the last thing that is done; from may even be destroyed already. */
+    /* `from` is suspended, and `to` runs: when from has returned to its driver, if one has
+       resumed it; here and now otherwise. To be the last thing that is done; from may even be
+       destroyed already. */
     VIGIL_NOINLINE static void hand_over(std::coroutine_handle<> from,
                                          std::coroutine_handle<> to) noexcept
     {
@@ -94,10 +100,11 @@ class driver
     std::coroutine_handle<> next_;
 };
 
-/* ---- who is being started on this thread ------------------------------------------------------------------------- */
+/* ---- who is being started on this thread ----------------------------------------------------- */
 
-/* Lies on the stack of whoever starts several things and would go on without suspending if they all end at once. What is
-   started keeps address and ticket: tickets are never used twice, so a record that is gone is never taken for another one. */
+/* Lies on the stack of whoever starts several things and would go on without suspending if they
+   all end at once. What is started keeps address and ticket: tickets are never used twice, so a
+   record that is gone is never taken for another one. */
 class starting
 {
   public:
@@ -116,13 +123,15 @@ class starting
     {
         return {this, ticket_};
     }
-    /* It has ended inside the call that started it. To be asked once, and the last that is done with the record. */
+    /* It has ended inside the call that started it. To be asked once, and the last that is done
+       with the record. */
     VIGIL_NOINLINE bool over() noexcept
     {
         top() = outer_;
         return ended_;
     }
-    /* What was started under this name ends: true if its starter is below us on this stack, and will go on by itself. */
+    /* What was started under this name ends: true if its starter is below us on this stack, and
+       will go on by itself. */
     VIGIL_NOINLINE static bool ends(name it) noexcept
     {
         starting *innermost = top();
@@ -151,9 +160,10 @@ class starting
     bool ended_ = false;
 };
 
-/* ---- ending as the last act: roots ------------------------------------------------------------------------------- */
+/* ---- ending as the last act: roots ----------------------------------------------------------- */
 
-/* Resume a coroutine from a C callback. 0, or the status of a detached task that ended here by an exception. */
+/* Resume a coroutine from a C callback. 0, or the status of a detached task that ended here by
+   an exception. */
 inline int resume_here(std::coroutine_handle<> it) noexcept
 {
     driver::drive(it);
@@ -164,8 +174,8 @@ inline int resume_here(std::coroutine_handle<> it) noexcept
     return status_of(slot.exception);
 }
 
-/* A coroutine that nobody owns once it has been started: at its end it is destroyed, and calls then(arg), which may name the
-   coroutine that goes on. */
+/* A coroutine that nobody owns once it has been started: at its end it is destroyed, and calls
+   then(arg), which may name the coroutine that goes on. */
 struct root {
     struct promise_type {
         std::coroutine_handle<> (*then)(void *) = nullptr;
@@ -241,7 +251,7 @@ struct root {
     std::coroutine_handle<promise_type> it_;
 };
 
-/* ---- task<T> ----------------------------------------------------------------------------------------------------- */
+/* ---- task<T> --------------------------------------------------------------------------------- */
 
 struct task_promise_base {
     std::coroutine_handle<> continuation;
@@ -382,7 +392,7 @@ inline task<void> detail::task_promise<void>::get_return_object() noexcept
     return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/* ---- starting one ------------------------------------------------------------------------------------------------ */
+/* ---- starting one ---------------------------------------------------------------------------- */
 
 namespace detail
 {
@@ -437,8 +447,9 @@ struct flag {
 };
 } // namespace detail
 
-/* Run a task from a plain thread: blocks until its end, gives its value or throws its exception. On a worker it says that it blocks.
-   Never on the thread of a loop that the task needs: use loop.run(). */
+/* Run a task from a plain thread: blocks until its end, gives its value or throws its exception.
+   On a worker it says that it blocks. Never on the thread of a loop that the task needs: use
+   loop.run(). */
 template <class T> T sync_wait(task<T> work)
 {
     static_assert(!std::is_reference_v<T>, "sync_wait gives a value");
@@ -452,7 +463,8 @@ template <class T> T sync_wait(task<T> work)
     return outcome.take();
 }
 
-/* Begin a task here and now, and let it run alone. What it throws before it first suspends is thrown here. */
+/* Begin a task here and now, and let it run alone. What it throws before it first suspends is
+   thrown here. */
 inline void detach(task<void> work)
 {
     detail::run_alone(std::move(work)).start(nullptr, nullptr);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/vigil.hpp - Vigil for C++20: a header over the C library, nothing to link besides it. Each part also stands alone.
+ * vigil/vigil.hpp - Vigil for C++20: a header over the C library, nothing to link besides it. Each
+ * part also stands alone.
  *
  *   error.hpp   vigil::error, and where exceptions end
  *   pool.hpp    pool, job; fork.hpp: group, join, parallel_for, parallel_reduce, parallel_invoke
  *   loop.hpp    loop, timer, watch, signal, child
  *   promise.hpp promise, cancel_source, cancel_token, async; co_await on promises
- *   task.hpp    task<T>, sync_wait, detach; await.hpp: co_await on pools and loops, when_all, in_scope
+ *   task.hpp    task<T>, sync_wait, detach; await.hpp: co_await on pools and loops, when_all,
+ *               in_scope
  */
 #ifndef VIGIL_VIGIL_HPP
 #define VIGIL_VIGIL_HPP
