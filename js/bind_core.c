@@ -143,6 +143,19 @@ static vg_val promise_handled(vg_call *call)
     return vg_bool(call->engine, handled);
 }
 
+/* sameShape(value, samples): whether one of these arrays has the same properties */
+static vg_val same_shape(vg_call *call)
+{
+    vg_val thrown = NULL, count = vg_get(call->engine, vg_arg(call, 1), "length", &thrown);
+    unsigned most = count ? (unsigned)vg_to_number(call->engine, count) : 0;
+    bool found = false;
+    for (unsigned i = 0; i < most && !found; i++) {
+        vg_val sample = vg_get_index(call->engine, call->args[1], i, &thrown);
+        found = sample && vg_same_shape(call->engine, call->args[0], sample);
+    }
+    return vg_bool(call->engine, found);
+}
+
 static vg_val proxy_target(vg_call *call)
 {
     return vg_proxy_target(call->engine, vg_arg(call, 0));
@@ -250,6 +263,7 @@ static const vg_binding_entry entries[] = {
     {"promiseState", promise_state},
     {"promiseHandled", promise_handled},
     {"proxyTarget", proxy_target},
+    {"sameShape", same_shape},
     {"write", write_out},
     {"isTTY", is_tty},
     {"windowSize", window_size},

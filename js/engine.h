@@ -135,6 +135,8 @@ typedef enum vg_promise_state {
 } vg_promise_state;
 /* The state of a promise, and its value or reason; VG_PROMISE_UNKNOWN if it is none or the engine does not tell. */
 vg_promise_state vg_promise_look(vg_engine *engine, vg_val value, vg_val *result, bool *handled);
+/* Whether two objects have the same own properties apart from elements, as far as the engine tells: false says nothing. */
+bool vg_same_shape(vg_engine *engine, vg_val a, vg_val b);
 /* What stands behind a Proxy, without its traps; null if it was revoked, NULL if the value is none or the engine does not tell. */
 vg_val vg_proxy_target(vg_engine *engine, vg_val value);
 /* Call function(promise, reason) after a drain for each rejected promise that has no handler. */

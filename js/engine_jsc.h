@@ -21,6 +21,7 @@ struct vg_engine {
     void *on_limit_arg;
     int places, first_line; /* engine_jsc_place.c: 0 not calibrated yet, 1 it works, -1 it does not */
     unsigned char function_type;
+    int shapes;      /* engine_jsc_place.c: as places */
     vg_engine *next; /* of all engines of the process */
     double (*leaves[VG_JSC_LEAVES])(void *host);
 };

@@ -54,6 +54,40 @@ static bool calibrate(vg_engine *engine)
            (engine->first_line == 0 || engine->first_line == 1);
 }
 
+/* The first five bytes of a cell name its structure (names and attributes of its properties) and the kind of its elements. That is
+   checked once, against arrays with and without a property of their own. */
+static uint64_t shape_of(JSValueRef cell)
+{
+    uint64_t shape = 0;
+    memcpy(&shape, cell, 5);
+    return shape;
+}
+
+static bool shapes_work(vg_engine *engine)
+{
+    JSValueRef item = JSValueMakeNumber(engine->context, 1);
+    JSObjectRef one, same, other;
+    if (engine->shapes)
+        return engine->shapes > 0;
+    engine->shapes = -1;
+    one = JSObjectMakeArray(engine->context, 1, &item, NULL);
+    same = JSObjectMakeArray(engine->context, 1, &item, NULL);
+    other = JSObjectMakeArray(engine->context, 1, &item, NULL);
+    if (!one || !same || !other)
+        return false;
+    jsc_set(engine, other, "vigil", item, kJSPropertyAttributeNone);
+    if (shape_of(one) == shape_of(same) && shape_of(one) != shape_of(other) &&
+        shape_of(one) != shape_of(JSObjectMake(engine->context, NULL, NULL)))
+        engine->shapes = 1;
+    return engine->shapes > 0;
+}
+
+bool vg_same_shape(vg_engine *engine, vg_val a, vg_val b)
+{
+    return shapes_work(engine) && JSValueIsObject(engine->context, jsc(a)) &&
+           JSValueIsObject(engine->context, jsc(b)) && shape_of(jsc(a)) == shape_of(jsc(b));
+}
+
 bool vg_function_place(vg_engine *engine, vg_val function, vg_place *place)
 {
     source_code code;

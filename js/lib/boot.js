@@ -63,6 +63,8 @@ function loadPackage(name, module) {
     const path = parts.join('/');
     return load(`npm:${binding.source(`npm/${path}`) === undefined ? `${path}.js` : path}`);
   };
+  // Long lists are not searched for other properties.
+  if (file.startsWith('node-inspect')) text = text.replace(/getOwnNonIndexProperties:function\((\w+)\)\{/, '$&if($safe.plainList($1))return[];');
   const shadow = file.startsWith('node-inspect') ? ', $safe, URL, WeakMap' : '';
   binding.compile(`(function (module, exports, require${shadow}) {${text}\n})`, `vigil:npm/${file}`, 1)
     .call(module.exports, module, module.exports, require, binding.safe, StandIn, Proxies);

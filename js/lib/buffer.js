@@ -250,13 +250,24 @@ for (const [name, encoding] of [['ascii', 'ascii'], ['base64', 'base64'], ['base
   Buffer.prototype[`${name}Slice`] = function (start, end) { return this.toString(encoding, start, end); };
   Buffer.prototype[`${name}Write`] = function (text, offset, length) { return this.write(text, offset, length, encoding); };
 }
+let sampled = false;
+function isPlain(buffer) {
+  if (!sampled) {
+    sampled = true;
+    for (const sample of [Buffer.alloc(1), Buffer.from('a'), Buffer.allocUnsafe(1), Buffer.from(new ArrayBuffer(8)), Buffer.alloc(9000)]) {
+      binding.safe.addSample(sample);
+      binding.safe.addSample(sample.subarray(0, 1));
+    }
+  }
+  return binding.safe.plainList(buffer);
+}
 Object.defineProperty(Buffer.prototype, Symbol.for('nodejs.util.inspect.custom'), {
   configurable: true, writable: true,
   value: function (depth, options, inspect) {
     const most = module.exports.INSPECT_MAX_BYTES;
     let text = this.toString('hex', 0, Math.min(most, this.length)).replace(/(..)(?=.)/g, '$1 ');
     if (this.length > most) text += ` ... ${this.length - most} more byte${this.length - most > 1 ? 's' : ''}`;
-    const extra = Object.keys(this).filter((key) => !/^\d+$/.test(key));
+    const extra = isPlain(this) ? [] : Object.keys(this).filter((key) => !/^\d+$/.test(key));
     for (const key of extra) text += `${text === '' ? '' : ', '}${key}: ${inspect(this[key], options)}`;
     return `<${this.constructor.name} ${text}>`;
   },
