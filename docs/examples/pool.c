@@ -208,11 +208,10 @@ static int read_slowly(void *arg)
     return got == 1 ? 0 : -EIO;
 }
 
-/* vigil_task_label: name the task that runs, for those who look */
+/* vigil_task_label: give the running task a name that viewers show */
 static int plays_one_bot(void *name)
 {
-    vigil_task_label(
-        name); /* "bot 17": a thousand tasks of this function can be told apart */
+    vigil_task_label(name); /* "bot 17": viewers show it */
     return 0;
 }
 
