@@ -22,7 +22,7 @@ const bits = ['/', 'a', 'b.c', '.', '..', '/./', '/../', '%2e', '%2E/', '%41', '
   ',', '[', ']', '~', '!', '$', '(', ')', '*', 'ä', '\t', '\x7f', '//', '-', '_'];
 let plain = 0;
 let wrong = 0;
-for (let i = 0; i < 6000; i++) {
+for (let i = 0; i < 2000; i++) {
   let text = `${pick(schemes)}${chance(30) ? '//' : pick(['/', '', '///', '\\\\'])}${pick(hosts)}${pick(ports)}`;
   if (chance(4)) text += '/';
   for (let left = chance(7); left > 0; left--) text += pick(bits);
@@ -47,7 +47,7 @@ for (let i = 0; i < 6000; i++) {
     if (joined.startsWith('http') && !relative.includes('@') && relative.startsWith('http') && relative !== joined && wrong++ < 5) console.log(JSON.stringify([rest, base]), relative, joined);
   }
 }
-console.log(plain > 1000, wrong);
+console.log(plain > 300, wrong);
 
 // The parameters of a plain URL, before and after it has become another.
 const url = new URL('http://h/p?a=1&b=2');
