@@ -122,8 +122,8 @@ class Metrics(CommandTest):
         with open(path, "wb") as file:
             file.write(whole.replace(b"game\0", b'a"\\\n\0').replace(b"server\0", b"\xff\xc3\xa9{}=\0"))
         samples = check(vigil("metrics", path).stdout)
-        self.assertIn('a\\"\\\\?', {dict(key)["pool"] for key in samples["vigil_pool_workers_wanted"]})
-        self.assertIn("?é{}=", {dict(key)["loop"] for key in samples["vigil_loop_turns_total"]})
+        self.assertIn('a\\"\\\\\\\\x0a', {dict(key)["pool"] for key in samples["vigil_pool_workers_wanted"]})
+        self.assertIn("\\\\xffé{}=", {dict(key)["loop"] for key in samples["vigil_loop_turns_total"]})
 
 
 if __name__ == "__main__":

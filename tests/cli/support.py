@@ -116,7 +116,9 @@ class CommandTest(unittest.TestCase):
         return process
 
     def record(self, game):
-        return os.path.join(self.directory, str(game.pid))
+        """Its file: the pid, and a part that makes the name unique."""
+        name, = [name for name in os.listdir(self.directory) if name.partition("-")[0] == str(game.pid)]
+        return os.path.join(self.directory, name)
 
 
 def main():
