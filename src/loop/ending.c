@@ -310,7 +310,7 @@ static bool end_it_ourselves(vigil_loop *loop)
     return true;
 }
 
-/* take_over: end the loop here if the thread that was at it has left it (run.c, abandon_run). */
+/* take_over: end the loop here if the thread that was at it has left it (run.c, vg_loop_abandon). */
 static int wait_done(vigil_loop *loop, uint64_t deadline, bool take_over)
 {
     uint32_t tried = 0;

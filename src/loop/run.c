@@ -72,9 +72,7 @@ static void report_raise(vigil_loop *loop)
         vg_checkpoint(loop);
 }
 
-/* The thread ends inside a callback (pthread_exit, cancellation). The callback has failed, and the loop is free: the next
-   thread that runs or ends it goes on behind the callback. No user code runs here. */
-static void abandon_run(void *arg)
+void vg_loop_abandon(void *arg)
 {
     vigil_loop *loop = arg;
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
@@ -99,7 +97,7 @@ static void abandon_run(void *arg)
 void vg_guarded(vigil_loop *loop, void (*body)(vigil_loop *loop))
 {
     vg_raise_frame frame;
-    pthread_cleanup_push(abandon_run, loop);
+    pthread_cleanup_push(vg_loop_abandon, loop);
     vg_raise_push(&frame);
     for (;;) {
         if (VG_RAISE_LAND(&frame) == 0) {
