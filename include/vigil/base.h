@@ -34,7 +34,7 @@
  * and may answer -ENOMEM. Registrations that are named by a handle (timers, watches, signals,
  * children, hooks) keep their record in the loop and may answer -ENOMEM too.
  *
- * Ends, of pools, loops and JavaScript hosts alike.
+ * Ends, of pools and loops alike (a JavaScript host ends with vigil_js_destroy).
  *   shutdown(x, timeout_ns)   graceful: everything that was accepted runs
  *   close(x, timeout_ns)      at once: what runs finishes, what has not started is cancelled
  *   destroy(x)                gives the memory back, and closes first if nobody has
