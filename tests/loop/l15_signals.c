@@ -160,7 +160,8 @@ static void signal_to_an_old_thread(void *arg)
 static void a_thread_that_existed_before_the_watch_does_not_matter(void **state)
 {
     (void)state;
-    must_exit_with_0(signal_to_an_old_thread);
+    if (!TEST_TSAN) /* it allows no new thread after a fork */
+        must_exit_with_0(signal_to_an_old_thread);
 }
 
 static void signal_that_all_threads_block(void *arg)
@@ -366,8 +367,10 @@ static void a_forked_child_takes_no_signal_from_its_parent_and_gives_it_none(voi
     shared = loop_that_stays();
     shared_signal = watch_signal(shared, SIGUSR1, note_signal, &seen);
     must_exit_with_0(fork_and_remove);
-    must_equal(WTERMSIG(in_child(raise_and_survive_not, NULL)), SIGUSR1);
-    must_equal(WTERMSIG(in_child(destroy_and_survive_not, NULL)), SIGUSR1);
+    if (!TEST_TSAN) { /* its own handler stays between the kernel and ours */
+        must_equal(WTERMSIG(in_child(raise_and_survive_not, NULL)), SIGUSR1);
+        must_equal(WTERMSIG(in_child(destroy_and_survive_not, NULL)), SIGUSR1);
+    }
     turn(shared);
     must_equal(atomic_load(&seen.count), 0); /* those were the children's */
     must_equal(raise(SIGUSR1), 0);
@@ -431,12 +434,14 @@ static void node_ran(vigil_post *node)
 
 static void ring(int signo)
 {
+    const int saved = errno;
     (void)signo;
     errno = 12345;
     if (vigil_loop_post_from_handler(rung.loop, &rung.nodes[rung.next % NODES]) == 0)
         (void)atomic_fetch_add(&rung.accepted, 1);
     must_equal(errno, 12345);
     rung.next++;
+    errno = saved;
 }
 
 static void do_a_little(void *arg)
