@@ -59,9 +59,8 @@ static inline _Noreturn void vg_platform_fail(const char *what, const char *file
 #define skip()             longjmp(vg_platform_end, VG_PLATFORM_SKIPPED)
 #define print_message(...) ((void)printf(__VA_ARGS__))
 
-static __attribute__((noinline, unused)) int vg_platform_one(const struct CMUnitTest *one)
+static __attribute__((noinline, unused)) int vg_platform_one(const struct CMUnitTest *one, void *state)
 {
-    void *state = NULL;
     int how = setjmp(vg_platform_end);
     if (how != 0)
         return how;
@@ -73,12 +72,16 @@ static __attribute__((noinline, unused)) int vg_platform_one(const struct CMUnit
     return 0;
 }
 
-static inline int vg_platform_run(const struct CMUnitTest *tests, size_t count)
+static inline int vg_platform_run(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                                  CMFixtureFunction teardown)
 {
+    static void *group;
+    if (setup != NULL && setup(&group) != 0)
+        return 1;
     for (size_t i = 0; i < count; i++) {
         (void)printf("[ RUN      ] %s\n", tests[i].name);
         (void)fflush(stdout);
-        int how = vg_platform_one(&tests[i]);
+        int how = vg_platform_one(&tests[i], group);
         vg_platform_failures += how == VG_PLATFORM_FAILED;
         (void)printf("[ %8s ] %s\n",
                      how == 0                     ? "OK"
@@ -86,9 +89,12 @@ static inline int vg_platform_run(const struct CMUnitTest *tests, size_t count)
                                                   : "FAILED",
                      tests[i].name);
     }
+    if (teardown != NULL && teardown(&group) != 0)
+        return 1;
     return vg_platform_failures;
 }
 
-#define cmocka_run_group_tests(tests, setup, teardown) vg_platform_run((tests), sizeof(tests) / sizeof((tests)[0]))
+#define cmocka_run_group_tests(tests, setup, teardown) \
+    vg_platform_run((tests), sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
 #endif
