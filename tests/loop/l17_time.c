@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test: clock - it compares the loop's account of its time with the clock. */
 /* L17: the loop's time stands still inside a callback, and never goes back. */
 #include "loop_test.h"
 
