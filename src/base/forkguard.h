@@ -17,7 +17,7 @@ typedef struct vg_forkguard {
 
 int vg_forkguard_init(vg_forkguard *guard); /* 0; -ENOMEM */
 void vg_forkguard_destroy(vg_forkguard *guard);
-bool vg_forkguard_pid_differs(const vg_forkguard *guard);
+__attribute__((cold)) bool vg_forkguard_pid_differs(const vg_forkguard *guard); /* only without MADV_WIPEONFORK */
 
 /* Enough wherever the kernel wipes the page. */
 static inline bool vg_forked_page(const vg_forkguard *guard)

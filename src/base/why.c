@@ -9,6 +9,18 @@
 _Thread_local const char *vg_why_text = "";
 static _Thread_local char why_buffer[VG_WHY_BYTES];
 
+int vg_why_in(const char *function, int error, const char *text)
+{
+    vg_why_text = text;
+#ifndef VIGIL_CHECK
+    if (error == -EINVAL || error == -EPERM || error == -EDEADLK)
+        vg_log_misuse(error, text, function);
+#else
+    (void)function;
+#endif
+    return error;
+}
+
 int vg_why_say_in(const char *function, int error, const char *format, ...)
 {
     va_list args;

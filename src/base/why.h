@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * why.h - the sentence behind vigil_why, one pointer per thread. A literal costs one store; numbers are formatted into
- * a buffer of the thread, on cold paths. Misuse also goes to the log.
+ * why.h - the sentence behind vigil_why, one pointer per thread. Numbers are formatted into a buffer of the thread.
+ * Misuse also goes to the log.
  */
 #ifndef VG_BASE_WHY_H
 #define VG_BASE_WHY_H
@@ -12,28 +12,18 @@
 
 extern _Thread_local const char *vg_why_text;
 
-/* Keep the text, which must be static, and return the error. */
+/* Keep the text, which must be static, and return the error. Out of line and cold: callers are on hot paths. */
 #define vg_why(error, text) vg_why_in(__func__, error, text)
-static inline int vg_why_in(const char *function, int error, const char *text)
-{
-    vg_why_text = text;
-#ifndef VIGIL_CHECK
-    if (error == -EINVAL || error == -EPERM || error == -EDEADLK)
-        vg_log_misuse(error, text, function);
-#else
-    (void)function;
-#endif
-    return error;
-}
+__attribute__((cold, noinline)) int vg_why_in(const char *function, int error, const char *text);
 
 /* The same with values in it; cut at the end of the buffer. */
 #define vg_why_say(error, ...) vg_why_say_in(__func__, error, __VA_ARGS__)
-VIGIL_PRINTF(3, 4) int vg_why_say_in(const char *function, int error, const char *format, ...);
+__attribute__((cold)) VIGIL_PRINTF(3, 4) int vg_why_say_in(const char *function, int error, const char *format, ...);
 
 /* "promise is NULL" */
 #define VG_WHY_NULL(name) vg_why(-EINVAL, name " is NULL")
 
 /* For -ECHILD. */
-int vg_why_forked(void);
+__attribute__((cold)) int vg_why_forked(void);
 
 #endif
