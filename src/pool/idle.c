@@ -119,11 +119,17 @@ static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
     return -1;
 }
 
-static bool any_seat_parked(vigil_pool *pool)
+/* Does a bit show that could be claimed? A dormant spare without a credit cannot: its bit must not keep a waker spinning. */
+static bool any_seat_claimable(vigil_pool *pool, uint64_t word)
 {
-    for (unsigned i = 0; i < VG_SEAT_WORDS; i++)
-        if (atomic_load_explicit(&pool->idle.parked[i], memory_order_relaxed) != 0)
+    const unsigned end = vg_idle_credits(word) > 0 ? VG_MAX_SEATS : VG_MAX_WORKERS;
+    for (unsigned base = 0; base < end; base += 64) {
+        uint64_t bits = atomic_load_explicit(&pool->idle.parked[base / 64], memory_order_relaxed);
+        if (end - base < 64)
+            bits &= (UINT64_C(1) << (end - base)) - 1;
+        if (bits != 0)
             return true;
+    }
     return false;
 }
 
@@ -203,7 +209,7 @@ void vg_wake_one(vigil_pool *pool)
         /* D full fence: the word shows nobody searching before bits and queues are read; pairs with A and C */
         atomic_thread_fence(memory_order_seq_cst);
         word = atomic_load_explicit(&pool->idle.word, memory_order_relaxed);
-        if (!any_seat_parked(pool) || !vg_work_visible(pool, vg_idle_ready(word)))
+        if (!any_seat_claimable(pool, word) || !vg_work_visible(pool, vg_idle_ready(word)))
             return;
     }
 }
