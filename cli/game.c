@@ -350,7 +350,7 @@ static int build(const struct game_options *options)
     if (error == 0)
         error = repeat(loop, 333000000, 333000000, weather_changes);
     if (error == 0 && options->seconds > 0)
-        error = vigil_timer_start(loop, (uint64_t)options->seconds * SECOND_NS, end_of_game, NULL, NULL);
+        error = vigil_timer_start(loop, (int64_t)options->seconds * (int64_t)SECOND_NS, end_of_game, NULL, NULL);
     if (error == 0 && options->fault != NULL)
         error = vigil_timer_start(loop, FAULT_DELAY_NS, harm_is_done, NULL, NULL);
     if (error == 0) {
