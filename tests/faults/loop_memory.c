@@ -94,7 +94,7 @@ static bool live(struct life *life, int readable, pid_t child)
     for (int i = 0; i < POSTS; i++)
         life->accepted += went_well(life, vigil_loop_call(loop, on_post, NULL, life));
     for (int i = 0; i < 700; i++)
-        life->timers += went_well(life, vigil_timer_start(loop, (uint64_t)i, on_timer, life, NULL));
+        life->timers += went_well(life, vigil_timer_start(loop, i, on_timer, life, NULL));
     for (int i = 0; i < 3; i++)
         life->watches +=
             went_well(life, vigil_watch_add(loop, readable, VIGIL_FD_READ, 0, on_watch, on_closed, life, NULL));

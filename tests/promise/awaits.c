@@ -124,7 +124,7 @@ static void crowd_body(void *arg)
     vigil_cancel_source *source = source_new();
     for (int i = 0; i < 5; i++) {
         vigil_promise *p = NULL;
-        must_equal(vigil_promise_sleep(loop, (uint64_t)i * 1000, vigil_cancel_token_of(source), &p), 0);
+        must_equal(vigil_promise_sleep(loop, (int64_t)i * 1000, vigil_cancel_token_of(source), &p), 0);
         then(p, any_outcome, any_outcome, NULL);
         drop(p);
     }
