@@ -23,8 +23,7 @@ static const char *const seeds[] = {
     "GET /a/b?c=d HTTP/1.1\r\nHost: x\r\nUser-Agent: curl/8\r\nAccept: */*\r\n\r\n",
     "POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
     "POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-    "POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, "
-    "chunked\r\n\r\n3;a=b\r\nabc\r\n1\r\nx\r\n0\r\nX:y\r\nZ:\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nX: y\r\nZ:\r\n\r\n",
     "PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\nConnection: close\r\n\r\n0123456789",
     "OPTIONS * HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
     "GET http://x/y HTTP/1.1\r\nHost: x\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\n",
