@@ -26,6 +26,7 @@ typedef struct vg_poll_event {
 
 typedef struct vg_poller {
     int poll_fd;         /* -1: not open */
+    _Atomic int seen_fd; /* the same, for the watchdog */
     _Atomic int wake_fd; /* -1: not open. Outlives poll_fd: wakers write to it until all have left */
     int timer_fd;        /* only for embedding */
     uint64_t timer_at;   /* what timer_fd is set to; 0: nothing */

@@ -57,6 +57,13 @@ static uint32_t from_epoll(uint32_t mask)
     return events;
 }
 
+static void set_poll_fd(vg_poller *poller, int fd)
+{
+    poller->poll_fd = fd;
+    /* relaxed: the watchdog only shows what lies behind the number, and checks that */
+    atomic_store_explicit(&poller->seen_fd, fd, memory_order_relaxed);
+}
+
 static int add_own(int poll_fd, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = VG_POLL_TAG_NONE};
@@ -66,7 +73,7 @@ static int add_own(int poll_fd, int fd)
 void vg_poller_init(vg_poller *poller)
 {
     memset(poller, 0, sizeof *poller);
-    poller->poll_fd = -1;
+    set_poll_fd(poller, -1);
     poller->timer_fd = -1;
     atomic_init(&poller->wake_fd, -1);
 }
@@ -129,7 +136,7 @@ int vg_poller_open(vg_poller *poller)
         if (fd < 0)
             rc = fd;
         else
-            poller->poll_fd = fd;
+            set_poll_fd(poller, fd);
     }
     errno = saved;
     return rc;
@@ -142,7 +149,7 @@ int vg_poller_renew(vg_poller *poller, bool old_is_ours)
     if (fd >= 0) {
         if (old_is_ours)
             (void)close(poller->poll_fd);
-        poller->poll_fd = fd;
+        set_poll_fd(poller, fd);
     }
     errno = saved;
     return fd < 0 ? fd : 0;
@@ -170,7 +177,7 @@ void vg_poller_close(vg_poller *poller)
 {
     close_if_open(poller->poll_fd);
     close_if_open(poller->timer_fd);
-    poller->poll_fd = -1;
+    set_poll_fd(poller, -1);
     poller->timer_fd = -1;
     poller->timer_at = 0;
 }

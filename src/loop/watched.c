@@ -35,7 +35,7 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     facts->timers_fired = vg_tally_read(&counters->timers_fired);
     facts->microtasks = vg_tally_read(&counters->microtasks_run);
     facts->breaches = vg_tally_read(&counters->microtask_breaches);
-    facts->poll_fd = loop->poller.poll_fd;
+    facts->poll_fd = atomic_load_explicit(&loop->poller.seen_fd, memory_order_relaxed);
     facts->function = (const void *)(uintptr_t)vg_tally_read(&counters->call_function);
     vg_loop_note_sample(loop);
 }
