@@ -135,7 +135,7 @@ static const vg_verdict_view *expected_verdict(const struct demo *demo)
 {
     const vg_snapshot *now = demo->look.now;
     for (size_t i = now->verdict_count; i-- > 0;)
-        if (now->verdicts[i].kind == (unsigned)demo->fault->expect)
+        if (now->verdicts[i].kind == (unsigned)demo->fault->expect && now->verdicts[i].number != 0) /* 0: our own */
             return &now->verdicts[i];
     return NULL;
 }

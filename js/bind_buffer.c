@@ -56,10 +56,10 @@ static size_t put_base64(unsigned char *to, size_t room, const uint16_t *units, 
         int a, b, c, d;
         if ((units[i] | units[i + 1] | units[i + 2] | units[i + 3]) > 255)
             break;
-        a = values[units[i]];
-        b = values[units[i + 1]];
-        c = values[units[i + 2]];
-        d = values[units[i + 3]];
+        a = (int)values[units[i]];
+        b = (int)values[units[i + 1]];
+        c = (int)values[units[i + 2]];
+        d = (int)values[units[i + 3]];
         if ((a | b | c | d) < 0)
             break;
         to[used] = (unsigned char)(a << 2 | b >> 4);

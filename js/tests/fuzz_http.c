@@ -253,7 +253,7 @@ int main(int argc, char **argv)
         const char *from = seeds[chance(sizeof seeds / sizeof *seeds)];
         size_t length = strlen(from);
         uint64_t whole, pieces;
-        memcpy(data, from, length);
+        memcpy(data, from, length); // NOLINT(bugprone-not-null-terminated-result): bytes, not a string
         for (unsigned wounds = 1 + chance(4); wounds > 0; wounds--)
             length = damage(data, length);
         if (argc > 3) {

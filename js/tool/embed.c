@@ -187,7 +187,8 @@ static void convert(const char *name, const text *from, text *to)
     text body = {0};
     add(to, "", 0);
     add(&body, "", 0);
-    if (strcmp(name, "safe.js") == 0) {
+    const bool inspect = strncmp(name, "npm/node-inspect-extracted/", 27) == 0;
+    if (strcmp(name, "safe.js") == 0 || (strncmp(name, "npm/", 4) == 0 && !inspect)) {
         add(to, from->data, from->length);
     } else if (strcmp(name, "boot.js") == 0) {
         static const char mark[] = "'use strict';";
@@ -197,12 +198,10 @@ static void convert(const char *name, const text *from, text *to)
         add(to, body.data, (size_t)(at - body.data) + sizeof mark - 1);
         add_used(to, "const {", "}=binding.safe;");
         add_string(to, at + sizeof mark - 1);
-    } else if (strncmp(name, "npm/node-inspect-extracted/", 27) == 0) {
+    } else if (inspect) {
         rewrite(from->data, &body);
         add_used(to, "const {", "}=$safe;");
         add(to, body.data, body.length);
-    } else if (strncmp(name, "npm/", 4) == 0) {
-        add(to, from->data, from->length);
     } else {
         add_string(to, "'use strict';{const {module,binding,load}=this;");
         rewrite(from->data, &body);

@@ -33,6 +33,7 @@ typedef struct vg_list {
 /* The element of `type` whose `member` is the link at `pointer`. */
 #define vg_list_entry(pointer, type, member) vg_container_of(pointer, type, member)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names of variables
 /* Visits each link. The body removes none. */
 #define vg_list_each(link, list) for (vg_list_link *link = (list)->head.next; link != &(list)->head; link = link->next)
 
@@ -40,6 +41,7 @@ typedef struct vg_list {
 #define vg_list_each_safe(link, after, list)                                                 \
     for (vg_list_link *link = (list)->head.next, *after = link->next; link != &(list)->head; \
          link = after, after = link->next)
+// NOLINTEND(bugprone-macro-parentheses)
 
 static inline void vg_list_init(vg_list *list)
 {

@@ -62,7 +62,6 @@ vg_step_to vg_verdict_meet(vg_verdicts *all, const vg_finding *finding, uint64_t
         it->state = VG_STANDING_SUSPECT;
         return finding->at_once ? raise_standing(it, finding, real) : VG_TO_NOTHING;
     case VG_STANDING_SUSPECT:
-        return raise_standing(it, finding, real);
     case VG_STANDING_CLEARED:
         return raise_standing(it, finding, real);
     default:

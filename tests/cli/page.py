@@ -123,7 +123,7 @@ class Http(ServeTest):
         sockets = []
         for i in range(20):
             one = socket.create_connection((host, int(port)))
-            one.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            one.sendall(f"GET /events?token={server.token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             sockets.append(one)
         for i, one in enumerate(sockets):
             if i % 2:
@@ -132,7 +132,7 @@ class Http(ServeTest):
         # A reader that reads gets samples meanwhile.
         reader = socket.create_connection((host, int(port)))
         reader.settimeout(support.PATIENCE)
-        reader.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        reader.sendall(f"GET /events?token={server.token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         got = b""
         while got.count(b"event: sample") < 5:
             more = reader.recv(65536)

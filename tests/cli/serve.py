@@ -52,7 +52,7 @@ class Serve(ServeTest):
 
 
 class Names(ServeTest):
-    EVIL = "a\x1b[31m\nCRITICAL \u202eb"
+    EVIL = "a\x1b[31m\nFORGED \u202eb"
 
     def test_controls_directions_and_lines_in_names_are_escapes(self):
         process = self.patient("named", VIGIL_PATIENT_NAME=self.EVIL[:15])
@@ -61,7 +61,7 @@ class Names(ServeTest):
                       ["top", process.pid, "--plain", "--once"], ["ps"], ["trace", process.pid, "-"]):
             result = vigil(*words)
             text = result.stdout + result.stderr
-            for bad in ("\x1b[31m", "\u202e", "\nCRITICAL"):
+            for bad in ("\x1b[31m", "\u202e", "\nFORGED"):
                 self.assertNotIn(bad, text, words)
             seen.update(part for part in ("\\x1b[31m", "\\u202e") if part in text or part.replace("\\", "\\\\") in text)
         self.assertIn("\\x1b[31m", seen)

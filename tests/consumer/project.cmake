@@ -5,7 +5,7 @@ project(consumer LANGUAGES C CXX)
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_CXX_STANDARD 17)
 
-find_package(vigil 0.1 REQUIRED)
+find_package(vigil 0.2 REQUIRED)
 
 foreach(kind IN ITEMS shared static)
     add_executable(c-${kind} consumer.c)
