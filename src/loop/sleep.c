@@ -31,7 +31,7 @@ void vg_loop_poke(vigil_loop *loop)
 }
 
 /* Sleeping to Running, and the bed in *state. False: another was faster. */
-static bool win_the_wake(vigil_loop *loop, uint32_t *state)
+static bool win_the_wake(vigil_loop *loop, uint32_t *state) // NOLINT(readability-non-const-parameter): written
 {
     /* W3: of all who see Sleeping, one wins and makes the system call. acquire: the wake descriptor of
        Sleeping-in-the-poller; pairs with the release of S1 */

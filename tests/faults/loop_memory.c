@@ -156,7 +156,8 @@ static void a_burst_fires_without_memory_for_its_batch(void **state)
     must_equal(vigil_loop_create(&life.loop, NULL), 0);
     for (int i = 0; i < 5000; i++)
         must_equal(vigil_timer_start(life.loop, 0, on_timer, &life, NULL), 0);
-    must_equal(vigil_loop_run(life.loop, VIGIL_RUN_NOWAIT), 0);
+    while (vigil_loop_run(life.loop, VIGIL_RUN_NOWAIT) == 1) {
+    } /* the last deadlines may lie a moment ahead of the clock (instant.h): never early */
     must_equal(life.fired, 5000);
     for (int i = 0; i < 50000; i++)
         must_equal(vigil_timer_start(life.loop, 0, on_timer, &life, NULL), 0);
