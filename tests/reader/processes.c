@@ -292,15 +292,16 @@ static void what_does_not_fit_below_max_bytes_is_left_out_and_counted(void **sta
     options.max_bytes = 1 << 20;
     must_equal(vigil_record_configure(&options), 0);
     vigil_pool *pool = pool_of(8);
-    for (int i = 0; i < 8; i++)
-        must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
-    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
-    pool_wait_all_parked(pool);
-    vigil_record_stats stats = {.size = sizeof stats};
-    must_equal(vigil_record_stats_get(&stats), 0);
+    vigil_record_stats stats = VIGIL_RECORD_STATS_INIT;
+    do { /* until a task has met a thread that has no ring: its events are dropped */
+        for (int i = 0; i < 8; i++)
+            must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
+        must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+        pool_wait_all_parked(pool);
+        must_equal(vigil_record_stats_get(&stats), 0);
+    } while (stats.dropped == 0);
     must(stats.file_bytes <= 1 << 20);
     must(stats.left_out > 0);
-    must(stats.dropped > 0); /* of threads that have no ring */
     vg_snapshot *seen = snapshot_of(getpid());
     must_equal(seen->left_out, stats.left_out);
     must(seen->events_dropped > 0);
