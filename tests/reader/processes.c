@@ -293,9 +293,11 @@ static void what_does_not_fit_below_max_bytes_is_left_out_and_counted(void **sta
     must_equal(vigil_record_configure(&options), 0);
     vigil_pool *pool = pool_of(8);
     vigil_record_stats stats = VIGIL_RECORD_STATS_INIT;
+    uint64_t called = 0;
     do { /* until a task has met a thread that has no ring: its events are dropped */
         for (int i = 0; i < 8; i++)
             must_equal(vigil_pool_call(pool, nothing, NULL, NULL, VIGIL_NORMAL), 0);
+        called += 8;
         must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
         pool_wait_all_parked(pool);
         must_equal(vigil_record_stats_get(&stats), 0);
@@ -306,7 +308,7 @@ static void what_does_not_fit_below_max_bytes_is_left_out_and_counted(void **sta
     must_equal(seen->left_out, stats.left_out);
     must(seen->events_dropped > 0);
     vg_snapshot_free(seen);
-    must_equal(pool_stats(pool).total.completed, 8);
+    must_equal(pool_stats(pool).total.completed, called);
     pool_close(pool);
 }
 
