@@ -10,3 +10,10 @@ uintptr_t vg_loop_self_new(void)
     vg_loop_self = atomic_fetch_add_explicit(&given, 1, memory_order_relaxed) + 1;
     return vg_loop_self;
 }
+
+int vg_guard_any_slow(const vigil_loop *loop)
+{
+    if (loop == NULL)
+        return VG_WHY_NULL("loop");
+    return vg_forked(&loop->guard) ? vg_why_forked() : 0;
+}

@@ -26,11 +26,12 @@ typedef struct vg_report_frame {
 } vg_report_frame;
 extern _Thread_local vg_report_frame *vg_reports;
 
+__attribute__((cold, noinline)) int vg_guard_any_slow(const vigil_loop *loop);
+
 static inline int vg_guard_any(const vigil_loop *loop)
 {
-    if (loop == NULL)
-        return VG_WHY_NULL("loop");
-    return vg_forked(&loop->guard) ? vg_why_forked() : 0;
+    const bool good = loop != NULL && !vg_forked_page(&loop->guard) && loop->guard.pid == 0;
+    return __builtin_expect(good, 1) ? 0 : vg_guard_any_slow(loop);
 }
 
 static inline bool vg_is_owner(const vigil_loop *loop)
