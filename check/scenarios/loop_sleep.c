@@ -16,6 +16,7 @@ typedef struct shape {
     bool whole;    /* vigil_loop_run in place of the bare owner */
     bool core;     /* the end too is only its core: Terminating, and the drain */
     bool lane;     /* the internal lane in place of posts */
+    bool handler;  /* as a signal handler posts */
     bool fences;   /* full fences on both sides in place of a membarrier */
 } shape;
 
@@ -67,13 +68,14 @@ static void *produce(void *arg)
     const int number = (int)(intptr_t)arg;
     for (int i = 0; i < the_shape()->pushes; i++) {
         const int which = number * the_shape()->pushes + i;
-        if (!the_shape()->lane) {
+        if (!the_shape()->lane && !the_shape()->handler) {
             post_number(which, 1 + number);
             continue;
         }
         counted_post *post = post_make(which, 1 + number);
         vigil_post_init(&post->node, node_ran, NULL);
-        post_answered(post, vigil_loop_post_internal(loop, &post->node));
+        post_answered(post, the_shape()->handler ? vigil_loop_post_from_handler(loop, &post->node)
+                                                 : vigil_loop_post_internal(loop, &post->node));
     }
     return NULL;
 }
@@ -209,6 +211,10 @@ static const shape shape_lane_2x1 = {.producers = 2, .pushes = 1, .lane = true};
 SLEEP_LARGE(lane_2x1, "futex, 2 producers x 1 in the internal lane, at rest");
 static const shape shape_lane_end_2x1 = {.producers = 2, .pushes = 1, .lane = true, .shutdown = true};
 SLEEP_LARGE(lane_end_2x1, "futex, 2 producers x 1 in the internal lane, against shutdown");
+static const shape shape_handler_1x2 = {.producers = 1, .pushes = 2, .handler = true};
+SLEEP(handler_1x2, "futex, 1 producer x 2 as in a signal handler, at rest");
+static const shape shape_handler_end_2x1 = {.producers = 2, .pushes = 1, .handler = true, .shutdown = true};
+SLEEP_LARGE(handler_end_2x1, "futex, 2 producers x 1 as in a signal handler, against shutdown");
 static const shape shape_futex_core_1x1 = {.producers = 1, .pushes = 1, .shutdown = true, .core = true};
 SLEEP_CORE(futex_core_1x1, "futex, 1 producer x 1, against Terminating and the drain");
 static const shape shape_futex_core_2x1 = {.producers = 2, .pushes = 1, .shutdown = true, .core = true};

@@ -117,10 +117,12 @@ int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
 /* In a signal handler, which may have interrupted anything: atomics and one system call, no lock, no allocation, no recorder. */
 int vigil_loop_post_from_handler(vigil_loop *loop, vigil_post *post)
 {
-    if (loop == NULL || post == NULL || post->run == NULL) /* a literal: nothing is formatted here */
-        return vg_why(-EINVAL, loop == NULL   ? "loop is NULL"
-                               : post == NULL ? "post is NULL"
-                                              : "post->run is NULL; set it up with vigil_post_init");
+    if (loop == NULL || post == NULL || post->run == NULL) { /* not vg_why: the log is not for signal handlers */
+        vg_why_text = loop == NULL   ? "loop is NULL"
+                      : post == NULL ? "post is NULL"
+                                     : "post->run is NULL; set it up with vigil_post_init";
+        return -EINVAL;
+    }
     if (vg_forked(&loop->guard))
         return -ECHILD;
     if (!vg_post_claim(post))

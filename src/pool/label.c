@@ -3,6 +3,8 @@
  * label.c - a name for the task that runs. It is written into the worker's record and belongs to the task whose start
  * is not later than the label (format_pool.h), so that nothing has to be cleared when a task ends.
  */
+#include "label.h"
+
 #include "worker.h"
 
 #include "record/cell.h"
@@ -24,13 +26,32 @@ int vigil_task_label(const char *label)
     const size_t length = strnlen(label, sizeof words - 1);
     memcpy(words, label, length);
     vg_cell_set(&mine->label_at, 0);
-    /* release: a reader that has copied any of the words below sees at least the 0; pairs with the second fence in
-       reader_snapshot.c */
+    /* release: a reader that has copied any of the words below sees at least the 0; pairs with the fence in
+       vg_label_read and the second one in reader_snapshot.c */
     atomic_thread_fence(memory_order_release);
     for (size_t i = 0; i < VG_FILE_LABEL_WORDS; i++)
         vg_cell_set(&mine->label[i], words[i]);
     vg_cell_set(&mine->label_function, atomic_load_explicit(&mine->task_function, memory_order_relaxed));
-    /* release: a reader that sees the time sees the words; pairs with the first fence in reader_snapshot.c */
+    /* release: a reader that sees the time sees the words; pairs with the acquire in vg_label_read and the first fence in
+       reader_snapshot.c */
     atomic_store_explicit(&mine->label_at, vg_ticks(), memory_order_release);
     return 0;
+}
+
+void vg_label_read(const vg_file_worker *counts, vg_worker_fact *fact)
+{
+    uint64_t words[VG_FILE_LABEL_WORDS];
+    /* acquire: the words of this time; pairs with the release in vigil_task_label */
+    const uint64_t at = atomic_load_explicit(&counts->label_at, memory_order_acquire);
+    for (size_t i = 0; i < VG_FILE_LABEL_WORDS; i++)
+        words[i] = atomic_load_explicit(&counts->label[i], memory_order_relaxed);
+    const uint64_t function = atomic_load_explicit(&counts->label_function, memory_order_relaxed);
+    /* acquire: the time after the words; pairs with the fence in vigil_task_label */
+    atomic_thread_fence(memory_order_acquire);
+    if (at == 0 || atomic_load_explicit(&counts->label_at, memory_order_relaxed) != at ||
+        at < atomic_load_explicit(&counts->task_since, memory_order_relaxed) ||
+        function != (uint64_t)(uintptr_t)fact->function)
+        return;
+    memcpy(fact->label, words, sizeof fact->label);
+    fact->label[sizeof fact->label - 1] = 0;
 }

@@ -5,6 +5,8 @@
  */
 #include "watched.h"
 
+#include "label.h"
+
 #include "base/futex.h"
 #include "blocking.h"
 #include "deque.h"
@@ -87,24 +89,6 @@ static void read_waits(vg_seat *seat, vg_worker_fact *fact)
     }
 }
 
-static void read_label(const vg_file_worker *counts, vg_worker_fact *fact)
-{
-    uint64_t words[VG_FILE_LABEL_WORDS];
-    /* acquire: the words of this time; pairs with the release in vigil_task_label */
-    const uint64_t at = atomic_load_explicit(&counts->label_at, memory_order_acquire);
-    for (size_t i = 0; i < VG_FILE_LABEL_WORDS; i++)
-        words[i] = atomic_load_explicit(&counts->label[i], memory_order_relaxed);
-    const uint64_t function = atomic_load_explicit(&counts->label_function, memory_order_relaxed);
-    /* acquire: the time after the words; pairs with the fence in vigil_task_label */
-    atomic_thread_fence(memory_order_acquire);
-    if (at == 0 || atomic_load_explicit(&counts->label_at, memory_order_relaxed) != at ||
-        at < atomic_load_explicit(&counts->task_since, memory_order_relaxed) ||
-        function != (uint64_t)(uintptr_t)fact->function)
-        return;
-    memcpy(fact->label, words, sizeof fact->label);
-    fact->label[sizeof fact->label - 1] = 0;
-}
-
 static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
 {
     const vg_file_worker *counts = seat->counts;
@@ -134,7 +118,7 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
         atomic_load_explicit(&counts->depth, memory_order_relaxed) != 0) {
         fact->function = (const void *)(uintptr_t)atomic_load_explicit(&counts->task_function, memory_order_relaxed);
         fact->job = atomic_load_explicit(&counts->task_job, memory_order_relaxed);
-        read_label(counts, fact);
+        vg_label_read(counts, fact);
     }
     fact->called = atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_CALLED;
     fact->shown =
