@@ -56,7 +56,7 @@ static void ask_twice(void)
         threads[i] = vgc_thread_start(answer, (void *)(i + 1));
     for (int i = 0; i < 2; i++) {
         vg_stack stack;
-        vg_stack_take(vg_thread_id(), &stack); /* threads of the model have one number */
+        vg_stack_take(vg_thread_id(), UINT64_C(1000000), &stack); /* threads of the model have one number */
         if (stack.depth == 0)
             continue;
         vgc_assert(stack.depth == WALKED && stack.frames[0] != NULL && stack.frames[0] == stack.frames[1],

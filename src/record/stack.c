@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -57,8 +58,6 @@ enum {
     ASK_DONE
 };
 
-#define STACK_ANSWER_WITHIN UINT64_C(200000000)
-
 static struct {
     _Atomic uint32_t state;
     _Atomic int thread;
@@ -78,8 +77,8 @@ static void pass_signal_on(int number, siginfo_t *info, void *context)
 }
 
 /*
- * A thread may have entered a call that the kernel does not restart (poll, nanosleep) just before the signal. Its
- * context then holds -EINTR behind the call: go back, so that the program does not notice. The call's number is in the
+ * Where send_request had to send the signal itself, a thread may have entered a call that the kernel does not restart
+ * (poll, nanosleep) just before the signal came. Its context then holds -EINTR behind the call: go back, so that the program does not notice. The call's number is in the
  * load a few bytes before; its arguments are still in registers.
  */
 static void repeat_call(void *context)
@@ -115,8 +114,9 @@ static void on_stack_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
     uint32_t asked = ASK_ASKED;
+    const bool ours = info->si_code == SI_TIMER || (info->si_code == SI_QUEUE && info->si_pid == getpid());
     /* Ours carry the request's address; others are passed on. */
-    if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &stack_ask || info->si_pid != getpid()) {
+    if (!ours || info->si_value.sival_ptr != &stack_ask) {
         pass_signal_on(number, info, context);
         /* acquire: the last answer has been read, our frames may replace it; pairs with the release in
            vg_stack_take. A thread number seen late only costs the watchdog its wait. */
@@ -193,7 +193,37 @@ static bool blocks_signal(int thread, int signal)
     return blocked;
 }
 
-void vg_stack_take(int thread, vg_stack *stack)
+/*
+ * A timer on the thread's own CPU time ends while the thread runs, and Linux (since 5.9) then sends the signal on the way
+ * back to the program: no system call of the thread is cut short, whatever it enters in the meantime.
+ */
+static int ask_by_timer(int thread, int *timer)
+{
+    const clockid_t clock =
+        (clockid_t)(~(unsigned)thread << 3 | 6U); /* CPU time of one thread, in the kernel's numbers */
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = stack_ask.signal};
+    const struct itimerspec soon = {.it_value.tv_nsec = 1};
+    event.sigev_value.sival_ptr = &stack_ask;
+    event._sigev_un._tid = thread;
+    *timer = -1;
+    if (syscall(SYS_timer_create, clock, &event, timer) != 0)
+        return -errno;
+    return syscall(SYS_timer_settime, *timer, 0, &soon, NULL) == 0 ? 0 : -errno;
+}
+
+/* *timer: the caller deletes it, unless it is -1. */
+static int send_request(int thread, int *timer)
+{
+    if (ask_by_timer(thread, timer) == 0)
+        return 0;
+    siginfo_t info = {.si_signo = stack_ask.signal, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = &stack_ask;
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, stack_ask.signal, &info) == 0 ? 0 : -errno;
+}
+
+void vg_stack_take(int thread, uint64_t within_ns, vg_stack *stack)
 {
     memset(stack, 0, sizeof *stack);
     stack->thread = thread;
@@ -204,35 +234,38 @@ void vg_stack_take(int thread, vg_stack *stack)
     if (blocks_signal(thread, stack_ask.signal))
         return;
     stack->why = "the thread that was asked last has not answered yet";
+    const uint64_t deadline = vg_now_ns() + within_ns;
     /* acquire: an answer that came too late; pairs with the release in on_stack_signal */
     if (atomic_load_explicit(&stack_ask.state, memory_order_acquire) == ASK_DONE)
         atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
-    if (atomic_load_explicit(&stack_ask.state, memory_order_relaxed) != ASK_IDLE)
+    if (atomic_load_explicit(&stack_ask.state, memory_order_relaxed) != ASK_IDLE) {
+        (void)vg_futex_wait(&stack_ask.state, ASK_WALKING, deadline);
         return;
+    }
     atomic_store_explicit(&stack_ask.thread, thread, memory_order_relaxed);
     /* release: the last answer has been read; pairs with the acquire in on_stack_signal */
     atomic_store_explicit(&stack_ask.state, ASK_ASKED, memory_order_release);
     stack->why = "the thread has gone";
-    siginfo_t info = {.si_signo = stack_ask.signal, .si_code = SI_QUEUE};
-    info.si_pid = getpid();
-    info.si_uid = getuid();
-    info.si_value.sival_ptr = &stack_ask;
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, stack_ask.signal, &info) != 0) {
+    int timer = -1;
+    if (send_request(thread, &timer) != 0) {
+        if (timer >= 0)
+            (void)syscall(SYS_timer_delete, timer);
         atomic_store_explicit(&stack_ask.state, ASK_IDLE, memory_order_relaxed);
         return;
     }
-    const uint64_t deadline = vg_now_ns() + STACK_ANSWER_WITHIN;
     uint32_t state;
     while ((state = atomic_load_explicit(&stack_ask.state, memory_order_relaxed)) !=
            ASK_DONE) /* the look below acquires */
         if (vg_futex_wait(&stack_ask.state, state, deadline) != 0)
             break;
+    if (timer >= 0)
+        (void)syscall(SYS_timer_delete, timer);
     uint32_t asked = ASK_ASKED;
     stack->why = "the thread did not answer in time: the system does not run it, or it is inside the kernel";
     if (state != ASK_DONE && atomic_compare_exchange_strong_explicit(&stack_ask.state, &asked, ASK_IDLE,
                                                                      memory_order_relaxed, memory_order_relaxed))
         return;
-    /* acquire: the frames; pairs with the release in on_signal */
+    /* acquire: the frames; pairs with the release in on_stack_signal */
     if (atomic_load_explicit(&stack_ask.state, memory_order_acquire) != ASK_DONE)
         return;
     stack->depth = stack_ask.depth < VG_STACK_FRAMES ? stack_ask.depth : VG_STACK_FRAMES;
@@ -257,8 +290,9 @@ void vg_stack_after_fork(void)
 {
 }
 
-void vg_stack_take(int thread, vg_stack *stack)
+void vg_stack_take(int thread, uint64_t within_ns, vg_stack *stack)
 {
+    (void)within_ns;
     memset(stack, 0, sizeof *stack);
     stack->thread = thread;
     stack->why = "this C library has no backtrace()";

@@ -9,6 +9,7 @@
 #endif
 #include "show.h"
 
+#include "base/clock.h"
 #include "function.h"
 #include "record/stack.h"
 #include "unwind.h"
@@ -19,6 +20,8 @@ enum {
     SHOW_SKIPPED = 2, /* the handler and the system's way into it */
     SHOW_FRAMES = 14
 };
+#define STACK_WITHIN_NS UINT64_C(200000000)
+#define STACK_LOOK_NS   UINT64_C(25000000) /* some ticks of the slowest kernel */
 
 static void say_thread_name(vg_words *to, int thread)
 {
@@ -37,19 +40,18 @@ static void say_thread_name(vg_words *to, int thread)
 /* False: stack->why. *first: the first frame that is the thread's own. */
 static bool take_stack(int thread, bool small, vg_stack *stack, int *first)
 {
+    const uint64_t deadline = vg_now_ns() + STACK_WITHIN_NS;
     *first = 0;
-    switch (vg_unwind_sleeper(thread, stack)) {
-    case VG_UNWIND_DONE:
-        return true;
-    case VG_UNWIND_RUNS:
-        break;
-    default:
-        return false;
-    }
-    stack->why = "its stack is too small for a signal handler";
-    if (small)
-        return false;
-    vg_stack_take(thread, stack);
+    /* A thread that runs and sleeps by turns: whichever look finds it first. */
+    do {
+        const vg_unwind_result got = vg_unwind_sleeper(thread, stack);
+        if (got != VG_UNWIND_RUNS)
+            return got == VG_UNWIND_DONE;
+        stack->why = "its stack is too small for a signal handler";
+        if (small)
+            return false;
+        vg_stack_take(thread, STACK_LOOK_NS, stack);
+    } while (stack->depth == 0 && vg_now_ns() < deadline);
     *first = stack->depth > SHOW_SKIPPED ? SHOW_SKIPPED : 0;
     return stack->depth != 0;
 }
