@@ -90,6 +90,8 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
     vigil_pool *pool = worker->pool;
     const bool raised = worker->raised;
     worker->raised = false;
+    if (worker->depth == 0)
+        worker->locks = 0; /* a task that raised has left its locks locked */
     if (pool->on_failure != NULL) {
         vigil_failure failure = {
             .size = sizeof failure,

@@ -29,6 +29,7 @@ uint64_t vg_wait_note_begin(vg_worker *worker, vg_wait_what what, const void *ob
         atomic_store_explicit(&note->object, (uintptr_t)object, memory_order_relaxed);
         atomic_store_explicit(&note->function, (uintptr_t)function, memory_order_relaxed);
         atomic_store_explicit(&note->word, (uintptr_t)word, memory_order_relaxed);
+        atomic_store_explicit(&note->owner, 0, memory_order_relaxed);
         for (unsigned i = 0; i < VG_NOTE_JOBS; i++)
             atomic_store_explicit(&note->jobs[i], i < count ? jobs[i] : 0, memory_order_relaxed);
         for (unsigned i = 0; i < VG_NOTE_GROUPS; i++) {
@@ -39,6 +40,13 @@ uint64_t vg_wait_note_begin(vg_worker *worker, vg_wait_what what, const void *ob
     }
     atomic_store_explicit(&seat->note_count, at + 1, memory_order_relaxed);
     return number;
+}
+
+void vg_wait_note_owner(vg_worker *worker, const void *word)
+{
+    const uint32_t count = atomic_load_explicit(&worker->seat.note_count, memory_order_relaxed);
+    if (count <= VG_WAIT_NOTES) /* relaxed: as the rest of the note */
+        atomic_store_explicit(&worker->seat.notes[count - 1].owner, (uintptr_t)word, memory_order_relaxed);
 }
 
 void vg_wait_note_end(vg_worker *worker)

@@ -3,6 +3,9 @@
  * watched.c - the pool as the watchdog sees it. Nothing stops for the snapshot, so its parts are not of one moment;
  * the watchdog believes only what it sees again (src/watchdog/judge_pool.c, judge_task.c).
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "watched.h"
 
 #include "label.h"
@@ -19,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum {
     VG_SMALL_STACK = 64 * 1024 /* too small for a signal handler that walks it */
@@ -53,6 +58,21 @@ static void add_hold(vg_worker_fact *fact, uintptr_t object)
         fact->holds[fact->hold_count++] = object;
 }
 
+/* The word may be gone: the kernel copies it or fails. */
+static int read_owner(uintptr_t word)
+{
+    uint32_t thread = 0;
+#ifndef VIGIL_CHECK
+    const struct iovec to = {.iov_base = &thread, .iov_len = sizeof thread};
+    const struct iovec from = {.iov_base = (void *)word, .iov_len = sizeof thread}; // NOLINT
+    if (word == 0 || process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof thread)
+        return 0;
+#else
+    (void)word;
+#endif
+    return (int)thread;
+}
+
 static void read_waits(vg_seat *seat, vg_worker_fact *fact)
 {
     const uint32_t count = atomic_load_explicit(&seat->note_count, memory_order_relaxed);
@@ -68,7 +88,11 @@ static void read_waits(vg_seat *seat, vg_worker_fact *fact)
         .object = atomic_load_explicit(&top->object, memory_order_relaxed),
         .function = (const void *)atomic_load_explicit(&top->function, memory_order_relaxed),
     };
-    fact->wait.rejectable = fact->wait.what == VG_WAITS_JOB;
+    /* Other waits of blocked.h can be rejected if they say where they sleep. */
+    fact->wait.rejectable =
+        fact->wait.what == VG_WAITS_JOB ||
+        (fact->wait.what != VG_WAITS_GROUP && atomic_load_explicit(&top->word, memory_order_relaxed) != 0);
+    fact->wait.owner = read_owner(atomic_load_explicit(&top->owner, memory_order_relaxed));
     if (atomic_load_explicit(&seat->counts->wait.kind, memory_order_relaxed) == VG_WAIT_JOB)
         fact->wait.id = atomic_load_explicit(&seat->counts->wait.on, memory_order_relaxed);
     for (unsigned i = 0; i < VG_NOTE_JOBS; i++) {

@@ -58,9 +58,10 @@ typedef struct vg_wait_note {
     _Atomic uint32_t what;   /* vg_wait_what */
     _Atomic uint32_t limited;
     _Atomic uint64_t since;     /* ns */
-    _Atomic uintptr_t object;   /* job or group */
+    _Atomic uintptr_t object;   /* job, group, or what else it waits for */
     _Atomic uintptr_t function; /* of the job */
     _Atomic uintptr_t word;     /* where it sleeps, if not on the seat's own word; an address to wake, no more */
+    _Atomic uintptr_t owner;    /* the word with the thread id of a lock's holder; 0: none */
     _Atomic uintptr_t jobs[VG_NOTE_JOBS]; /* that this worker runs, innermost first; 0 ends the list */
     _Atomic uintptr_t groups[VG_NOTE_GROUPS];
 } vg_wait_note;
@@ -132,6 +133,7 @@ typedef struct vg_worker {
     unsigned cap_held[VG_CLASSES]; /* places of a capped class on this stack */
     unsigned caps_left;            /* full classes left since vg_caps_look (bits) */
     unsigned blocking;             /* depth of blocking sections */
+    unsigned locks;                /* held by the tasks on this stack (blocked.h) */
     bool compensated;              /* the outermost section has given a credit */
     bool raised;                   /* the last task left by vigil_raise */
     bool woken;                    /* woken, and no task found yet */

@@ -56,9 +56,11 @@ const char *vg_class_name(unsigned class_)
 const char *vg_wait_name(unsigned kind)
 {
     static const char *const words[VG_WAIT_KINDS] = {
-        [VG_WAIT_NONE] = "nothing", [VG_WAIT_WORK] = "work",     [VG_WAIT_DECLARED] = "declared",
-        [VG_WAIT_GROUP] = "group",  [VG_WAIT_JOB] = "job",       [VG_WAIT_IDLE] = "idle pool",
-        [VG_WAIT_ROOM] = "room",    [VG_WAIT_EVENTS] = "events",
+        [VG_WAIT_NONE] = "nothing",  [VG_WAIT_WORK] = "work",       [VG_WAIT_DECLARED] = "declared",
+        [VG_WAIT_GROUP] = "group",   [VG_WAIT_JOB] = "job",         [VG_WAIT_IDLE] = "idle pool",
+        [VG_WAIT_ROOM] = "room",     [VG_WAIT_EVENTS] = "events",   [VG_WAIT_LOCK] = "lock",
+        [VG_WAIT_SIGNAL] = "signal", [VG_WAIT_CHANNEL] = "channel", [VG_WAIT_PROMISE] = "promise",
+        [VG_WAIT_ANY] = "any job",
     };
     return word(words, COUNT(words), kind);
 }

@@ -31,6 +31,8 @@ typedef enum vg_wait_what {
     VG_WAITS_NOT = 0,
     VG_WAITS_JOB,
     VG_WAITS_GROUP,
+    VG_WAITS_LOCK,  /* it has an owner */
+    VG_WAITS_OTHER, /* a channel, a promise, room in a queue */
 } vg_wait_what;
 
 /* The innermost wait on a worker's stack. Everything below it on that stack stands until it ends. */
@@ -43,6 +45,7 @@ typedef struct vg_wait_fact {
     uint64_t object;      /* the job or group, by address: a name, never followed */
     uint64_t id;          /* of the job, as in vg_worker_fact.job; 0: a group, or unknown */
     const void *function; /* of the job, or NULL */
+    int owner;            /* thread that holds the lock; 0: none, or not known */
 } vg_wait_fact;
 
 typedef struct vg_worker_fact {

@@ -6,7 +6,7 @@
  * that holds such a mutex. Arrows:
  *   - A waits for a job or a group that lies on B's stack under B's innermost wait (src/pool/waits.c says why that is enough), or for
  *     the job that B runs while it sleeps in a mutex.
- *   - A sleeps in a mutex that B holds (locks.h). B may be A itself.
+ *   - A sleeps in a mutex that B holds (locks.h), or waits for a lock of the library with B as its owner. B may be A itself.
  * Waits are for all of a group's tasks, so one arrow is enough to stand still, and a circle of arrows never ends by itself unless
  * one of its waits has a timeout.
  *
@@ -62,9 +62,13 @@ static bool has_arrow(const cycle_node *from, const cycle_node *to)
 {
     if (from->lock.address != 0)
         return from->lock.owner == to->thread;
-    if (from == to || !waits_for_tasks(from) || to->worker == NULL)
+    if (!waits_for_tasks(from) || to->worker == NULL)
         return false;
     const vg_wait_fact *wait = &from->worker->wait;
+    if (wait->what == VG_WAITS_LOCK)
+        return wait->owner != 0 && wait->owner == to->thread; /* perhaps its own */
+    if (from == to)
+        return false;
     if (worker_holds(to->worker, wait->object))
         return true;
     /* A worker that sleeps in a mutex has noted nothing: compare the job that it runs. Ids are unique in a pool only. */
@@ -142,7 +146,12 @@ static void say_arrow(vg_words *to, const cycle_node *from, const cycle_node *ne
             vg_say_function_name(to, function);
         }
     } else {
-        vg_say(to, " for a %s", from->worker->wait.what == VG_WAITS_JOB ? "job" : "group");
+        static const char *const words[] = {[VG_WAITS_NOT] = "task",
+                                            [VG_WAITS_JOB] = "job",
+                                            [VG_WAITS_GROUP] = "group",
+                                            [VG_WAITS_LOCK] = "lock",
+                                            [VG_WAITS_OTHER] = "signal"};
+        vg_say(to, " for a %s", words[from->worker->wait.what]);
         if (from->worker->wait.function != NULL) {
             char name[128];
             vg_function_name(from->worker->wait.function, name, sizeof name);
