@@ -8,6 +8,7 @@
 #include <vigil/cancel.h>
 #include <vigil/base.h>
 #include <vigil/loop.h>
+#include <vigil/parallel.h>
 #include <vigil/pool.h>
 #include <vigil/promise.h>
 #include <vigil/version.h>

@@ -179,6 +179,42 @@ static void groups_and_looks(void **state)
     refuses(vigil_pool_audit(pool, &audit), "audit->size");
 }
 
+static int a_piece(void *arg, size_t begin, size_t end)
+{
+    (void)arg;
+    return begin < end ? 0 : -1;
+}
+
+static void parallel_calls(void **state)
+{
+    (void)state;
+    vigil_parallel_options options = VIGIL_PARALLEL_OPTIONS_INIT;
+    vigil_reducer reducer = VIGIL_REDUCER_INIT;
+    const vigil_array array = {&options, 1};
+    vigil_local *local = NULL;
+    size_t at;
+    refuses(vigil_parallel_for(NULL, 0, 1, a_piece, NULL, NULL), "pool");
+    refuses(vigil_parallel_for(pool, 0, 1, NULL, NULL, NULL), "body");
+    options.priority = (vigil_priority)9;
+    refuses(vigil_parallel_for(pool, 0, 1, a_piece, NULL, &options), "priority");
+    options.priority = VIGIL_LOW;
+    options.split = (vigil_split)9;
+    refuses(vigil_parallel_for(pool, 0, 1, a_piece, NULL, &options), "split");
+    options.size = 1;
+    refuses(vigil_parallel_for(pool, 0, 1, a_piece, NULL, &options), "size");
+    refuses(vigil_parallel_for_2d(pool, NULL, 1, 1, NULL, NULL, NULL), "body");
+    refuses(vigil_parallel_for_each(pool, &options, 1, 1, NULL, NULL, NULL), "fn");
+    refuses(vigil_parallel_transform(pool, array, array, 1, NULL, NULL, NULL), "fn");
+    refuses(vigil_parallel_reduce(pool, 0, 1, NULL, NULL, NULL, &at), "reducer");
+    refuses(vigil_parallel_reduce(pool, 0, 1, &reducer, NULL, NULL, &at), "fold");
+    refuses(vigil_parallel_scan(pool, 0, 1, &reducer, NULL, NULL, NULL), "result");
+    refuses(vigil_parallel_find(pool, 0, 1, NULL, NULL, NULL, &at), "test");
+    refuses(vigil_parallel_sort(pool, &at, 1, 1, NULL, NULL, NULL), "compare");
+    refuses(vigil_parallel_sort_stable(pool, &at, 1, 1, NULL, NULL, NULL), "compare");
+    refuses(vigil_local_create(&local, pool, 0, NULL, NULL), "bytes");
+    refuses(vigil_local_each(NULL, NULL, NULL), "local");
+}
+
 static void calls_of_the_loop(void **state)
 {
     (void)state;
@@ -417,6 +453,7 @@ int main(void)
         cmocka_unit_test(pools_say_which_option),
         cmocka_unit_test(calls_of_the_pool),
         cmocka_unit_test(groups_and_looks),
+        cmocka_unit_test(parallel_calls),
         cmocka_unit_test(calls_of_the_loop),
         cmocka_unit_test(timers_and_watches),
         cmocka_unit_test(tokens),
