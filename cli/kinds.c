@@ -31,6 +31,7 @@ const char *stall_page(unsigned kind)
         [VIGIL_STALL_DRIFT] = "drift",
         [VIGIL_STALL_LOOP_SPINS] = "loop-spins",
         [VIGIL_STALL_THREAD_GONE] = "thread-gone",
+        [VIGIL_STALL_OLD_WAIT] = "old-wait",
     };
     return kind < VIGIL_STALLS ? names[kind] : NULL;
 }

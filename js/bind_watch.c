@@ -49,6 +49,7 @@ static const char *stall_code(vigil_stall stall)
         [VIGIL_STALL_DRIFT] = "DRIFT",
         [VIGIL_STALL_LOOP_SPINS] = "LOOP_SPINS",
         [VIGIL_STALL_THREAD_GONE] = "THREAD_GONE",
+        [VIGIL_STALL_OLD_WAIT] = "OLD_WAIT",
     };
     return (unsigned)stall < VIGIL_STALLS && codes[stall] ? codes[stall] : "?";
 }

@@ -39,6 +39,9 @@
  *   LOOP_SPINS      A loop turns without rest for one descriptor, timer or microtask that is never
  *                   done. Not a loop that is merely busy.
  *   THREAD_GONE     A thread ended inside a task or callback.
+ *   OLD_WAIT        A loop sleeps, and a promise that only the program can settle has been pending
+ *                   for old_ms; or a worker has waited for so long, without a timeout, and nothing
+ *                   else moves. Not promises of timers, descriptors, children and pool calls.
  */
 #ifndef VIGIL_WATCHDOG_H
 #define VIGIL_WATCHDOG_H
@@ -68,6 +71,7 @@ typedef enum vigil_stall {
     VIGIL_STALL_DRIFT,
     VIGIL_STALL_LOOP_SPINS,
     VIGIL_STALL_THREAD_GONE,
+    VIGIL_STALL_OLD_WAIT,
     VIGIL_STALLS
 } vigil_stall;
 
@@ -144,6 +148,7 @@ typedef struct vigil_watchdog_options {
        the verdict. */
     int (*on_recover)(void *user, const vigil_verdict *verdict);
     void *user;
+    unsigned old_ms; /* for OLD_WAIT; 0: 60000 */
 } vigil_watchdog_options;
 #define VIGIL_WATCHDOG_OPTIONS_INIT VG_SIZED(vigil_watchdog_options)
 

@@ -249,6 +249,10 @@ void vg_loop_sleep(vigil_loop *loop, uint64_t deadline)
     uint64_t before = vg_ticks();
     vg_tally(&loop->shared->work_ticks, before - loop->woke_at);
     VG_PROBE(loop_sleep, loop->block.serial);
+    /* acquire: what its maker wrote; pairs with the release in realm.c */
+    vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_acquire);
+    if (upstairs != NULL && upstairs->rest != NULL)
+        upstairs->rest(upstairs, loop);
     vg_loop_note_sleeps(loop, before);
     block_on(loop, sleeping, deadline);
     bool woken = !get_up(loop, sleeping);

@@ -14,7 +14,9 @@
 
 #include <vigil/loop.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Runs on the owner when everything is drained and the state is Terminated. Microtasks that it queues still run. */
 typedef struct vg_end_hook {
@@ -31,6 +33,11 @@ typedef struct vg_upstairs {
     /* The loop is destroyed (or, in the child of a fork, freed). True: its memory is still needed; call
        vg_loop_free when it is not. */
     bool (*gone)(struct vg_upstairs *upstairs, vigil_loop *loop);
+    /* The loop is about to block: say what is open, below. */
+    void (*rest)(struct vg_upstairs *upstairs, vigil_loop *loop);
+    /* The oldest promise that only the program can settle, as of the last rest; 0: none. For the watchdog. */
+    _Atomic uint64_t open_since_ns;
+    _Atomic uintptr_t open_created;
     /* vigil_loop_fork: this is the child, and nobody else is here. */
     void (*forked)(struct vg_upstairs *upstairs, vigil_loop *loop);
 } vg_upstairs;

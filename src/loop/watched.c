@@ -37,6 +37,12 @@ static void loop_facts(void *object, vg_loop_facts *facts)
     facts->breaches = vg_tally_read(&counters->microtask_breaches);
     facts->poll_fd = atomic_load_explicit(&loop->poller.seen_fd, memory_order_relaxed);
     facts->function = (const void *)(uintptr_t)vg_tally_read(&counters->call_function);
+    /* acquire: as in sleep.c. The loop outlives this call, and so does what is above it. */
+    const vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_acquire);
+    const bool rests = facts->sleeps && upstairs != NULL;
+    facts->open_since_ns = rests ? atomic_load_explicit(&upstairs->open_since_ns, memory_order_relaxed) : 0;
+    facts->open_created =
+        rests ? (const void *)atomic_load_explicit(&upstairs->open_created, memory_order_relaxed) : NULL; // NOLINT
     vg_loop_note_sample(loop);
 }
 

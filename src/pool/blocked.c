@@ -34,8 +34,10 @@ void vg_blocked_begin(vg_blocked *it, const vg_blocked_on *on)
     }
     vg_caps_suspend(worker, it->held); /* what it waits for may need the place */
     it->waiting = vg_trace_wait(worker->pool, worker, on->kind, (uint64_t)(uintptr_t)on->object, on->where);
-    it->number = vg_wait_note_begin(worker, on->owner != NULL ? VG_WAITS_LOCK : VG_WAITS_OTHER, on->object, NULL,
-                                    on->deadline_ns, on->word);
+    const vg_wait_what what = on->owner != NULL             ? VG_WAITS_LOCK
+                              : on->kind == VG_WAIT_PROMISE ? VG_WAITS_PROMISE
+                                                            : VG_WAITS_OTHER;
+    it->number = vg_wait_note_begin(worker, what, on->object, NULL, on->deadline_ns, on->word);
     vg_wait_note_owner(worker, on->owner);
     (void)vigil_blocking_begin();
 }

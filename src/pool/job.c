@@ -249,7 +249,7 @@ int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigi
     job->cancel = with->cancel;
     job->arg = arg;
     job->status = 0;
-    job->id = name;
+    job->id = name ^ pool->block.serial * UINT64_C(0x9e3779b97f4a7c15); /* handles of two pools may be equal */
     atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
     atomic_store_explicit(&job->released, 0, memory_order_relaxed);
     atomic_store_explicit(&job->due, with->delay_ns == 0, memory_order_relaxed);

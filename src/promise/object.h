@@ -80,7 +80,8 @@ typedef struct vg_handlers {
 } vg_handlers;
 
 enum {
-    VG_TRACE = 12
+    VG_TRACE = 12,
+    VG_STAMP_SHIFT = 28 /* of the loop's time: a quarter of a second; a stamp returns after a minute */
 };
 
 struct vigil_promise {
@@ -97,6 +98,7 @@ struct vigil_promise {
     const void *created;
     uint32_t held;
     uint8_t kind;
+    uint8_t stamp; /* when it was made, see VG_STAMP_SHIFT */
     uint16_t flags;
 #ifndef NDEBUG
     uint8_t trace_count;

@@ -63,11 +63,12 @@ vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uin
     promise->last = NULL;
     promise->held = held;
     promise->kind = kind;
+    promise->stamp = (uint8_t)(atomic_load_explicit(&realm->loop->now, memory_order_relaxed) >> VG_STAMP_SHIFT);
     promise->flags = VG_LISTED;
     remember_where(promise, created);
     if (__builtin_expect(on_owner, 1)) {
         vg_tally(&realm->own_created, 1);
-        vg_list_push_back(&realm->pending, &promise->listed);
+        vg_list_push_back(kind == VG_KIND_DERIVED ? &realm->pending : &realm->open, &promise->listed);
         return promise;
     }
     (void)atomic_fetch_add_explicit(&realm->away_created, 1, memory_order_relaxed);

@@ -26,9 +26,36 @@ static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
+/* What the watchdog is told. A promise that is still the oldest keeps its time: a stamp alone would wrap around. */
+static void realm_rest(vg_upstairs *upstairs, vigil_loop *loop)
+{
+    vg_realm *realm = (vg_realm *)upstairs;
+    uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
+    const bool away =
+        vg_list_empty(&realm->open) && atomic_load_explicit(&realm->away, memory_order_relaxed) != VG_REALM_OPEN;
+    if (away)
+        vg_mutex_lock(&realm->away_lock);
+    vg_list_link *first = vg_list_first(away ? &realm->away_pending : &realm->open);
+    const vigil_promise *oldest = first != NULL ? vg_promise_listed(first) : NULL;
+    const uint8_t stamp = oldest != NULL ? oldest->stamp : 0;
+    const uintptr_t created = oldest != NULL ? (uintptr_t)oldest->created : 0;
+    if (away)
+        vg_mutex_unlock(&realm->away_lock);
+    if (oldest == realm->oldest && stamp == realm->oldest_stamp)
+        return;
+    realm->oldest = oldest;
+    realm->oldest_stamp = stamp;
+    const uint8_t age = (uint8_t)((now >> VG_STAMP_SHIFT) - stamp);
+    const uint64_t since = now - ((uint64_t)age << VG_STAMP_SHIFT);
+    /* relaxed: the watchdog looks again before it believes */
+    atomic_store_explicit(&upstairs->open_created, created, memory_order_relaxed);
+    atomic_store_explicit(&upstairs->open_since_ns, oldest != NULL ? since : 0, memory_order_relaxed);
+}
+
 /* From here on, others' promises are like the owner's. */
 static void take_in_away(vg_realm *realm)
 {
+    vg_list_splice_back(&realm->pending, &realm->open);
     vg_mutex_lock(&realm->away_lock);
     vg_list_each (link, &realm->away_pending)
         vg_promise_listed(link)->flags &= (uint16_t)~VG_AWAY;
@@ -139,12 +166,16 @@ static __attribute__((noinline)) vg_realm *realm_make(vigil_loop *loop)
     if (realm == NULL)
         return NULL;
     memset(realm, 0, sizeof *realm);
-    realm->upstairs =
-        (vg_upstairs){.checkpoint = realm_checkpoint, .end = realm_end, .gone = realm_gone, .forked = realm_forked};
+    realm->upstairs = (vg_upstairs){.checkpoint = realm_checkpoint,
+                                    .end = realm_end,
+                                    .gone = realm_gone,
+                                    .rest = realm_rest,
+                                    .forked = realm_forked};
     realm->loop = loop;
     realm->fences = vg_fence_register() == 0 ? VG_FENCE_MEMBARRIER : VG_FENCE_SYMMETRIC;
     atomic_init(&realm->away, VG_REALM_OPEN);
     vg_list_init(&realm->pending);
+    vg_list_init(&realm->open);
     vg_list_init(&realm->away_pending);
     vg_list_init(&realm->rejected);
     vg_list_init(&realm->ops);

@@ -57,6 +57,9 @@ struct vg_realm {
     _Atomic uint64_t own; /* operations made minus freed by the owner; one writer */
     _Atomic uint64_t own_created, own_destroyed;
     vg_list pending;
+    vg_list open;                /* the pending that only the program can settle, oldest first */
+    const vigil_promise *oldest; /* of these, at the last rest; a name, never followed */
+    uint8_t oldest_stamp;
     vg_list rejected;       /* to be looked at at the end of the checkpoint */
     vigil_promise *to_bury; /* linked by link.post.vg_next */
     bool burying;

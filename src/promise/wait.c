@@ -7,6 +7,7 @@
 #include "realm.h"
 
 #include "base/futex.h"
+#include "pool/blocked.h"
 
 #include "base/clock.h"
 
@@ -59,6 +60,20 @@ static int sleep_until_settled(vigil_promise *promise, uint64_t deadline)
     }
 }
 
+/* Inside a task: a spare may stand in, and the watchdog is told of which loop the promise is. */
+static int sleep_in_task(vigil_promise *promise, uint64_t deadline, const void *where)
+{
+    vg_blocked blocked;
+    const vg_blocked_on on = {.kind = VG_WAIT_PROMISE,
+                              .object = (const void *)(uintptr_t)promise->realm->loop->subject.serial, // NOLINT
+                              .where = where,
+                              .deadline_ns = deadline};
+    vg_blocked_begin(&blocked, &on);
+    int rc = sleep_until_settled(promise, deadline);
+    vg_blocked_end(&blocked);
+    return rc;
+}
+
 int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *value)
 {
     if (promise == NULL)
@@ -75,10 +90,10 @@ int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *
     (void)atomic_fetch_add_explicit(&realm->waiters, 1, memory_order_relaxed);
     /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish_state */
     vg_fence_heavy(realm->fences);
-    bool blocking = vg_promise_state(promise) == VIGIL_PENDING && vigil_blocking_begin() == 0;
-    rc = sleep_until_settled(promise, deadline);
-    if (blocking)
-        (void)vigil_blocking_end();
+    if (vg_promise_state(promise) == VIGIL_PENDING && vg_in_task(vg_current_worker))
+        rc = sleep_in_task(promise, deadline, __builtin_return_address(0));
+    else
+        rc = sleep_until_settled(promise, deadline);
     (void)atomic_fetch_sub_explicit(&realm->waiters, 1, memory_order_relaxed);
     if (rc > 0)
         (void)vigil_promise_result(promise, value); /* acquires what was written before, also without a value */

@@ -31,8 +31,9 @@ typedef enum vg_wait_what {
     VG_WAITS_NOT = 0,
     VG_WAITS_JOB,
     VG_WAITS_GROUP,
-    VG_WAITS_LOCK,  /* it has an owner */
-    VG_WAITS_OTHER, /* a channel, a promise, room in a queue */
+    VG_WAITS_LOCK,    /* it has an owner */
+    VG_WAITS_PROMISE, /* of a loop */
+    VG_WAITS_OTHER,   /* a channel, room in a queue */
 } vg_wait_what;
 
 /* The innermost wait on a worker's stack. Everything below it on that stack stands until it ends. */
@@ -42,7 +43,7 @@ typedef struct vg_wait_fact {
     bool limited;         /* it has a timeout of its own */
     uint64_t number;      /* of this wait, unique on its worker */
     uint64_t since_ns;    /* CLOCK_MONOTONIC */
-    uint64_t object;      /* the job or group, by address: a name, never followed */
+    uint64_t object;      /* the job or group, by address: a name, never followed. A promise: the serial of its loop */
     uint64_t id;          /* of the job, as in vg_worker_fact.job; 0: a group, or unknown */
     const void *function; /* of the job, or NULL */
     int owner;            /* thread that holds the lock; 0: none, or not known */
@@ -105,6 +106,9 @@ typedef struct vg_loop_facts {
     uint64_t turns, poll_ticks, fd_events, timers_fired, microtasks, breaches; /* since the loop was made */
     int poll_fd;                                                               /* epoll descriptor; -1: none */
     const void *function;                                                      /* of the callback that runs, or NULL */
+    uint64_t
+        open_since_ns; /* it sleeps, and its oldest promise that only the program can settle was made then; 0: none */
+    const void *open_created;
 } vg_loop_facts;
 
 /* Histograms of all that a pool has run (format.h), summed over classes and workers. */

@@ -40,11 +40,12 @@ void vg_find_thread(vg_finding *finding, int thread, const void *function)
     }
 }
 
-bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial)
+bool vg_in_cycle(const vg_findings *found, uint64_t serial)
 {
     for (size_t i = 0; i < found->count; i++)
-        if (found->of[i].verdict.stall == stall && found->of[i].serial == serial)
-            return true;
+        for (size_t k = 0; found->of[i].verdict.stall == VIGIL_STALL_WAIT_CYCLE && k < VG_FINDING_THREADS; k++)
+            if (serial != 0 && found->of[i].parts[k] == serial)
+                return true;
     return false;
 }
 

@@ -37,6 +37,7 @@ typedef struct vg_finding {
     const void *functions[VG_FINDING_THREADS]; /* task or callback on each of them, or NULL */
     unsigned thread_count;
     bool no_stacks; /* too small to be walked */
+    uint64_t parts[VG_FINDING_THREADS]; /* of a circle: serials of the pools and loops in it; 0: none */
     /* recovery */
     int rewake; /* this worker; -1: none */
     bool rewake_loop;
@@ -54,7 +55,7 @@ typedef struct vg_findings {
 typedef struct vg_look {
     uint64_t now;  /* the watchdog's own clock, see above */
     uint64_t real; /* CLOCK_MONOTONIC */
-    uint64_t interval_ns, hog_ns, loop_ns, stuck_ns, growth_ns;
+    uint64_t interval_ns, hog_ns, loop_ns, stuck_ns, growth_ns, old_ns;
     unsigned cpus;         /* that this process may use */
     double share;          /* of these: what the process has had lately, 0 to 1 */
     double throttled;      /* part of that time in which the cgroup's quota was used up, 0 to 1 */
@@ -66,7 +67,7 @@ typedef struct vg_look {
 vg_finding *vg_find(const vg_look *look, vigil_stall stall, vigil_severity severity, const vg_subject *subject,
                     const char *name, uint64_t since);
 void vg_find_thread(vg_finding *finding, int thread, const void *function);
-bool vg_found(const vg_findings *found, vigil_stall stall, uint64_t serial);
+bool vg_in_cycle(const vg_findings *found, uint64_t serial); /* a pool or loop that is part of a circle */
 
 /* How long a thread has done one thing, and for how much of that the system did not run it. */
 typedef struct vg_stay {

@@ -2,10 +2,11 @@
 /*
  * judge_cycle.c - tasks and threads that wait for each other in a circle.
  *
- * One node for each worker that waits or sleeps in a mutex, for each loop whose callback sleeps in one, and for each other thread
- * that holds such a mutex. Arrows:
+ * One node for each worker that waits or sleeps in a mutex, for each loop whose callback does, and for each other thread that holds
+ * such a mutex. Arrows:
  *   - A waits for a job or a group that lies on B's stack under B's innermost wait (src/pool/waits.c says why that is enough), or for
- *     the job that B runs while it sleeps in a mutex.
+ *     the job that B runs while it sleeps. What threads outside the pools wait for is in their rings (record/ring_copy.h).
+ *   - A waits for a promise of a loop whose callback B waits itself: only the loop's thread settles it.
  *   - A sleeps in a mutex that B holds (locks.h), or waits for a lock of the library with B as its owner. B may be A itself.
  * Waits are for all of a group's tasks, so one arrow is enough to stand still, and a circle of arrows never ends by itself unless
  * one of its waits has a timeout.
@@ -19,13 +20,15 @@
 
 #include "function.h"
 #include "locks.h"
+#include "record/ring_copy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    CYCLE_OWNERS = 64 /* threads outside of pools and loops */
+    CYCLE_OWNERS = 64, /* threads outside of pools and loops */
+    CYCLE_WAITS = 64   /* waits of threads outside the pools */
 };
 
 typedef struct cycle_node {
@@ -34,8 +37,9 @@ typedef struct cycle_node {
     const vg_loop_history *loop; /* whose thread it is, or NULL */
     int thread;
     vg_lock_wait lock;
-    uint32_t from; /* who led the search here */
-    uint8_t mark;  /* 0 not seen, 1 on the path, 2 done */
+    vg_ring_wait outer; /* of a thread that is no worker; kind VG_WAIT_NONE: none */
+    uint32_t from;      /* who led the search here */
+    uint8_t mark;       /* 0 not seen, 1 on the path, 2 done */
 } cycle_node;
 
 typedef struct cycle_graph {
@@ -43,6 +47,8 @@ typedef struct cycle_graph {
     size_t count, room;
     uint32_t *path;
     size_t length;
+    vg_ring_wait waits[CYCLE_WAITS];
+    unsigned wait_count;
 } cycle_graph;
 
 static bool waits_for_tasks(const cycle_node *node)
@@ -62,24 +68,31 @@ static bool has_arrow(const cycle_node *from, const cycle_node *to)
 {
     if (from->lock.address != 0)
         return from->lock.owner == to->thread;
-    if (!waits_for_tasks(from) || to->worker == NULL)
+    if (from->outer.kind != VG_WAIT_NONE && to->worker != NULL)
+        return from->outer.kind == VG_WAIT_JOB ? from->outer.on != 0 && from->outer.on == to->worker->job
+                                               : worker_holds(to->worker, from->outer.on);
+    if (!waits_for_tasks(from))
         return false;
     const vg_wait_fact *wait = &from->worker->wait;
     if (wait->what == VG_WAITS_LOCK)
         return wait->owner != 0 && wait->owner == to->thread; /* perhaps its own */
-    if (from == to)
+    if (wait->what == VG_WAITS_PROMISE)
+        return to->loop != NULL && to->loop->serial == wait->object;
+    if (from == to || to->worker == NULL)
         return false;
     if (worker_holds(to->worker, wait->object))
         return true;
-    /* A worker that sleeps in a mutex has noted nothing: compare the job that it runs. Ids are unique in a pool only. */
-    return to->lock.address != 0 && from->pool == to->pool && wait->what == VG_WAITS_JOB && wait->id != 0 &&
-           wait->id == to->worker->job && wait->function == to->worker->function;
+    /* A worker that sleeps in a mutex has noted nothing: compare the job that it runs. */
+    return to->lock.address != 0 && wait->what == VG_WAITS_JOB && wait->id != 0 && wait->id == to->worker->job &&
+           wait->function == to->worker->function;
 }
 
 static uint64_t waiting_since(const cycle_node *node, const vg_look *look)
 {
     if (waits_for_tasks(node))
         return node->worker->wait.since_ns;
+    if (node->outer.kind != VG_WAIT_NONE)
+        return look->real - node->outer.since_ns;
     const vg_stay *stay = NULL;
     if (node->loop != NULL)
         stay = &node->loop->stay;
@@ -104,6 +117,8 @@ static bool rejectable_first(const cycle_node *a, const cycle_node *b)
 static uint64_t cycle_key(const cycle_node *node)
 {
     uint64_t key_part = (uint64_t)(uint32_t)node->thread * UINT64_C(0x100000001b3) ^ node->lock.address;
+    if (node->outer.kind != VG_WAIT_NONE)
+        key_part ^= node->outer.on;
     if (waits_for_tasks(node))
         key_part = (uint64_t)(uintptr_t)node->worker->self ^ node->worker->wait.number * UINT64_C(0x9e3779b97f4a7c15);
     key_part ^= key_part >> 31;
@@ -145,16 +160,31 @@ static void say_arrow(vg_words *to, const cycle_node *from, const cycle_node *ne
             vg_say(to, ", inside");
             vg_say_function_name(to, function);
         }
+    } else if (from->worker != NULL && from->worker->wait.what == VG_WAITS_PROMISE) {
+        vg_say(to, ", inside");
+        vg_say_function_name(to, from->worker->function);
+        vg_say(to, ", for a promise that cannot be settled before ");
+        say_node(to, next, one_pool);
+        vg_say(to, " goes on");
     } else {
-        static const char *const words[] = {[VG_WAITS_NOT] = "task",
-                                            [VG_WAITS_JOB] = "job",
-                                            [VG_WAITS_GROUP] = "group",
-                                            [VG_WAITS_LOCK] = "lock",
-                                            [VG_WAITS_OTHER] = "signal"};
-        vg_say(to, " for a %s", words[from->worker->wait.what]);
-        if (from->worker->wait.function != NULL) {
+        static const char *const words[] = {
+            [VG_WAITS_NOT] = "task",  [VG_WAITS_JOB] = "job",         [VG_WAITS_GROUP] = "group",
+            [VG_WAITS_LOCK] = "lock", [VG_WAITS_PROMISE] = "promise", [VG_WAITS_OTHER] = "signal"};
+        const vg_wait_what what = from->worker != NULL              ? from->worker->wait.what
+                                  : from->outer.kind == VG_WAIT_JOB ? VG_WAITS_JOB
+                                                                    : VG_WAITS_GROUP;
+        const void *function = from->worker != NULL   ? from->worker->wait.function
+                               : what == VG_WAITS_JOB ? next->worker->function
+                                                      : NULL;
+        if (from->loop != NULL && from->loop->facts.function != NULL) {
+            vg_say(to, ", inside");
+            vg_say_function_name(to, from->loop->facts.function);
+            vg_say(to, ",");
+        }
+        vg_say(to, " for a %s", words[what]);
+        if (function != NULL) {
             char name[128];
-            vg_function_name(from->worker->wait.function, name, sizeof name);
+            vg_function_name(function, name, sizeof name);
             vg_say(to, " (%s)", name);
         }
         vg_say(to, " that cannot end before ");
@@ -172,11 +202,13 @@ static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look
     bool limited = false;
     bool one_pool = true;
     size_t mutexes = 0;
+    size_t outside = 0; /* loops and threads that wait for tasks */
     for (size_t i = begin; i < all->length; i++) {
         const cycle_node *at = &all->nodes[all->path[i]];
         const uint64_t since = waiting_since(at, look);
         limited = limited || (waits_for_tasks(at) ? at->worker->wait.limited : at->lock.limited);
         mutexes += at->lock.address != 0;
+        outside += at->outer.kind != VG_WAIT_NONE;
         newest = since > newest ? since : newest;
         if (rejectable_first(at, youngest))
             youngest = at;
@@ -209,11 +241,14 @@ static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look
     if (length == 1)
         vg_say(&reason, "A task waits for a mutex that its own thread holds: ");
     else
-        vg_say(&reason, "%zu %s wait for each other in a circle: ", length, mutexes == 0 ? "tasks" : "threads");
+        vg_say(&reason, "%zu %s wait for each other in a circle: ", length,
+               mutexes + outside == 0 ? "tasks" : "threads");
     vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
     for (size_t i = begin; i < all->length; i++) {
         const cycle_node *at = &all->nodes[all->path[i]];
         const cycle_node *next = &all->nodes[all->path[i + 1 < all->length ? i + 1 : begin]];
+        if (i - begin < VG_FINDING_THREADS)
+            finding->parts[i - begin] = at->pool != NULL ? at->pool->serial : at->loop != NULL ? at->loop->serial : 0;
         if (i < begin + VG_MANY) {
             say_node(&reason, at, one_pool);
             vg_say(&reason, at->lock.address != 0 ? " -> (mutex) " : " -> ");
@@ -236,6 +271,9 @@ static void find_cycle(const cycle_graph *all, size_t begin, const vg_look *look
     else if (mutexes == 1)
         vg_say(&advice, "Do not hold a mutex over a wait: the wait may run or need a task that wants the same mutex. "
                         "Unlock before vigil_group_wait, vigil_job_wait or any other wait.");
+    else if (outside != 0)
+        vg_say(&advice, "Do not wait inside a callback: the loop settles its promises itself, and does nothing else "
+                        "while it waits. Let the job's end come back as a promise (vigil_async) or a post.");
     else
         vg_say(&advice, "A task must not wait for one that may wait for it: split the work at the wait, or submit a "
                         "follow-up instead of waiting. VIGIL_RECOVER_REJECT breaks the circle: its youngest wait for a "
@@ -287,6 +325,18 @@ static bool cycle_has_thread(const cycle_graph *all, int thread)
     return false;
 }
 
+/* What a thread that is no worker waits for, for long. */
+static vg_ring_wait outer_wait(const cycle_graph *all, int thread, const vg_look *look)
+{
+    for (unsigned i = 0; i < all->wait_count; i++) {
+        const vg_ring_wait *wait = &all->waits[i];
+        if (wait->thread == thread && (wait->kind == VG_WAIT_JOB || wait->kind == VG_WAIT_GROUP) &&
+            wait->since_ns >= look->stuck_ns)
+            return *wait;
+    }
+    return (vg_ring_wait){.kind = VG_WAIT_NONE};
+}
+
 static void add_node(cycle_graph *all, cycle_node node)
 {
     if (all->count < all->room)
@@ -308,7 +358,7 @@ static void add_workers(cycle_graph *all, const vg_pool_history *pool, const vg_
 }
 
 /* The owners of mutexes that are not there yet, and the owners of those that these wait for. */
-static void add_owners(cycle_graph *all, vg_pool_history *const *pools, size_t pool_count)
+static void add_owners(cycle_graph *all, vg_pool_history *const *pools, size_t pool_count, const vg_look *look)
 {
     for (size_t i = 0; i < all->count; i++) {
         const int owner =
@@ -322,6 +372,8 @@ static void add_owners(cycle_graph *all, vg_pool_history *const *pools, size_t p
                     node.worker = &pools[p]->facts.worker[w];
                     node.pool = pools[p];
                 }
+        if (node.worker == NULL && node.lock.address == 0)
+            node.outer = outer_wait(all, owner, look);
         add_node(all, node);
     }
 }
@@ -335,17 +387,20 @@ void vg_judge_cycles(vg_pool_history *const *pools, size_t pool_count, vg_loop_h
     all.nodes = calloc(all.room, sizeof *all.nodes);
     all.path = calloc(all.room, sizeof *all.path);
     if (all.nodes != NULL && all.path != NULL) {
+        all.wait_count = vg_ring_waits(all.waits, CYCLE_WAITS);
         for (size_t p = 0; p < pool_count; p++)
             add_workers(&all, pools[p], look);
         for (size_t i = 0; i < loop_count; i++)
             if (loops[i]->facts.runs && loops[i]->any && look->now - loops[i]->stay.since >= look->stuck_ns) {
-                const cycle_node node = {.loop = loops[i],
-                                         .thread = loops[i]->facts.thread,
-                                         .lock = vg_lock_wait_of(loops[i]->facts.thread)};
-                if (node.lock.address != 0)
+                cycle_node node = {.loop = loops[i],
+                                   .thread = loops[i]->facts.thread,
+                                   .lock = vg_lock_wait_of(loops[i]->facts.thread)};
+                if (node.lock.address == 0)
+                    node.outer = outer_wait(&all, node.thread, look);
+                if (node.lock.address != 0 || node.outer.kind != VG_WAIT_NONE)
                     add_node(&all, node);
             }
-        add_owners(&all, pools, pool_count);
+        add_owners(&all, pools, pool_count, look);
         for (size_t i = 0; i < all.count; i++) {
             if (all.nodes[i].mark != 0)
                 continue;

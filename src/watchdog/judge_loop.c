@@ -87,7 +87,7 @@ static void judge_loop_gone(vg_loop_history *history, const vg_subject *subject,
     if (!facts->runs || look->now - history->stay.since < look->stuck_ns)
         return;
     vg_thread_look_at(facts->thread, &latest);
-    if (latest.known && latest.state != 'Z' && latest.state != 'X')
+    if (!vg_thread_gone(facts->thread, &latest))
         return;
     vg_finding *finding =
         vg_find(look, VIGIL_STALL_THREAD_GONE, VIGIL_SEVERITY_CRITICAL, subject, facts->name, history->stay.since);
@@ -174,7 +174,7 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
         const bool asleep = between && (latest.state == 'S' || latest.state == 'D');
         if (lasts && asleep && facts->waiting)
             judge_loop_wake(history, subject, look, history->stay.since, "was called, and slept on");
-        else if (lasts && !between)
+        else if (lasts && !between && !vg_thread_gone(facts->thread, &latest))
             judge_loop_blocked(history, subject, look, look->now - history->stay.since, &latest);
         const uint64_t whole = look->now - history->stay.since;
         if (whole >= look->hog_ns && !lasts && latest.timed && look->share < 0.5) {

@@ -65,6 +65,10 @@ static task_stand take_task_stand(vg_pool_history *history, const vg_look *look,
         if (worker->doing == VG_DOING_TASK || (worker->doing == VG_DOING_HANDLING && !frozen_told))
             lasts = vg_stay_lasts(since, worker->thread, look, look->hog_ns, &stay[i].latest, &stay[i].own);
         const uint64_t whole = vg_stays(history, i, look);
+        if (lasts && vg_thread_gone(worker->thread, &stay[i].latest)) { /* told by judge_gone */
+            stay[i].own = 0;
+            continue;
+        }
         if (lasts) {
             stay[i].asleep = thread_sleeps(&stay[i].latest) && stay[i].latest.timed && since->at.timed &&
                              stay[i].latest.run_ns - since->at.run_ns < stay[i].own / 4;
@@ -312,7 +316,7 @@ static void judge_gone(vg_pool_history *history, const vg_subject *subject, cons
             vg_stays(history, i, look) < look->stuck_ns)
             continue;
         vg_thread_look_at(worker->thread, &latest);
-        if (latest.known && latest.state != 'Z' && latest.state != 'X')
+        if (!vg_thread_gone(worker->thread, &latest))
             continue;
         vg_finding *finding = vg_find(look, VIGIL_STALL_THREAD_GONE, VIGIL_SEVERITY_CRITICAL, subject, facts->name,
                                       history->tracks[i].stay.since);

@@ -4,11 +4,13 @@
 #endif
 #include "threads.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +56,13 @@ void vg_thread_look_at(int thread, vg_thread_look *look)
     }
     if (look->state != 'R' && read_of_thread(thread, "wchan", text, sizeof text) != 0 && strcmp(text, "0") != 0)
         (void)snprintf(look->where, sizeof look->where, "%.31s", text);
+}
+
+bool vg_thread_gone(int thread, const vg_thread_look *look)
+{
+    if (look->known)
+        return look->state == 'Z' || look->state == 'X';
+    return thread > 0 && syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
 }
 
 static uint64_t posix_clock_ns(clockid_t clock)

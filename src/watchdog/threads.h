@@ -18,6 +18,8 @@ typedef struct vg_thread_look {
 } vg_thread_look;
 
 void vg_thread_look_at(int thread, vg_thread_look *look);
+/* It has ended. Where /proc says nothing, the kernel is asked by tgkill without a signal. */
+bool vg_thread_gone(int thread, const vg_thread_look *look);
 
 /* CPU time of the whole process, and of the calling thread. */
 uint64_t vg_process_cpu_ns(void);

@@ -127,6 +127,7 @@ const char *vigil_stall_name(vigil_stall stall)
         [VIGIL_STALL_DRIFT] = "drift",
         [VIGIL_STALL_LOOP_SPINS] = "loop spins",
         [VIGIL_STALL_THREAD_GONE] = "thread gone",
+        [VIGIL_STALL_OLD_WAIT] = "old wait",
     };
     return (unsigned)stall < VIGIL_STALLS ? names[stall] : "?";
 }

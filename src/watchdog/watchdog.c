@@ -18,6 +18,7 @@
 #include "drift.h"
 #include "judge_cycle.h"
 #include "judge_loop.h"
+#include "judge_old.h"
 #include "judge_pool.h"
 #include "recover.h"
 #include "show.h"
@@ -193,6 +194,7 @@ static void look_at_subject(watchdog_thread *it, const vg_subject *subject)
             return;
         make_plain(history->facts.name, sizeof history->facts.name);
         vg_judge_pool(history, subject, look);
+        vg_judge_old_waits(history, subject, look);
         if (!it->options.no_drift)
             vg_judge_drift(history, subject, look);
     } else {
@@ -203,6 +205,7 @@ static void look_at_subject(watchdog_thread *it, const vg_subject *subject)
         subject->calls->loop_facts(subject->object, &history->facts);
         make_plain(history->facts.name, sizeof history->facts.name);
         vg_judge_loop(history, subject, look);
+        vg_judge_old_promise(&history->facts, subject, look);
     }
 }
 
@@ -306,8 +309,9 @@ static void begin_look(watchdog_thread *it)
 static bool explained_by_cycle(const vg_findings *found, const vg_finding *finding)
 {
     const vigil_stall stall = finding->verdict.stall;
-    return (stall == VIGIL_STALL_ALL_BLOCKED || stall == VIGIL_STALL_HOG || stall == VIGIL_STALL_LOOP_BLOCKED) &&
-           vg_found(found, VIGIL_STALL_WAIT_CYCLE, finding->serial);
+    return (stall == VIGIL_STALL_ALL_BLOCKED || stall == VIGIL_STALL_HOG || stall == VIGIL_STALL_LOOP_BLOCKED ||
+            stall == VIGIL_STALL_OLD_WAIT) &&
+           vg_in_cycle(found, finding->serial);
 }
 
 /* Log and record show what is so now: the text of this look, with the stacks and acts of the last report. */
@@ -446,8 +450,9 @@ static int check_watchdog_options(vigil_watchdog_options *options)
     if (options->interval_ms != 0 && (options->interval_ms < 10 || options->interval_ms > 10000))
         return vg_why_say(-EINVAL, "options.interval_ms is %u; it must be 10 to 10000", options->interval_ms);
     if (options->hog_ms > day_ms || options->loop_ms > day_ms || options->stuck_ms > day_ms ||
-        options->growth_ms > day_ms || options->repeat_ms > day_ms)
-        return vg_why(-EINVAL, "options.hog_ms, loop_ms, stuck_ms, growth_ms or repeat_ms is longer than a day");
+        options->growth_ms > day_ms || options->repeat_ms > day_ms || options->old_ms > day_ms)
+        return vg_why(-EINVAL,
+                      "options.hog_ms, loop_ms, stuck_ms, growth_ms, repeat_ms or old_ms is longer than a day");
     if (options->max_spares > 64)
         return vg_why_say(-EINVAL, "options.max_spares is %u; the most is 64", options->max_spares);
     if ((options->recover &
@@ -467,6 +472,7 @@ static int check_watchdog_options(vigil_watchdog_options *options)
     options->growth_ms = unless_zero(options->growth_ms, 500);
     options->repeat_ms = unless_zero(options->repeat_ms, 10000);
     options->max_spares = unless_zero(options->max_spares, 4);
+    options->old_ms = unless_zero(options->old_ms, 60000);
     if (options->stack_signal == 0)
         options->stack_signal = SIGURG;
     return 0;
@@ -485,6 +491,7 @@ static int start_watchdog(const vigil_watchdog_options *options)
     it->look.loop_ns = options->loop_ms * MILLION;
     it->look.stuck_ns = options->stuck_ms * MILLION;
     it->look.growth_ns = options->growth_ms * MILLION;
+    it->look.old_ns = options->old_ms * MILLION;
     it->look.cpus = vigil_cpu_count();
     int error = vg_stack_begin(options->stack_signal > 0 ? options->stack_signal : 0);
     if (error != 0) {
