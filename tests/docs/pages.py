@@ -39,12 +39,12 @@ def main(site):
         # The index is large and shows nothing until somebody searches.
         browser.execute_cdp_cmd("Network.enable", {})
         browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*search-index.js", "*lunr.min.js"]})
-        for width in (1280, 390):
-            # The window cannot be made so narrow everywhere; the screen that is shown in it can.
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-            for name in names:
-                browser.get(f"file://{os.path.abspath(site)}/{name}")
+        for name in names:
+            browser.get(f"file://{os.path.abspath(site)}/{name}")
+            for width in (1280, 390):
+                # The window cannot be made so narrow everywhere; the screen that is shown in it can.
+                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
                 assert browser.execute_script("return window.innerWidth") == width
                 wrong += [f"{name} at {width} pixels: {line}" for line in browser.execute_script(LOOK)]
     finally:
