@@ -8,7 +8,7 @@ vigil_add_check(check_loop TEST_RUNS 500
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)
 
 # Promises, on a loop and on a pool. (frame.c has no threads to check, and its header a macro by the name of ours.)
-file(GLOB promise_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/promise/*.c)
+file(GLOB promise_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/promise/*.c ${VIGIL_ROOT}/src/share/*.c)
 list(FILTER promise_sources EXCLUDE REGEX "/frame\\.c$")
 vigil_add_check(check_promise TEST_RUNS 500
   SCENARIOS promises.c promise_lives.c

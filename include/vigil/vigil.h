@@ -13,6 +13,7 @@
 #include <vigil/promise.h>
 #include <vigil/version.h>
 #include <vigil/record.h>
+#include <vigil/sync.h>
 #include <vigil/watchdog.h>
 
 #endif

@@ -70,7 +70,8 @@ static int read_owner(uintptr_t word)
 #else
     (void)word;
 #endif
-    return (int)thread;
+    /* A lock of src/share has flags in the bits above. Held by an asynchronous function: by no thread. */
+    return (thread & (1U << 27)) != 0 ? 0 : (int)(thread & ((1U << 27) - 1));
 }
 
 static void read_waits(vg_seat *seat, vg_worker_fact *fact)

@@ -8,7 +8,7 @@
 #define VG_PROMISE_OP_H
 
 #include "base/list.h"
-#include "cancel.h"
+#include "share/cancel.h"
 #include "realm.h"
 
 #include <vigil/pool.h>

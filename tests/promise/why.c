@@ -320,6 +320,41 @@ static void tokens(void **state)
     vigil_cancel_destroy(source);
 }
 
+static void things_to_share(void **state)
+{
+    (void)state;
+    vigil_mutex mutex = VIGIL_MUTEX_INIT;
+    vigil_condition condition = VIGIL_CONDITION_INIT;
+    vigil_semaphore semaphore = VIGIL_SEMAPHORE_INIT(1);
+    vigil_once once = VIGIL_ONCE_INIT;
+    vigil_latch latch = VIGIL_LATCH_INIT(1);
+    vigil_barrier barrier = VIGIL_BARRIER_INIT(1);
+    refuses(vigil_mutex_lock(NULL), "mutex");
+    refuses(vigil_mutex_lock_timed(NULL, 0, NULL), "mutex");
+    refuses(vigil_mutex_unlock(NULL), "mutex");
+    refuses(vigil_rwlock_read(NULL, 0, NULL), "lock");
+    refuses(vigil_rwlock_write(NULL, 0, NULL), "lock");
+    refuses(vigil_rwlock_unlock(NULL), "lock");
+    refuses(vigil_condition_wait(NULL, &mutex, 0, NULL), "condition");
+    refuses(vigil_condition_wait(&condition, NULL, 0, NULL), "mutex");
+    refuses(vigil_condition_signal(NULL), "condition");
+    refuses(vigil_condition_broadcast(NULL), "condition");
+    refuses(vigil_semaphore_init(NULL, 1, 1), "semaphore");
+    refuses(vigil_semaphore_init(&semaphore, 2, 1), "units");
+    refuses(vigil_semaphore_acquire(NULL, 1, 0, NULL), "semaphore");
+    refuses(vigil_semaphore_acquire(&semaphore, UINT64_MAX, 0, NULL), "units");
+    refuses(vigil_semaphore_post(NULL, 1), "semaphore");
+    refuses(vigil_once_run(NULL, nothing, NULL, 0, NULL), "once");
+    refuses(vigil_once_run(&once, NULL, NULL, 0, NULL), "fn");
+    refuses(vigil_latch_init(NULL, 1), "latch");
+    refuses(vigil_latch_down(NULL, 1), "latch");
+    refuses(vigil_latch_down(&latch, 2), "by");
+    refuses(vigil_latch_wait(NULL, 0, NULL), "latch");
+    refuses(vigil_barrier_init(NULL, 1), "barrier");
+    refuses(vigil_barrier_init(&barrier, 0), "parties");
+    refuses(vigil_barrier_wait(NULL, 0, NULL), "barrier");
+}
+
 static void promises(void **state)
 {
     (void)state;
@@ -457,6 +492,7 @@ int main(void)
         cmocka_unit_test(calls_of_the_loop),
         cmocka_unit_test(timers_and_watches),
         cmocka_unit_test(tokens),
+        cmocka_unit_test(things_to_share),
         cmocka_unit_test(promises),
         cmocka_unit_test(combinations_and_work),
         cmocka_unit_test(the_recorder_and_the_watchdog),

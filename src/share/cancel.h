@@ -3,8 +3,8 @@
  * cancel.h - a source with a timeout has a timer on a loop, which keeps a reference. When that is the only one left,
  * the timer is cancelled.
  */
-#ifndef VG_PROMISE_CANCEL_H
-#define VG_PROMISE_CANCEL_H
+#ifndef VG_SHARE_CANCEL_H
+#define VG_SHARE_CANCEL_H
 
 #include <vigil/cancel.h>
 

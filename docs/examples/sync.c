@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Examples of vigil/sync.h, one for each function. */
+#include <assert.h>
+#include <stdio.h>
+#include <vigil/sync.h>
+
+/*
+ * vigil_mutex_lock: lock a mutex
+ * vigil_mutex_unlock: unlock it
+ */
+static vigil_mutex lock = VIGIL_MUTEX_INIT;
+static long total;
+
+static void add_to_total(long amount)
+{
+    vigil_mutex_lock(&lock);
+    total += amount;
+    vigil_mutex_unlock(&lock);
+}
+
+/* vigil_mutex_lock_timed: lock within a time, or until aborted */
+static int try_to_add(long amount, vigil_cancel_token *token)
+{
+    int rc = vigil_mutex_lock_timed(&lock, 1000000, token);
+    if (rc < 0)
+        return rc; /* -ETIMEDOUT, or the status of the token */
+    total += amount;
+    return vigil_mutex_unlock(&lock);
+}
+
+/*
+ * vigil_rwlock_read: lock for reading
+ * vigil_rwlock_write: lock for writing
+ * vigil_rwlock_unlock: unlock, either way
+ */
+static vigil_rwlock table_lock = VIGIL_RWLOCK_INIT;
+static int table[8];
+
+static int look_up(int at)
+{
+    vigil_rwlock_read(&table_lock, VIGIL_FOREVER, NULL);
+    int value = table[at];
+    vigil_rwlock_unlock(&table_lock);
+    return value;
+}
+
+static void enter(int at, int value)
+{
+    vigil_rwlock_write(&table_lock, VIGIL_FOREVER, NULL);
+    table[at] = value;
+    vigil_rwlock_unlock(&table_lock);
+}
+
+/*
+ * vigil_condition_wait: wait until something has changed
+ * vigil_condition_signal: let one waiter look again
+ * vigil_condition_broadcast: let all waiters look again
+ */
+static vigil_condition changed = VIGIL_CONDITION_INIT;
+static int items;
+static int closed;
+
+static int take_item(void)
+{
+    int taken = 0;
+    vigil_mutex_lock(&lock);
+    while (items == 0 && !closed)
+        vigil_condition_wait(&changed, &lock, VIGIL_FOREVER, NULL);
+    if (items > 0)
+        taken = items--;
+    vigil_mutex_unlock(&lock);
+    return taken;
+}
+
+static void put_item(void)
+{
+    vigil_mutex_lock(&lock);
+    items++;
+    vigil_condition_signal(&changed);
+    vigil_mutex_unlock(&lock);
+}
+
+static void close_items(void)
+{
+    vigil_mutex_lock(&lock);
+    closed = 1;
+    vigil_condition_broadcast(&changed);
+    vigil_mutex_unlock(&lock);
+}
+
+/*
+ * vigil_semaphore_init: begin with so many units
+ * vigil_semaphore_acquire: take units, or wait for them
+ * vigil_semaphore_post: put units back
+ * vigil_semaphore_units: how many are there
+ */
+static int use_memory(vigil_semaphore *budget, uint64_t bytes)
+{
+    int rc =
+        vigil_semaphore_acquire(budget, bytes, VIGIL_FOREVER, NULL);
+    if (rc < 0)
+        return rc; /* -EINVAL: it could never be had */
+    printf("%llu bytes left\n",
+           (unsigned long long)vigil_semaphore_units(budget));
+    return vigil_semaphore_post(budget, bytes);
+}
+
+static void limit_memory(void)
+{
+    vigil_semaphore budget;
+    if (vigil_semaphore_init(&budget, 1 << 20, 1 << 20) < 0)
+        return;
+    assert(use_memory(&budget, 4096) == 0);
+    assert(use_memory(&budget, 1 << 21) == -EINVAL);
+}
+
+/* vigil_once_run: do something the first time it is needed */
+static vigil_once opened = VIGIL_ONCE_INIT;
+
+static int open_log(void *arg)
+{
+    *(int *)arg = 1;
+    return 0; /* a negative status: the next caller tries again */
+}
+
+static int use_log(int *log)
+{
+    int rc =
+        vigil_once_run(&opened, open_log, log, VIGIL_FOREVER, NULL);
+    return rc < 0 ? rc : *log;
+}
+
+/*
+ * vigil_latch_init: begin with a count
+ * vigil_latch_down: count down
+ * vigil_latch_wait: wait until the count is zero
+ */
+static void wait_for_parts(void)
+{
+    vigil_latch parts;
+    if (vigil_latch_init(&parts, 2) < 0)
+        return;
+    vigil_latch_down(&parts, 1); /* elsewhere: a part is done */
+    vigil_latch_down(&parts, 1);
+    int rc = vigil_latch_wait(&parts, VIGIL_FOREVER, NULL);
+    assert(rc == 0);
+}
+
+/*
+ * vigil_barrier_init: so many parties meet
+ * vigil_barrier_wait: arrive, and wait for the others
+ */
+static void meet(void)
+{
+    vigil_barrier barrier;
+    if (vigil_barrier_init(&barrier, 1) < 0)
+        return;
+    if (vigil_barrier_wait(&barrier, VIGIL_FOREVER, NULL) == 1)
+        printf("all are here; I was last\n");
+}
+
+/* ---- all of them ---- */
+
+int main(void)
+{
+    int log = 0;
+    add_to_total(3);
+    assert(try_to_add(4, NULL) == 0 && total == 7);
+    enter(1, 5);
+    assert(look_up(1) == 5);
+    put_item();
+    assert(take_item() == 1);
+    close_items();
+    assert(take_item() == 0);
+    limit_memory();
+    assert(use_log(&log) == 1);
+    wait_for_parts();
+    meet();
+    return 0;
+}

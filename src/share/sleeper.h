@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sleeper.h - one wait, for a thread, a task or an asynchronous function (WAITS.md).
+ *
+ * Each object has a list of waiters under a small lock, its guard. An entry of the list belongs to a sleeper, which
+ * lies on the waiter's stack or in its operation. A sleeper is claimed once: by a waker, by its timeout, or by its
+ * cancel token. A waker first claims, then does what the waiter waits for, then ends the wait; so a waiter that was
+ * claimed by a waker has what it waited for, and a waker never does it for one that has left.
+ */
+#ifndef VG_SHARE_SLEEPER_H
+#define VG_SHARE_SLEEPER_H
+
+#include "base/mutex.h"
+#include "base/thread.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <vigil/cancel.h>
+#include <vigil/sync.h>
+
+/* vg_sleeper.word. The first four are a wait that goes on, the others how it ended. */
+enum {
+    VG_SLEEP_WAITING = 0,
+    VG_SLEEP_ASLEEP = 1,         /* the same, and a wake needs the system */
+    VG_SLEEP_CLAIMED = 2,        /* a waker works on it */
+    VG_SLEEP_CLAIMED_ASLEEP = 3, /* the same, and a wake needs the system */
+    VG_SLEEP_GIVEN = 4,          /* the waiter has what it waited for */
+    VG_SLEEP_RETRY = 5,          /* the waiter looks again */
+    VG_SLEEP_CLOSED = 6,         /* the channel was closed */
+    VG_SLEEP_TIMED_OUT = 7,
+    VG_SLEEP_CANCELLED = 8,
+    VG_SLEEP_REJECTED = 9 /* the watchdog ended it: part of a circle */
+};
+
+/* What a sleeper waits for. The watchdog and the doctor read it out of the memory around the futex word. */
+enum {
+    VG_SHARE_MUTEX = 1,
+    VG_SHARE_RWLOCK,
+    VG_SHARE_CONDITION,
+    VG_SHARE_SEMAPHORE,
+    VG_SHARE_ONCE,
+    VG_SHARE_LATCH,
+    VG_SHARE_BARRIER,
+    VG_SHARE_CHANNEL
+};
+
+#define VG_SLEEPER_MAGIC UINT32_C(0x5a1ee9e5)
+
+typedef struct vg_sleeper vg_sleeper;
+
+/* In the list of an object; all fields under its guard. */
+typedef struct vg_entry {
+    struct vg_entry *next;
+    struct vg_entry *previous;
+    vg_sleeper *sleeper;
+    bool queued;
+} vg_entry;
+
+struct vg_sleeper {
+    _Atomic uint32_t word; /* the futex; first, for readers from outside */
+    uint32_t magic;        /* VG_SLEEPER_MAGIC */
+    uint32_t kind;         /* VG_SHARE_* */
+    uint32_t owner;        /* who will own the lock: a thread's number, or VG_OWNER_ASYNC and the loop's thread */
+    void *object;          /* what it waits for */
+    vg_entry entry;
+    vg_entry second;    /* in a mutex: a condition's waiter is in both, one after the other */
+    vigil_mutex *mutex; /* of a condition's waiter */
+    uint64_t since;     /* ns; 0: unknown */
+    uint64_t amount;    /* of a semaphore: units; of a rwlock: 1 for a writer; of a condition: 1 when signalled */
+    void (*notify)(vg_sleeper *sleeper); /* NULL: a thread sleeps on the word. Else called at the end, under no lock */
+};
+
+#define VG_OWNER_ASYNC  (UINT32_C(1) << 27)
+#define VG_OWNER_THREAD (VG_OWNER_ASYNC - 1)
+#define VG_FAIR_NS      UINT64_C(400000) /* a waiter older than this gets the lock by hand */
+
+/* The parameters of a wait that its user chose. */
+typedef struct vg_sleep_how {
+    uint64_t deadline_ns;
+    vigil_cancel_token *token;
+    const void *where;             /* return address of the public call */
+    const _Atomic uint32_t *owner; /* the word with the holder's thread; NULL: it has none */
+} vg_sleep_how;
+
+void vg_sleeper_init(vg_sleeper *sleeper, uint32_t kind, void *object);
+
+/* Wait until the sleeper has ended, after `spins` looks. Returns how it ended. The caller takes a sleeper that ended
+   with anything but GIVEN, RETRY and CLOSED out of its lists. */
+uint32_t vg_sleeper_wait(vg_sleeper *sleeper, const vg_sleep_how *how, unsigned spins);
+
+/* What a wait that ended so answers to the user. */
+int vg_sleeper_error(uint32_t end, vigil_cancel_token *token);
+
+bool vg_sleeper_claim(vg_sleeper *sleeper);               /* false: it has left */
+void vg_sleeper_unclaim(vg_sleeper *sleeper);             /* the claim was for nothing */
+void vg_sleeper_end(vg_sleeper *sleeper, uint32_t end);   /* of a claimed one; the last touch of its memory */
+bool vg_sleeper_leave(vg_sleeper *sleeper, uint32_t end); /* the waiter itself ends its wait; false: claimed or over */
+
+/* ---- the list, under the guard ---- */
+
+static inline void vg_guard_lock(vigil_waiters *waiters)
+{
+    vg_mutex *guard = (vg_mutex *)(void *)&waiters->vg_guard;
+#ifndef VIGIL_CHECK
+    /* Sections are short: look some times before sleeping. relaxed: vg_mutex_lock acquires */
+    for (unsigned i = 0; i < 40 && atomic_load_explicit(&guard->state, memory_order_relaxed) != 0; i++)
+        vg_spin_pause();
+#endif
+    vg_mutex_lock(guard);
+}
+
+static inline void vg_guard_unlock(vigil_waiters *waiters)
+{
+    vg_mutex_unlock((vg_mutex *)(void *)&waiters->vg_guard);
+}
+
+static inline vg_entry *vg_waiters_first(const vigil_waiters *waiters)
+{
+    return waiters->vg_first;
+}
+
+void vg_waiters_push_back(vigil_waiters *waiters, vg_entry *entry);
+void vg_waiters_push_front(vigil_waiters *waiters, vg_entry *entry);
+void vg_waiters_remove(vigil_waiters *waiters, vg_entry *entry); /* it may be out already */
+vg_sleeper *vg_waiters_claim(vigil_waiters *waiters); /* take out and claim the first that can be; NULL: none is left */
+vg_entry *vg_waiters_claim_all(vigil_waiters *waiters); /* as a chain through next, in order */
+void vg_entries_end(vg_entry *chain, uint32_t end);     /* end the sleepers of such a chain; no guard */
+
+#endif
