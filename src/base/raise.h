@@ -9,8 +9,7 @@
  *         status = frame.status;          -- left by vigil_raise
  *     vg_raise_pop(&frame);
  *
- * Locals changed after VG_RAISE_LAND and read after a raise must not live in registers. NOTES.md explains
- * vg_raise_call.
+ * Locals changed after VG_RAISE_LAND and read after a raise must not live in registers (NOTES.md: vg_raise_call).
  */
 #ifndef VG_BASE_RAISE_H
 #define VG_BASE_RAISE_H
