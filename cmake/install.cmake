@@ -23,6 +23,8 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/build/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 # What has to be built before `cmake --install`.
 add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command> $<TARGET_NAME_IF_EXISTS:vigil-js>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-jobs> $<TARGET_NAME_IF_EXISTS:vigil-jobs-static>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq> $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-repl>)
 install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
@@ -48,6 +50,20 @@ if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil.pc.in ${PROJECT_BINARY_DIR}/vigil.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/vigil.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name IN ITEMS vigil-jobs vigil-jobs-pq) # OPTIONAL as the libraries themselves
+    if(TARGET ${name})
+        set(pc_private "sqlite3")
+        set(pc_words "Jobs that outlive the process, on SQLite")
+        if(name STREQUAL "vigil-jobs-pq")
+            set(pc_private "libpq")
+            set(pc_words "The PostgreSQL engine of vigil-jobs; loaded by it, or linked statically")
+        endif()
+        set(pc_name ${name})
+        configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil-jobs.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+        install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig OPTIONAL)
+        install(FILES ${CMAKE_CURRENT_LIST_DIR}/vigil-jobs.cmake DESTINATION ${package_dir} OPTIONAL)
+    endif()
+endforeach()
 if(TARGET vigil-js) # OPTIONAL as the library itself
     configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil-js.pc.in ${PROJECT_BINARY_DIR}/vigil-js.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/vigil-js.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig OPTIONAL)

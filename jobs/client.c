@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* client.c - enqueueing, looking and steering: checks the arguments and asks the engine, one caller at a time. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "struct.h"
+#include "why.h"
+
+enum {
+    SOME = 16 /* jobs that need no memory of their own */
+};
+
+/* The client's connection for one verb. */
+static struct vg_jobs_conn *borrow(vigil_jobs *jobs)
+{
+    (void)pthread_mutex_lock(&jobs->client_lock);
+    return jobs->client;
+}
+
+static int give(vigil_jobs *jobs, int result)
+{
+    (void)pthread_mutex_unlock(&jobs->client_lock);
+    return result;
+}
+
+static int read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct vg_jobs_new *to)
+{
+    vigil_jobs_job options = VIGIL_JOBS_JOB_INIT;
+    if (item->options != NULL) {
+        if (item->options->size == 0 || item->options->size > 4096)
+            return vg_jobs_why(-EINVAL, "options.size is not set; start from VIGIL_JOBS_JOB_INIT");
+        memcpy(&options, item->options, item->options->size < sizeof options ? item->options->size : sizeof options);
+    }
+    if (item->kind == NULL || item->kind[0] == '\0')
+        return vg_jobs_why(-EINVAL, "kind is empty");
+    if (item->payload == NULL && item->length > 0)
+        return vg_jobs_why(-EINVAL, "payload is NULL");
+    if (item->length > jobs->options.max_payload)
+        return vg_jobs_why(-EMSGSIZE, "the payload has %zu bytes; the most is %zu (max_payload)", item->length,
+                           jobs->options.max_payload);
+    if ((int)options.priority < 0 || (int)options.priority >= VIGIL_PRIORITIES)
+        return vg_jobs_why(-EINVAL, "options.priority is %d; the classes are 0 to 4", (int)options.priority);
+    if (options.delay_ns < 0 || options.limit_ns < 0)
+        return vg_jobs_why(-EINVAL, "options.delay_ns or options.limit_ns is negative");
+    if ((int)options.unique < 0 || options.unique > VIGIL_JOBS_UNTIL_START)
+        return vg_jobs_why(-EINVAL, "options.unique is %d", (int)options.unique);
+    *to = (struct vg_jobs_new){.kind = item->kind,
+                               .payload = item->payload,
+                               .length = item->length,
+                               .priority = (int)options.priority,
+                               .delay_ms = (options.delay_ns + 999999) / 1000000,
+                               .version = options.version,
+                               .content_type = options.content_type,
+                               .key = options.key,
+                               .unique = (int)options.unique,
+                               .max_errors = options.max_errors,
+                               .limit_ms = (options.limit_ns + 999999) / 1000000,
+                               .batch = options.batch,
+                               .after = options.after_batch};
+    return 0;
+}
+
+static int enqueue(vigil_jobs *jobs, void *foreign, vigil_jobs_item *items, size_t count, uint64_t *holder)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (items == NULL || count == 0 || count > INT32_MAX)
+        return vg_jobs_why(-EINVAL, "items is NULL, or count is 0 or too large");
+    struct vg_jobs_new some[SOME], *all = some;
+    if (count > SOME && (all = malloc(count * sizeof *all)) == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count && error == 0; i++)
+        error = read_item(jobs, &items[i], &all[i]);
+    int total = error;
+    if (error == 0)
+        total = foreign != NULL ? jobs->engine->enqueue_within(jobs->site, foreign, all, count)
+                                : give(jobs, jobs->engine->enqueue(borrow(jobs), all, count));
+    for (size_t i = 0; i < count && total >= 0; i++) {
+        items[i].id = all[i].id;
+        if (holder != NULL)
+            *holder = all[i].holder;
+    }
+    if (all != some)
+        free(all);
+    return total;
+}
+
+int vigil_jobs_enqueue(vigil_jobs *jobs, const char *kind, const void *payload, size_t length,
+                       const vigil_jobs_job *options, uint64_t *id)
+{
+    vigil_jobs_item item = {.kind = kind, .payload = payload, .length = length, .options = options};
+    uint64_t holder = 0;
+    int total = enqueue(jobs, NULL, &item, 1, &holder);
+    if (total < 0)
+        return total;
+    if (id != NULL)
+        *id = total > 0 ? item.id : holder;
+    return total > 0 ? 0
+                     : vg_jobs_why(-EEXIST, "job %llu has the key '%s'", (unsigned long long)holder,
+                                   options != NULL && options->key != NULL ? options->key : "");
+}
+
+int vigil_jobs_enqueue_many(vigil_jobs *jobs, vigil_jobs_item *items, size_t count)
+{
+    return enqueue(jobs, NULL, items, count, NULL);
+}
+
+int vigil_jobs_enqueue_within(vigil_jobs *jobs, void *connection, vigil_jobs_item *items, size_t count)
+{
+    if (connection == NULL)
+        return vg_jobs_why(-EINVAL, "connection is NULL");
+    return enqueue(jobs, connection, items, count, NULL);
+}
+
+int vigil_jobs_committed(vigil_jobs *jobs)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error == 0)
+        jobs->engine->ring_all(jobs->site, VG_JOBS_EVENT_WORK);
+    return error;
+}
+
+int vigil_jobs_batch(vigil_jobs *jobs, uint64_t *batch)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (batch == NULL)
+        return vg_jobs_why(-EINVAL, "batch is NULL");
+    return give(jobs, jobs->engine->batch(borrow(jobs), batch));
+}
+
+int vigil_jobs_batch_end(vigil_jobs *jobs, uint64_t batch)
+{
+    int error = vg_jobs_guard(jobs);
+    return error != 0 ? error : give(jobs, jobs->engine->batch_end(borrow(jobs), batch));
+}
+
+int vigil_jobs_look(vigil_jobs *jobs, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    vigil_jobs_filter all = VIGIL_JOBS_FILTER_INIT;
+    if (filter == NULL)
+        filter = &all;
+    if (filter->size != sizeof *filter)
+        return vg_jobs_why(-EINVAL, "filter.size is not set; start from VIGIL_JOBS_FILTER_INIT");
+    return give(jobs, jobs->engine->look(borrow(jobs), filter, see, arg));
+}
+
+struct looked {
+    int state;
+    vigil_jobs_see_fn see;
+    void *arg;
+};
+
+static void see_end(const vigil_jobs_info *info, void *arg)
+{
+    struct looked *looked = arg;
+    looked->state = (int)info->state;
+    if (info->state >= VIGIL_JOBS_COMPLETED && looked->see != NULL)
+        looked->see(info, looked->arg);
+}
+
+/* A connection of its own: the wait must not hold up others. */
+int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_jobs_see_fn see, void *arg)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (id == 0)
+        return vg_jobs_why(-EINVAL, "id is 0");
+    vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
+    filter.id = id;
+    struct looked first = {.state = -ENOENT, .see = see, .arg = arg};
+    int result = give(jobs, jobs->engine->look(borrow(jobs), &filter, see_end, &first));
+    if (result < 0 || first.state < 0 || first.state >= VIGIL_JOBS_COMPLETED || timeout_ns == 0)
+        return result < 0 ? result : first.state < 0 || first.state >= VIGIL_JOBS_COMPLETED ? first.state : -ETIMEDOUT;
+    struct vg_jobs_conn *conn;
+    error = jobs->engine->connect(jobs->site, &conn);
+    if (error != 0)
+        return error;
+    uint64_t until = vg_jobs_now_ms() + (uint64_t)(timeout_ns > 0 ? timeout_ns / 1000000 : 0);
+    for (;;) {
+        uint32_t ended = jobs->engine->ended_count(conn);
+        struct looked looked = {.state = -ENOENT, .see = see, .arg = arg};
+        result = jobs->engine->look(conn, &filter, see_end, &looked);
+        if (result >= 0)
+            result = looked.state;
+        if (result < 0 || result >= VIGIL_JOBS_COMPLETED)
+            break;
+        uint64_t now = vg_jobs_now_ms();
+        if (timeout_ns >= 0 && now >= until) {
+            result = -ETIMEDOUT;
+            break;
+        }
+        jobs->engine->ended_wait(conn, ended, timeout_ns < 0 ? -1 : (int64_t)(until - now));
+    }
+    jobs->engine->disconnect(conn);
+    return result;
+}
+
+int vigil_jobs_cancel(vigil_jobs *jobs, uint64_t id)
+{
+    int error = vg_jobs_guard(jobs);
+    return error != 0 ? error : give(jobs, jobs->engine->cancel(borrow(jobs), id));
+}
+
+int vigil_jobs_retry(vigil_jobs *jobs, uint64_t id)
+{
+    int error = vg_jobs_guard(jobs);
+    return error != 0 ? error : give(jobs, jobs->engine->retry(borrow(jobs), id));
+}
+
+int vigil_jobs_pause(vigil_jobs *jobs, const char *kind)
+{
+    int error = vg_jobs_guard(jobs);
+    return error != 0 ? error : give(jobs, jobs->engine->pause(borrow(jobs), kind, true));
+}
+
+int vigil_jobs_resume(vigil_jobs *jobs, const char *kind)
+{
+    int error = vg_jobs_guard(jobs);
+    return error != 0 ? error : give(jobs, jobs->engine->pause(borrow(jobs), kind, false));
+}
+
+int vigil_jobs_audit(vigil_jobs *jobs, vigil_jobs_account *account)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (account == NULL || account->size != sizeof *account)
+        return vg_jobs_why(-EINVAL, "account is NULL, or does not start from VIGIL_JOBS_ACCOUNT_INIT");
+    error = give(jobs, jobs->engine->audit(borrow(jobs), account));
+    if (error != 0)
+        return error;
+    uint64_t found = account->waiting + account->running + account->completed + account->dead + account->cancelled;
+    if (found == account->enqueued)
+        return 0;
+    return vg_jobs_why(-EIO, "%llu jobs were enqueued and %llu are accounted for",
+                       (unsigned long long)account->enqueued, (unsigned long long)found);
+}
+
+int vigil_jobs_clock_advance(vigil_jobs *jobs, int64_t by_ns)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (by_ns < 0)
+        return vg_jobs_why(-EINVAL, "by_ns is negative");
+    return jobs->engine->clock_advance(jobs->site, by_ns);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine.h - what an engine does, in few verbs. PROTOCOL.md has the rules that each verb keeps.
+ *
+ * A connection belongs to one thread at a time. Each verb is one transaction. A verb fails as a whole with a negative errno:
+ * -ENOTCONN means that the engine is away and that the caller may repeat the verb, because every change is conditional on the
+ * fencing number.
+ */
+#ifndef VG_JOBS_ENGINE_H
+#define VG_JOBS_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vigil/jobs.h>
+
+/* The version of the tables. An engine refuses a database with a higher one. */
+#define VG_JOBS_SCHEMA             1
+/* Leases that ran out until a job is quarantined, and until it is dead. */
+#define VG_JOBS_CRASHES_QUARANTINE 2
+#define VG_JOBS_CRASHES_DEAD       3
+
+struct vg_jobs_conn;
+struct vg_jobs_site;
+
+/* A job to insert. */
+struct vg_jobs_new {
+    const char *kind;
+    const void *payload;
+    size_t length;
+    int priority;
+    int64_t delay_ms;
+    unsigned version;
+    const char *content_type;
+    const char *key;
+    int unique;
+    unsigned max_errors;
+    int64_t limit_ms;
+    uint64_t batch, after;
+    uint64_t id;     /* result; 0: the key is taken */
+    uint64_t holder; /* result: the job that holds the key */
+};
+
+/* How a run ends. */
+enum vg_jobs_outcome {
+    VG_JOBS_COMPLETE,
+    VG_JOBS_AGAIN, /* failed: waits for delay_ms */
+    VG_JOBS_BURY,  /* failed for good */
+    VG_JOBS_CANCEL,
+    VG_JOBS_GIVE_BACK, /* waits as before: no error is counted */
+};
+
+struct vg_jobs_end {
+    uint64_t id, number, batch;
+    enum vg_jobs_outcome outcome;
+    int64_t delay_ms;
+    const char *error; /* NULL: none */
+    const void *result;
+    size_t result_length;
+    const void *checkpoint; /* NULL: unchanged */
+    size_t checkpoint_length;
+    bool any_state; /* also a job that does not run */
+    bool accepted;  /* result; false: the number is old */
+};
+
+/* A claimed job. The bytes are the engine's until `take` returns. */
+struct vg_jobs_row {
+    uint64_t id, number, batch;
+    unsigned kind; /* index in the want */
+    int priority;
+    unsigned version, errors, crashes, max_errors;
+    int64_t limit_ms;
+    const char *content_type;
+    const void *payload, *checkpoint;
+    size_t length, checkpoint_length;
+    bool quarantined;
+};
+typedef void (*vg_jobs_take_fn)(void *arg, const struct vg_jobs_row *row);
+
+struct vg_jobs_kind_want {
+    const char *name;
+    unsigned version; /* highest; 0: any */
+    unsigned cap, rate;
+};
+
+struct vg_jobs_want {
+    unsigned count; /* 0: claim nothing */
+    bool alone;     /* nothing runs here: a quarantined job may be claimed, and then only that */
+    const struct vg_jobs_kind_want *kinds;
+    unsigned kind_count, first_kind; /* kinds are asked in rotation from first_kind */
+    int classes[VIGIL_PRIORITIES];   /* in the order of asking */
+    int64_t lease_ms;
+};
+
+struct vg_jobs_next {
+    unsigned claimed;
+    int64_t due_ms; /* until the next job is due or lease runs out; negative: none is known */
+};
+
+/* A lease to extend. */
+enum vg_jobs_beat {
+    VG_JOBS_BEAT_OK,
+    VG_JOBS_BEAT_LOST,
+    VG_JOBS_BEAT_CANCEL
+};
+struct vg_jobs_lease {
+    uint64_t id, number;
+    double progress; /* negative: unchanged */
+    const char *text;
+    const void *checkpoint;
+    size_t checkpoint_length;
+    enum vg_jobs_beat beat; /* result */
+};
+
+/* What wakes a runner. */
+enum {
+    VG_JOBS_EVENT_WORK = 1,   /* there may be jobs */
+    VG_JOBS_EVENT_CANCEL = 2, /* a running job may have been cancelled */
+    VG_JOBS_EVENT_LOCAL = 4,  /* this process has ends to send, or stops */
+    VG_JOBS_EVENT_CLOCK = 8,  /* leases may have run out sooner than was known */
+};
+
+struct vg_jobs_engine {
+    const char *name;
+
+    /* The site is the part that all connections of a vigil_jobs share, and any thread may use. */
+    int (*site_open)(struct vg_jobs_site **site, const char *where, const vigil_jobs_options *options);
+    void (*site_close)(struct vg_jobs_site *site);
+    int (*connect)(struct vg_jobs_site *site, struct vg_jobs_conn **conn);
+    void (*disconnect)(struct vg_jobs_conn *conn);
+    /* A runner starts: it can be rung from here on. */
+    void (*start_running)(struct vg_jobs_site *site);
+
+    int (*enqueue)(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
+    /* The same on a foreign connection, inside its transaction. */
+    int (*enqueue_within)(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
+    /* Record ends, then claim. */
+    int (*exchange)(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                    const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
+    int (*extend)(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
+    /* Take at most `most` leases that have run out. Gives how many. */
+    int (*rescue)(struct vg_jobs_conn *conn, unsigned most);
+    /* Remove at most `most` ended jobs that are older. Gives how many. */
+    int (*prune)(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+
+    int (*look)(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
+    int (*cancel)(struct vg_jobs_conn *conn, uint64_t id);
+    int (*retry)(struct vg_jobs_conn *conn, uint64_t id);
+    int (*pause)(struct vg_jobs_conn *conn, const char *kind, bool paused);
+    int (*batch)(struct vg_jobs_conn *conn, uint64_t *batch);
+    int (*batch_end)(struct vg_jobs_conn *conn, uint64_t batch);
+    int (*audit)(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+
+    /* Sleep until an event or the time is over (negative: no limit). The runner's connection. Gives the events. */
+    unsigned (*wait)(struct vg_jobs_conn *conn, int64_t timeout_ms);
+    /* Wake the runner of this process. Any thread. */
+    void (*ring)(struct vg_jobs_site *site);
+    /* Wake the runners of all processes after a foreign commit. Any thread. */
+    void (*ring_all)(struct vg_jobs_site *site, unsigned events);
+    /* Sleep until some job may have ended. The count of ends is read before looking. */
+    uint32_t (*ended_count)(struct vg_jobs_conn *conn);
+    void (*ended_wait)(struct vg_jobs_conn *conn, uint32_t seen, int64_t timeout_ms);
+    int (*clock_advance)(struct vg_jobs_site *site, int64_t by_ns);
+};
+
+extern const struct vg_jobs_engine vg_jobs_sqlite;
+
+/* The engine of libvigil-jobs-pq, which is loaded when a queue needs it. */
+#define VG_JOBS_PQ_SYMBOL "vigil_jobs_engine_pq"
+
+#endif

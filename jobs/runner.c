@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runner.c - claims and ends, one transaction for both.
+ *
+ * The runner sleeps until a job may be there, a run has ended, a job becomes due or a lease runs out. Each round sends all ends
+ * that have come and claims for the places that they leave; what comes during the transaction makes the next batch. So batches
+ * form by themselves under load, and a single job is recorded at once.
+ *
+ * Claims are bounded: at most `width` jobs plus the prefetch are in flight. The prefetch follows the time that handlers take,
+ * so that long jobs are not claimed ahead of idle processes.
+ *
+ * When the engine is away the ends stay here and are sent again with their numbers; handlers go on.
+ */
+#include "runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backoff.h"
+#include "futex.h"
+#include "heart.h"
+#include "run.h"
+#include "why.h"
+
+enum {
+    MOST_PREFETCH = 512,
+    PREFETCH_US = 5000, /* this much work may wait here */
+    RESCUES = 100,      /* at a time: after an outage the jobs come back in steps */
+    PRUNES = 500,
+    PRUNE_EVERY_MS = 60000,
+    RETRY_FIRST_MS = 50, /* while the engine is away */
+    RETRY_MOST_MS = 5000,
+};
+
+#define NEVER UINT64_MAX
+
+struct round {
+    vigil_jobs *jobs;
+    struct vg_jobs_conn *conn;
+    struct vg_jobs_run *ended; /* ends that are not recorded yet */
+    struct vg_jobs_end **ends;
+    size_t end_count, end_room;
+    struct vg_jobs_run *taken; /* claimed in this round */
+    unsigned lower_class, takes, first_kind;
+    bool short_of_memory, look, quarantine;
+    uint64_t due_at; /* CLOCK_MONOTONIC, ms: when to look without being rung; NEVER */
+    unsigned failures;
+    uint64_t prune_at, house_at; /* CLOCK_MONOTONIC, ms */
+};
+
+static void count(_Atomic uint64_t *counter, uint64_t by)
+{
+    (void)atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static void collect(struct round *round)
+{
+    /* acquire: pairs with the release of vg_jobs_run_push */
+    struct vg_jobs_run *run = atomic_exchange_explicit(&round->jobs->ends, NULL, memory_order_acquire);
+    while (run != NULL) {
+        struct vg_jobs_run *next = run->next_end;
+        run->next_end = round->ended;
+        round->ended = run;
+        round->end_count++;
+        run = next;
+    }
+}
+
+static unsigned prefetch(const vigil_jobs *jobs)
+{
+    if (jobs->options.no_prefetch)
+        return 0;
+    if (jobs->options.prefetch != 0)
+        return jobs->options.prefetch;
+    uint64_t mean_us = atomic_load_explicit(&jobs->run_ns, memory_order_relaxed) / 1000;
+    uint64_t fits = jobs->width * (uint64_t)PREFETCH_US / (mean_us + 1);
+    return fits > MOST_PREFETCH ? MOST_PREFETCH : (unsigned)fits;
+}
+
+/* The classes in their order; of every VIGIL_AGEING_PERIOD claims one begins with a lower class, in rotation. */
+static void order_classes(struct round *round, int classes[VIGIL_PRIORITIES])
+{
+    int first = 0;
+    if (++round->takes % VIGIL_AGEING_PERIOD == 0)
+        first = 1 + (int)(round->lower_class++ % (VIGIL_PRIORITIES - 1));
+    classes[0] = first;
+    for (int i = 0, place = 1; i < VIGIL_PRIORITIES; i++)
+        if (i != first)
+            classes[place++] = i;
+}
+
+static void take(void *arg, const struct vg_jobs_row *row)
+{
+    struct round *round = arg;
+    struct vg_jobs_run *run = vg_jobs_run_create(round->jobs, row);
+    if (run == NULL) {
+        round->short_of_memory = true; /* its lease runs out: another takes it */
+        return;
+    }
+    run->next_end = round->taken;
+    round->taken = run;
+}
+
+static void drop_taken(struct round *round)
+{
+    while (round->taken != NULL) {
+        struct vg_jobs_run *run = round->taken;
+        round->taken = run->next_end;
+        vg_jobs_run_free(run);
+    }
+}
+
+/* Put the claimed runs in flight, oldest first, and hand them to the pool. */
+static void launch(struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    struct vg_jobs_run *order = NULL;
+    unsigned number = 0;
+    while (round->taken != NULL) {
+        struct vg_jobs_run *run = round->taken;
+        round->taken = run->next_end;
+        run->next_end = order;
+        order = run;
+        number++;
+    }
+    if (number == 0)
+        return;
+    (void)pthread_mutex_lock(&jobs->lock);
+    bool first = jobs->flying == NULL;
+    for (struct vg_jobs_run *run = order; run != NULL; run = run->next_end) {
+        run->next = jobs->flying;
+        run->previous = NULL;
+        if (run->next != NULL)
+            run->next->previous = run;
+        jobs->flying = run;
+        round->quarantine = round->quarantine || run->quarantined;
+    }
+    (void)pthread_mutex_unlock(&jobs->lock);
+    (void)atomic_fetch_add_explicit(&jobs->flying_count, number, memory_order_relaxed);
+    count(&jobs->claimed, number);
+    if (first)
+        vg_jobs_heart_ring(jobs);
+    while (order != NULL) {
+        struct vg_jobs_run *run = order;
+        order = run->next_end;
+        if (vg_jobs_run_submit(run) != 0) { /* the pool is full or ends */
+            run->end.outcome = VG_JOBS_GIVE_BACK;
+            vg_jobs_run_push(run);
+        }
+    }
+}
+
+static void count_end(vigil_jobs *jobs, const struct vg_jobs_end *end)
+{
+    if (!end->accepted) {
+        count(&jobs->refused, 1);
+        return;
+    }
+    switch (end->outcome) {
+    case VG_JOBS_COMPLETE:
+        count(&jobs->completed, 1);
+        break;
+    case VG_JOBS_AGAIN:
+        count(&jobs->failed, 1);
+        break;
+    case VG_JOBS_BURY:
+        count(&jobs->dead, 1);
+        break;
+    case VG_JOBS_CANCEL:
+        count(&jobs->cancelled, 1);
+        break;
+    case VG_JOBS_GIVE_BACK:
+    default:
+        count(&jobs->given_back, 1);
+        break;
+    }
+}
+
+/* The engine has recorded or refused these ends: the runs are over. */
+static void land(struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    unsigned number = 0;
+    (void)pthread_mutex_lock(&jobs->lock);
+    for (struct vg_jobs_run *run = round->ended; run != NULL; run = run->next_end) {
+        if (run->previous != NULL)
+            run->previous->next = run->next;
+        else
+            jobs->flying = run->next;
+        if (run->next != NULL)
+            run->next->previous = run->previous;
+        number++;
+    }
+    (void)pthread_mutex_unlock(&jobs->lock);
+    while (round->ended != NULL) {
+        struct vg_jobs_run *run = round->ended;
+        round->ended = run->next_end;
+        if (!run->given_back)
+            count_end(jobs, &run->end);
+        if (run->quarantined)
+            round->quarantine = false;
+        vg_jobs_run_free(run);
+    }
+    round->end_count = 0;
+    (void)atomic_fetch_sub_explicit(&jobs->flying_count, number, memory_order_relaxed);
+}
+
+static int list_ends(struct round *round)
+{
+    if (round->end_count > round->end_room) {
+        size_t room = round->end_count * 2;
+        void *more = realloc(round->ends, room * sizeof *round->ends);
+        if (more == NULL)
+            return -ENOMEM;
+        round->ends = more;
+        round->end_room = room;
+    }
+    size_t number = 0;
+    for (struct vg_jobs_run *run = round->ended; run != NULL; run = run->next_end)
+        if (!run->given_back)
+            round->ends[number++] = &run->end;
+    return (int)number;
+}
+
+static unsigned places(const struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 || round->quarantine)
+        return 0;
+    unsigned flying = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) - (unsigned)round->end_count;
+    unsigned most = jobs->width + prefetch(jobs);
+    return flying < most ? most - flying : 0;
+}
+
+static int exchange(struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    int number = list_ends(round);
+    if (number < 0)
+        return number;
+    struct vg_jobs_want want = {
+        .count = places(round),
+        .alone = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) == round->end_count,
+        .kinds = jobs->kinds,
+        .kind_count = jobs->handler_count,
+        .first_kind = jobs->handler_count > 0 ? round->first_kind++ % jobs->handler_count : 0,
+        .lease_ms = jobs->options.lease_ns / 1000000,
+    };
+    order_classes(round, want.classes);
+    if (number == 0 && want.count == 0) {
+        land(round);
+        return 0;
+    }
+    struct vg_jobs_next next;
+    int error = jobs->engine->exchange(round->conn, round->ends, (size_t)number, &want, take, round, &next);
+    if (error != 0) {
+        drop_taken(round);
+        return error;
+    }
+    count(&jobs->exchanges, 1);
+    land(round);
+    launch(round);
+    /* Fewer than wanted: there is nothing more until somebody rings or something is due. */
+    if (want.count > 0) {
+        round->look = next.claimed == want.count;
+        round->due_at = next.due_ms < 0 ? NEVER : vg_jobs_now_ms() + (uint64_t)next.due_ms;
+    }
+    return 0;
+}
+
+/* Leases of others that ran out, and what is old. */
+static int keep_house(struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    int rescued = jobs->engine->rescue(round->conn, RESCUES);
+    if (rescued < 0)
+        return rescued;
+    count(&jobs->rescued, (uint64_t)rescued);
+    uint64_t now = vg_jobs_now_ms();
+    if (now < round->prune_at)
+        return 0;
+    int pruned = jobs->engine->prune(round->conn, jobs->options.keep_completed_ns / 1000000,
+                                     jobs->options.keep_dead_ns / 1000000, PRUNES);
+    if (pruned < 0)
+        return pruned;
+    round->prune_at = now + (pruned >= PRUNES ? 1000 : PRUNE_EVERY_MS);
+    return 0;
+}
+
+/* Give back what handlers still hold. Their own ends come later and are dropped here. */
+static int give_back_running(struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    size_t number = 0;
+    (void)pthread_mutex_lock(&jobs->lock);
+    for (struct vg_jobs_run *run = jobs->flying; run != NULL; run = run->next)
+        number += atomic_load_explicit(&run->phase, memory_order_relaxed) == VG_JOBS_WORKS && !run->given_back;
+    struct vg_jobs_end *ends = calloc(number + 1, sizeof *ends);
+    struct vg_jobs_end **list = calloc(number + 1, sizeof *list);
+    struct vg_jobs_run **runs = calloc(number + 1, sizeof *runs);
+    number = 0;
+    for (struct vg_jobs_run *run = jobs->flying; run != NULL && ends != NULL && list != NULL && runs != NULL;
+         run = run->next) {
+        if (atomic_load_explicit(&run->phase, memory_order_relaxed) != VG_JOBS_WORKS || run->given_back)
+            continue;
+        ends[number] = (struct vg_jobs_end){.id = run->end.id, .number = run->end.number, .outcome = VG_JOBS_GIVE_BACK};
+        runs[number] = run;
+        list[number] = &ends[number];
+        number++;
+    }
+    (void)pthread_mutex_unlock(&jobs->lock);
+    struct vg_jobs_next next;
+    struct vg_jobs_want nothing = {.count = 0};
+    int error = number > 0 ? jobs->engine->exchange(round->conn, list, number, &nothing, take, round, &next) : 0;
+    /* Only this thread frees runs, so they are still there. */
+    (void)pthread_mutex_lock(&jobs->lock);
+    for (size_t i = 0; i < number && error == 0; i++)
+        runs[i]->given_back = true;
+    (void)pthread_mutex_unlock(&jobs->lock);
+    for (size_t i = 0; i < number; i++) {
+        if (error == 0)
+            count_end(jobs, &ends[i]);
+        vg_jobs_run_abort(runs[i], -ESHUTDOWN, "the process stops");
+    }
+    free(ends);
+    free(list);
+    free(runs);
+    return error;
+}
+
+static void tell_drained(vigil_jobs *jobs, uint32_t value)
+{
+    /* release: pairs with the acquire in vg_jobs_runner_stop */
+    if (atomic_exchange_explicit(&jobs->drained, value, memory_order_release) != value)
+        vg_jobs_futex_wake(&jobs->drained);
+}
+
+/* One round. Gives how long to sleep, in ms; negative: until somebody rings. */
+static int64_t turn(struct round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    int stopping = atomic_load_explicit(&jobs->stopping, memory_order_acquire);
+    collect(round);
+    int error = exchange(round);
+    if (error == 0 && stopping >= 2)
+        error = give_back_running(round);
+    /* When something is due, and now and then under load, which never sleeps until then. */
+    uint64_t now = vg_jobs_now_ms();
+    if (error == 0 && (now >= round->due_at || now >= round->house_at)) {
+        error = keep_house(round);
+        round->house_at = vg_jobs_now_ms() + (uint64_t)jobs->options.lease_ns / 3000000;
+        round->due_at = round->house_at; /* until the next exchange says more */
+        round->look = true;
+    }
+    if (error != 0) {
+        if (round->failures++ == 0)
+            count(&jobs->outages, 1);
+        round->look = true;
+        return vg_jobs_backoff_ms(RETRY_FIRST_MS, RETRY_MOST_MS, round->failures);
+    }
+    round->failures = 0;
+    if (round->look && places(round) > 0)
+        return 0;
+    now = vg_jobs_now_ms();
+    return round->due_at == NEVER ? -1 : round->due_at > now ? (int64_t)(round->due_at - now) : 0;
+}
+
+static void *run(void *arg)
+{
+    struct round round = {.jobs = arg, .look = true};
+    vigil_jobs *jobs = arg;
+    int64_t sleep_ms = 0;
+    while (jobs->engine->connect(jobs->site, &round.conn) != 0) {
+        count(&jobs->outages, 1);
+        if (atomic_load_explicit(&jobs->stopping, memory_order_acquire) >= 2) {
+            tell_drained(jobs, 2);
+            return NULL;
+        }
+        vg_jobs_futex_wait(&jobs->drained, 0, vg_jobs_backoff_ms(RETRY_FIRST_MS, RETRY_MOST_MS, round.failures++));
+    }
+    round.failures = 0;
+    for (;;) {
+        unsigned events = jobs->engine->wait(round.conn, sleep_ms);
+        if ((events & VG_JOBS_EVENT_CANCEL) != 0)
+            vg_jobs_heart_ask(jobs);
+        if ((events & VG_JOBS_EVENT_CLOCK) != 0)
+            round.house_at = 0;
+        sleep_ms = turn(&round);
+        int stopping = atomic_load_explicit(&jobs->stopping, memory_order_acquire);
+        if (stopping != 0 && atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) == 0) {
+            tell_drained(jobs, 1);
+            if (stopping == 3)
+                break;
+        } else if (stopping == 3 && round.failures > 3) {
+            /* The engine is away: leases run out by themselves. Handlers still have to return. */
+            collect(&round);
+            land(&round);
+        }
+    }
+    free(round.ends);
+    jobs->engine->disconnect(round.conn);
+    tell_drained(jobs, 2);
+    return NULL;
+}
+
+int vg_jobs_runner_start(vigil_jobs *jobs)
+{
+    jobs->engine->start_running(jobs->site);
+    return -pthread_create(&jobs->runner, NULL, run, jobs);
+}
+
+static bool any_works(vigil_jobs *jobs)
+{
+    (void)pthread_mutex_lock(&jobs->lock);
+    bool any = false;
+    for (struct vg_jobs_run *it = jobs->flying; it != NULL; it = it->next)
+        any = any || atomic_load_explicit(&it->phase, memory_order_relaxed) == VG_JOBS_WORKS;
+    (void)pthread_mutex_unlock(&jobs->lock);
+    return any;
+}
+
+static bool all_given_back(vigil_jobs *jobs)
+{
+    (void)pthread_mutex_lock(&jobs->lock);
+    bool all = true;
+    for (struct vg_jobs_run *it = jobs->flying; it != NULL; it = it->next)
+        all = all && it->given_back;
+    (void)pthread_mutex_unlock(&jobs->lock);
+    return all;
+}
+
+static void stop_level(vigil_jobs *jobs, int level)
+{
+    if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) < level)
+        /* release: pairs with the acquire of the runner */
+        atomic_store_explicit(&jobs->stopping, level, memory_order_release);
+    jobs->engine->ring(jobs->site);
+}
+
+int vg_jobs_runner_stop(vigil_jobs *jobs, int64_t timeout_ns)
+{
+    stop_level(jobs, 1);
+    uint64_t until = vg_jobs_now_ms() + (uint64_t)(timeout_ns > 0 ? timeout_ns / 1000000 : 0);
+    for (;;) {
+        if (atomic_load_explicit(&jobs->drained, memory_order_acquire) != 0)
+            return 0;
+        uint64_t now = vg_jobs_now_ms();
+        if (timeout_ns >= 0 && now >= until)
+            break;
+        vg_jobs_futex_wait(&jobs->drained, 0, timeout_ns < 0 ? -1 : (int64_t)(until - now));
+    }
+    bool ran = any_works(jobs);
+    stop_level(jobs, 2);
+    /* The handlers may go on for long; their jobs are others' as soon as the engine says so. */
+    for (unsigned tries = 0; tries < 500 && !all_given_back(jobs); tries++)
+        vg_jobs_futex_wait(&jobs->drained, 0, 10);
+    return ran ? -ETIMEDOUT : 0;
+}
+
+void vg_jobs_runner_join(vigil_jobs *jobs)
+{
+    stop_level(jobs, 3);
+    (void)pthread_join(jobs->runner, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* sqlite.h - what the files of the SQLite engine share: site, connection, statements, transactions. */
+#ifndef VG_JOBS_SQLITE_H
+#define VG_JOBS_SQLITE_H
+
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+#include "beside.h"
+#include "engine.h"
+
+/* Each statement is prepared at its first use. The texts are in sqlite_sql.c. */
+enum vg_jobs_sql {
+    VG_SQL_BEGIN,
+    VG_SQL_BEGIN_READ,
+    VG_SQL_COMMIT,
+    VG_SQL_ROLLBACK,
+    VG_SQL_INSERT,
+    VG_SQL_COUNT_ENQUEUED,
+    VG_SQL_HOLDER,
+    VG_SQL_BATCH_NEW,
+    VG_SQL_BATCH_JOIN,
+    VG_SQL_BATCH_OPEN,
+    VG_SQL_BATCH_LEAVE,
+    VG_SQL_BATCH_CLOSE,
+    VG_SQL_BATCH_RELEASE,
+    VG_SQL_PEEK,
+    VG_SQL_PEEK_QUARANTINE,
+    VG_SQL_CLAIM,
+    VG_SQL_WORKER,
+    VG_SQL_WORKERS_PRUNE,
+    VG_SQL_KIND_STATE,
+    VG_SQL_KIND_TOKENS,
+    VG_SQL_KIND_RUNNING,
+    VG_SQL_END_KEEP,
+    VG_SQL_END_DELETE,
+    VG_SQL_AGAIN,
+    VG_SQL_GIVE_BACK,
+    VG_SQL_NEXT_DUE,
+    VG_SQL_NEXT_LEASE,
+    VG_SQL_EXTEND,
+    VG_SQL_SAVE,
+    VG_SQL_EXPIRED,
+    VG_SQL_RESCUE,
+    VG_SQL_RESCUE_NUMBER,
+    VG_SQL_PRUNE_LIST,
+    VG_SQL_PRUNE,
+    VG_SQL_PRUNE_COUNT,
+    VG_SQL_LOOK,
+    VG_SQL_STATE_OF,
+    VG_SQL_CANCEL_RUNNING,
+    VG_SQL_ENDED_STATE_OF,
+    VG_SQL_RETRY_WAITING,
+    VG_SQL_RETRY_ENDED,
+    VG_SQL_FORGET,
+    VG_SQL_PAUSE,
+    VG_SQL_META,
+    VG_SQL_AUDIT_LIVE,
+    VG_SQL_AUDIT_ENDED,
+    VG_SQL_AUDIT_OLDEST,
+    VG_SQL_COUNT
+};
+extern const char *const vg_jobs_sqlite_text[VG_SQL_COUNT];
+extern const char *const vg_jobs_sqlite_schema;
+
+struct vg_jobs_site {
+    char *path;
+    struct vg_jobs_beside *beside;
+    int slot;  /* of the runner; -1 without one */
+    int users; /* descriptor whose lock counts the users of a queue in memory; -1: a file */
+    bool fast;
+    /* Writers of this process, in the order of their coming. */
+    _Atomic uint32_t ticket, serving;
+};
+
+struct vg_jobs_conn {
+    struct vg_jobs_site *site;
+    sqlite3 *db;
+    sqlite3_stmt *statements[VG_SQL_COUNT];
+    int64_t worker; /* row of this process; 0: not yet */
+    bool released;  /* the transaction has made a job wait that did not */
+};
+
+/* The engine's clocks: of due times, and of leases. The second never jumps and starts with the boot. */
+int64_t vg_jobs_sqlite_now(struct vg_jobs_site *site);
+int64_t vg_jobs_sqlite_lease_now(struct vg_jobs_site *site);
+
+/* The statement, reset and without values; NULL with the reason in vigil_jobs_why. */
+sqlite3_stmt *vg_jobs_sqlite_get(struct vg_jobs_conn *conn, enum vg_jobs_sql which);
+/* Run a statement without rows. 0, or a negative errno. */
+int vg_jobs_sqlite_run(struct vg_jobs_conn *conn, sqlite3_stmt *statement);
+/* The negative errno of the database's last error. */
+int vg_jobs_sqlite_error(struct vg_jobs_conn *conn, const char *what);
+
+/* A write transaction: FIFO within the process, by turns between processes. end commits if error is 0, and gives the error. */
+int vg_jobs_sqlite_begin(struct vg_jobs_conn *conn);
+int vg_jobs_sqlite_end(struct vg_jobs_conn *conn, int error);
+
+/* A job of the batch has ended. Inside a transaction. */
+int vg_jobs_sqlite_batch_left(struct vg_jobs_conn *conn, uint64_t batch);
+/* Move a job to its end: state, error, result. Gives 1, or 0 if the number is old. Inside a transaction. */
+int vg_jobs_sqlite_bury(struct vg_jobs_conn *conn, const struct vg_jobs_end *end, int state);
+
+/* The verbs. */
+int vg_jobs_sqlite_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
+int vg_jobs_sqlite_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
+int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                            const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg,
+                            struct vg_jobs_next *next);
+int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
+int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most);
+int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
+int vg_jobs_sqlite_cancel(struct vg_jobs_conn *conn, uint64_t id);
+int vg_jobs_sqlite_retry(struct vg_jobs_conn *conn, uint64_t id);
+int vg_jobs_sqlite_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
+int vg_jobs_sqlite_batch(struct vg_jobs_conn *conn, uint64_t *batch);
+int vg_jobs_sqlite_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
+int vg_jobs_sqlite_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+
+#endif

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* sqlite_run.c - the SQLite engine's side of running: ends and claims in one transaction, beats, rescue. */
+#include <errno.h>
+#include <limits.h>
+
+#include "identity.h"
+#include "sqlite.h"
+#include "why.h"
+
+static void bind_number(sqlite3_stmt *statement, int place, uint64_t number)
+{
+    (void)sqlite3_bind_int64(statement, place, (sqlite3_int64)number);
+}
+
+static void bind_bytes(sqlite3_stmt *statement, int place, const void *bytes, size_t length)
+{
+    if (bytes != NULL)
+        (void)sqlite3_bind_blob64(statement, place, bytes, length, SQLITE_STATIC);
+}
+
+int vg_jobs_sqlite_batch_left(struct vg_jobs_conn *conn, uint64_t batch)
+{
+    sqlite3_stmt *leave = vg_jobs_sqlite_get(conn, VG_SQL_BATCH_LEAVE);
+    if (leave == NULL)
+        return -ENOTCONN;
+    bind_number(leave, 1, batch);
+    int error = vg_jobs_sqlite_run(conn, leave);
+    sqlite3_stmt *release = error == 0 ? vg_jobs_sqlite_get(conn, VG_SQL_BATCH_RELEASE) : NULL;
+    if (release == NULL)
+        return error != 0 ? error : -ENOTCONN;
+    bind_number(release, 1, batch);
+    error = vg_jobs_sqlite_run(conn, release);
+    if (error == 0 && sqlite3_changes(conn->db) > 0)
+        conn->released = true;
+    return error;
+}
+
+int vg_jobs_sqlite_bury(struct vg_jobs_conn *conn, const struct vg_jobs_end *end, int state)
+{
+    sqlite3_stmt *keep = vg_jobs_sqlite_get(conn, VG_SQL_END_KEEP);
+    if (keep == NULL)
+        return -ENOTCONN;
+    bind_number(keep, 1, end->id);
+    bind_number(keep, 2, end->number);
+    (void)sqlite3_bind_int(keep, 3, state);
+    (void)sqlite3_bind_int64(keep, 4, vg_jobs_sqlite_now(conn->site));
+    (void)sqlite3_bind_text(keep, 5, end->error, -1, SQLITE_STATIC);
+    bind_bytes(keep, 6, end->result, end->result_length);
+    (void)sqlite3_bind_int(keep, 7, end->any_state);
+    (void)sqlite3_bind_int(keep, 8, end->outcome == VG_JOBS_BURY && !end->any_state);
+    int error = vg_jobs_sqlite_run(conn, keep);
+    if (error != 0 || sqlite3_changes(conn->db) == 0)
+        return error;
+    sqlite3_stmt *delete = vg_jobs_sqlite_get(conn, VG_SQL_END_DELETE);
+    if (delete == NULL)
+        return -ENOTCONN;
+    bind_number(delete, 1, end->id);
+    error = vg_jobs_sqlite_run(conn, delete);
+    if (error == 0 && end->batch != 0)
+        error = vg_jobs_sqlite_batch_left(conn, end->batch);
+    return error != 0 ? error : 1;
+}
+
+static int record_end(struct vg_jobs_conn *conn, struct vg_jobs_end *end)
+{
+    int result;
+    sqlite3_stmt *update;
+    end->accepted = false;
+    switch (end->outcome) {
+    case VG_JOBS_COMPLETE:
+        result = vg_jobs_sqlite_bury(conn, end, VIGIL_JOBS_COMPLETED);
+        break;
+    case VG_JOBS_BURY:
+        result = vg_jobs_sqlite_bury(conn, end, VIGIL_JOBS_DEAD);
+        break;
+    case VG_JOBS_CANCEL:
+        result = vg_jobs_sqlite_bury(conn, end, VIGIL_JOBS_CANCELLED);
+        break;
+    case VG_JOBS_AGAIN:
+    case VG_JOBS_GIVE_BACK:
+    default:
+        update = vg_jobs_sqlite_get(conn, end->outcome == VG_JOBS_AGAIN ? VG_SQL_AGAIN : VG_SQL_GIVE_BACK);
+        if (update == NULL)
+            return -ENOTCONN;
+        bind_number(update, 1, end->id);
+        bind_number(update, 2, end->number);
+        if (end->outcome == VG_JOBS_AGAIN) {
+            (void)sqlite3_bind_int64(update, 3, vg_jobs_sqlite_now(conn->site) + end->delay_ms);
+            (void)sqlite3_bind_text(update, 4, end->error, -1, SQLITE_STATIC);
+        }
+        bind_bytes(update, end->outcome == VG_JOBS_AGAIN ? 5 : 3, end->checkpoint, end->checkpoint_length);
+        result = vg_jobs_sqlite_run(conn, update);
+        if (result == 0)
+            result = sqlite3_changes(conn->db);
+        if (result == 1)
+            conn->released = true;
+        break;
+    }
+    end->accepted = result == 1;
+    return result < 0 ? result : 0;
+}
+
+/* How many jobs of the kind may start now. Negative: error. */
+static int64_t allowance(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, unsigned wanted, int64_t now,
+                         double *tokens)
+{
+    int64_t allowed = wanted;
+    sqlite3_stmt *state = vg_jobs_sqlite_get(conn, VG_SQL_KIND_STATE);
+    if (state == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_text(state, 1, kind->name, -1, SQLITE_STATIC);
+    double left = kind->rate;
+    int step;
+    while ((step = sqlite3_step(state)) == SQLITE_ROW) {
+        if (sqlite3_column_int(state, 1) != 0)
+            allowed = 0;
+        if (sqlite3_column_bytes(state, 0) > 0 && sqlite3_column_type(state, 2) != SQLITE_NULL) {
+            /* A bucket that holds one second's worth. A clock that went back gives nothing. */
+            int64_t passed = now - sqlite3_column_int64(state, 3);
+            left = sqlite3_column_double(state, 2) + (double)(passed > 0 ? passed : 0) * kind->rate / 1000;
+            if (left > kind->rate)
+                left = kind->rate;
+        }
+    }
+    (void)sqlite3_reset(state);
+    if (step != SQLITE_DONE)
+        return vg_jobs_sqlite_error(conn, "the kinds cannot be read");
+    if (kind->cap != 0 && allowed > 0) {
+        sqlite3_stmt *running = vg_jobs_sqlite_get(conn, VG_SQL_KIND_RUNNING);
+        if (running == NULL)
+            return -ENOTCONN;
+        (void)sqlite3_bind_text(running, 1, kind->name, -1, SQLITE_STATIC);
+        int64_t now_running = sqlite3_step(running) == SQLITE_ROW ? sqlite3_column_int64(running, 0) : kind->cap;
+        (void)sqlite3_reset(running);
+        if (now_running + allowed > kind->cap)
+            allowed = now_running < kind->cap ? kind->cap - now_running : 0;
+    }
+    if (kind->rate != 0 && (double)allowed > left)
+        allowed = left >= 1 ? (int64_t)left : 0;
+    *tokens = left;
+    return allowed;
+}
+
+static int spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, double tokens, int64_t now)
+{
+    sqlite3_stmt *update = vg_jobs_sqlite_get(conn, VG_SQL_KIND_TOKENS);
+    if (update == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_text(update, 1, kind->name, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_double(update, 2, tokens);
+    (void)sqlite3_bind_int64(update, 3, now);
+    return vg_jobs_sqlite_run(conn, update);
+}
+
+static int claim_row(struct vg_jobs_conn *conn, uint64_t id, uint64_t number, int64_t lease, int64_t now)
+{
+    sqlite3_stmt *claim = vg_jobs_sqlite_get(conn, VG_SQL_CLAIM);
+    if (claim == NULL)
+        return -ENOTCONN;
+    bind_number(claim, 1, id);
+    bind_number(claim, 2, number);
+    (void)sqlite3_bind_int64(claim, 3, lease);
+    (void)sqlite3_bind_int64(claim, 4, conn->worker);
+    (void)sqlite3_bind_int64(claim, 5, now);
+    return vg_jobs_sqlite_run(conn, claim);
+}
+
+/* Take the rows of a peek. The update of a row does not disturb the scan: it leaves the index behind the cursor. */
+static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct vg_jobs_want *want, unsigned kind,
+                     bool quarantined, int64_t now, vg_jobs_take_fn take, void *arg)
+{
+    int64_t lease = vg_jobs_sqlite_lease_now(conn->site) + want->lease_ms;
+    int taken = 0, step, error = 0;
+    while (error == 0 && (step = sqlite3_step(peek)) == SQLITE_ROW) {
+        struct vg_jobs_row row = {
+            .id = (uint64_t)sqlite3_column_int64(peek, 0),
+            .number = (uint64_t)sqlite3_column_int64(peek, 1),
+            .batch = (uint64_t)sqlite3_column_int64(peek, 2),
+            .kind = kind,
+            .priority = sqlite3_column_int(peek, 3),
+            .version = (unsigned)sqlite3_column_int(peek, 4),
+            .errors = (unsigned)sqlite3_column_int(peek, 5),
+            .crashes = (unsigned)sqlite3_column_int(peek, 6),
+            .max_errors = (unsigned)sqlite3_column_int(peek, 7),
+            .limit_ms = sqlite3_column_int64(peek, 8),
+            .content_type = (const char *)sqlite3_column_text(peek, 9),
+            .payload = sqlite3_column_blob(peek, 10),
+            .length = (size_t)sqlite3_column_bytes(peek, 10),
+            .checkpoint = sqlite3_column_blob(peek, 11),
+            .checkpoint_length = (size_t)sqlite3_column_bytes(peek, 11),
+            .quarantined = quarantined,
+        };
+        take(arg, &row);
+        error = claim_row(conn, row.id, row.number, lease, now);
+        taken++;
+    }
+    (void)sqlite3_reset(peek);
+    if (error == 0 && step != SQLITE_DONE)
+        error = vg_jobs_sqlite_error(conn, "jobs cannot be claimed");
+    return error != 0 ? error : taken;
+}
+
+static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now,
+                             vg_jobs_take_fn take, void *arg)
+{
+    int taken = 0;
+    for (unsigned i = 0; i < want->kind_count && taken == 0; i++) {
+        double tokens;
+        int64_t allowed = allowance(conn, &want->kinds[i], 1, now, &tokens);
+        if (allowed <= 0) {
+            if (allowed < 0)
+                return (int)allowed;
+            continue;
+        }
+        sqlite3_stmt *peek = vg_jobs_sqlite_get(conn, VG_SQL_PEEK_QUARANTINE);
+        if (peek == NULL)
+            return -ENOTCONN;
+        (void)sqlite3_bind_text(peek, 1, want->kinds[i].name, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(peek, 2, now);
+        (void)sqlite3_bind_int64(peek, 3, want->kinds[i].version != 0 ? want->kinds[i].version : UINT_MAX);
+        taken = take_rows(conn, peek, want, i, true, now, take, arg);
+    }
+    return taken;
+}
+
+static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg)
+{
+    int64_t now = vg_jobs_sqlite_now(conn->site);
+    unsigned left = want->count;
+    int64_t allowed[want->kind_count + 1];
+    double tokens[want->kind_count + 1];
+    for (unsigned i = 0; i < want->kind_count; i++) {
+        allowed[i] = allowance(conn, &want->kinds[i], want->count, now, &tokens[i]);
+        if (allowed[i] < 0)
+            return (int)allowed[i];
+    }
+    for (int c = 0; c < VIGIL_PRIORITIES; c++)
+        for (unsigned n = 0; n < want->kind_count && left > 0; n++) {
+            unsigned kind = (want->first_kind + n) % want->kind_count;
+            if (allowed[kind] == 0)
+                continue;
+            sqlite3_stmt *peek = vg_jobs_sqlite_get(conn, VG_SQL_PEEK);
+            if (peek == NULL)
+                return -ENOTCONN;
+            (void)sqlite3_bind_text(peek, 1, want->kinds[kind].name, -1, SQLITE_STATIC);
+            (void)sqlite3_bind_int(peek, 2, want->classes[c]);
+            (void)sqlite3_bind_int64(peek, 3, now);
+            (void)sqlite3_bind_int64(peek, 4, want->kinds[kind].version != 0 ? want->kinds[kind].version : UINT_MAX);
+            (void)sqlite3_bind_int64(peek, 5, allowed[kind] < left ? allowed[kind] : left);
+            int taken = take_rows(conn, peek, want, kind, false, now, take, arg);
+            if (taken < 0)
+                return taken;
+            left -= (unsigned)taken;
+            allowed[kind] -= taken;
+            if (taken > 0 && want->kinds[kind].rate != 0) {
+                tokens[kind] -= taken;
+                int error = spend(conn, &want->kinds[kind], tokens[kind], now);
+                if (error != 0)
+                    return error;
+            }
+        }
+    /* Ordinary work goes first: a quarantined job has the process for itself only when there is none. */
+    if (left == want->count && want->alone)
+        return claim_quarantined(conn, want, now, take, arg);
+    return (int)(want->count - left);
+}
+
+static int64_t earliest(int64_t best, int64_t candidate)
+{
+    if (candidate < 0)
+        candidate = 0;
+    return best < 0 || candidate < best ? candidate : best;
+}
+
+/* When to look again if nobody rings. */
+static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t *due)
+{
+    int64_t now = vg_jobs_sqlite_now(conn->site);
+    for (unsigned i = 0; i < want->kind_count; i++) {
+        for (int c = 0; c < VIGIL_PRIORITIES; c++) {
+            sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_DUE);
+            if (next == NULL)
+                return -ENOTCONN;
+            (void)sqlite3_bind_text(next, 1, want->kinds[i].name, -1, SQLITE_STATIC);
+            (void)sqlite3_bind_int(next, 2, c);
+            (void)sqlite3_bind_int64(next, 3, now);
+            if (sqlite3_step(next) == SQLITE_ROW && sqlite3_column_type(next, 0) != SQLITE_NULL)
+                *due = earliest(*due, sqlite3_column_int64(next, 0) - now);
+            (void)sqlite3_reset(next);
+        }
+        /* A bucket fills with time. */
+        if (want->kinds[i].rate != 0)
+            *due = earliest(*due, 1000 / want->kinds[i].rate + 1);
+    }
+    sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_LEASE);
+    if (next == NULL)
+        return -ENOTCONN;
+    if (sqlite3_step(next) == SQLITE_ROW && sqlite3_column_type(next, 0) != SQLITE_NULL)
+        *due = earliest(*due, sqlite3_column_int64(next, 0) - vg_jobs_sqlite_lease_now(conn->site) + 1);
+    (void)sqlite3_reset(next);
+    return 0;
+}
+
+static int register_worker(struct vg_jobs_conn *conn)
+{
+    char identity[96], name[96];
+    vg_jobs_identity(identity, sizeof identity, name, sizeof name);
+    sqlite3_stmt *insert = vg_jobs_sqlite_get(conn, VG_SQL_WORKER);
+    if (insert == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(insert, 2, identity, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(insert, 3, vg_jobs_sqlite_now(conn->site));
+    int error = vg_jobs_sqlite_run(conn, insert);
+    conn->worker = sqlite3_last_insert_rowid(conn->db);
+    return error;
+}
+
+int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                            const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
+{
+    *next = (struct vg_jobs_next){.due_ms = -1};
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    bool new_worker = conn->worker == 0;
+    bool ended = false;
+    conn->released = false;
+    if (new_worker)
+        error = register_worker(conn);
+    for (size_t i = 0; i < end_count && error == 0; i++) {
+        error = record_end(conn, ends[i]);
+        ended = ended || ends[i]->outcome <= VG_JOBS_CANCEL;
+    }
+    if (error == 0 && want->count > 0) {
+        int claimed = claim(conn, want, take, arg);
+        error = claimed < 0 ? claimed : 0;
+        next->claimed = claimed < 0 ? 0 : (unsigned)claimed;
+        if (error == 0 && next->claimed < want->count)
+            error = find_next(conn, want, &next->due_ms);
+    }
+    error = vg_jobs_sqlite_end(conn, error);
+    if (error != 0) {
+        if (new_worker)
+            conn->worker = 0;
+        return error;
+    }
+    if (ended)
+        vg_jobs_beside_ended_add(conn->site->beside);
+    /* Others may take what waits again. And when this process starts to run jobs, sleepers learn whose leases they watch. */
+    if (conn->released || (next->claimed > 0 && want->alone))
+        vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
+    return 0;
+}
+
+int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms)
+{
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    int64_t until = vg_jobs_sqlite_lease_now(conn->site) + lease_ms;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        struct vg_jobs_lease *lease = &leases[i];
+        sqlite3_stmt *extend = vg_jobs_sqlite_get(conn, VG_SQL_EXTEND);
+        if (extend == NULL) {
+            error = -ENOTCONN;
+            break;
+        }
+        bind_number(extend, 1, lease->id);
+        bind_number(extend, 2, lease->number);
+        (void)sqlite3_bind_int64(extend, 3, until);
+        int step = sqlite3_step(extend);
+        lease->beat = step != SQLITE_ROW                   ? VG_JOBS_BEAT_LOST
+                      : sqlite3_column_int(extend, 0) != 0 ? VG_JOBS_BEAT_CANCEL
+                                                           : VG_JOBS_BEAT_OK;
+        (void)sqlite3_reset(extend);
+        if (step != SQLITE_ROW && step != SQLITE_DONE)
+            error = vg_jobs_sqlite_error(conn, "leases cannot be extended");
+        if (error == 0 && (lease->progress >= 0 || lease->text != NULL || lease->checkpoint != NULL)) {
+            sqlite3_stmt *save = vg_jobs_sqlite_get(conn, VG_SQL_SAVE);
+            if (save == NULL) {
+                error = -ENOTCONN;
+                break;
+            }
+            bind_number(save, 1, lease->id);
+            bind_number(save, 2, lease->number);
+            if (lease->progress >= 0)
+                (void)sqlite3_bind_double(save, 3, lease->progress);
+            (void)sqlite3_bind_text(save, 4, lease->text, -1, SQLITE_STATIC);
+            bind_bytes(save, 5, lease->checkpoint, lease->checkpoint_length);
+            error = vg_jobs_sqlite_run(conn, save);
+        }
+    }
+    return vg_jobs_sqlite_end(conn, error);
+}
+
+/* One lease that ran out. Each row stands for itself: a bad one is buried and does not hold up the sweep. */
+static int rescue_row(struct vg_jobs_conn *conn, uint64_t id, uint64_t number, int64_t crashes, uint64_t batch,
+                      bool cancelled)
+{
+    sqlite3_stmt *update;
+    if (!cancelled && crashes + 1 < VG_JOBS_CRASHES_DEAD) {
+        update = vg_jobs_sqlite_get(conn, VG_SQL_RESCUE);
+    } else {
+        update = vg_jobs_sqlite_get(conn, VG_SQL_RESCUE_NUMBER);
+    }
+    if (update == NULL)
+        return -ENOTCONN;
+    bind_number(update, 1, id);
+    bind_number(update, 2, number);
+    int error = vg_jobs_sqlite_run(conn, update);
+    if (error != 0 || (!cancelled && crashes + 1 < VG_JOBS_CRASHES_DEAD))
+        return error;
+    struct vg_jobs_end end = {.id = id,
+                              .number = number + 1,
+                              .batch = batch,
+                              .outcome = cancelled ? VG_JOBS_CANCEL : VG_JOBS_BURY,
+                              .any_state = true,
+                              .error = cancelled ? "cancelled; its process died"
+                                                 : "its process died or was cut off three times"};
+    int result = vg_jobs_sqlite_bury(conn, &end, cancelled ? VIGIL_JOBS_CANCELLED : VIGIL_JOBS_DEAD);
+    return result < 0 ? result : 0;
+}
+
+int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most)
+{
+    enum {
+        ROWS = 128
+    };
+    struct {
+        uint64_t id, number, batch;
+        int64_t crashes;
+        bool cancelled;
+    } rows[ROWS];
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    conn->released = false;
+    int found = 0;
+    sqlite3_stmt *expired = vg_jobs_sqlite_get(conn, VG_SQL_EXPIRED);
+    if (expired == NULL)
+        return vg_jobs_sqlite_end(conn, -ENOTCONN);
+    (void)sqlite3_bind_int64(expired, 1, vg_jobs_sqlite_lease_now(conn->site));
+    (void)sqlite3_bind_int64(expired, 2, most < ROWS ? most : ROWS);
+    while (sqlite3_step(expired) == SQLITE_ROW) {
+        rows[found].id = (uint64_t)sqlite3_column_int64(expired, 0);
+        rows[found].number = (uint64_t)sqlite3_column_int64(expired, 1);
+        rows[found].crashes = sqlite3_column_int64(expired, 2);
+        rows[found].batch = (uint64_t)sqlite3_column_int64(expired, 3);
+        rows[found++].cancelled = sqlite3_column_int(expired, 4) != 0;
+    }
+    (void)sqlite3_reset(expired);
+    for (int i = 0; i < found && error == 0; i++)
+        error = rescue_row(conn, rows[i].id, rows[i].number, rows[i].crashes, rows[i].batch, rows[i].cancelled);
+    error = vg_jobs_sqlite_end(conn, error);
+    if (error == 0 && found > 0) {
+        vg_jobs_beside_ended_add(conn->site->beside);
+        vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
+    }
+    return error != 0 ? error : found;
+}
+
+static int prune_state(struct vg_jobs_conn *conn, int state, int64_t before, unsigned most)
+{
+    sqlite3_stmt *list = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_LIST);
+    if (list == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_int(list, 1, state);
+    (void)sqlite3_bind_int64(list, 2, before);
+    (void)sqlite3_bind_int64(list, 3, most);
+    int count = 0, error = 0;
+    while (error == 0 && sqlite3_step(list) == SQLITE_ROW) {
+        sqlite3_stmt *prune = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE);
+        if (prune == NULL)
+            return -ENOTCONN;
+        bind_number(prune, 1, (uint64_t)sqlite3_column_int64(list, 0));
+        error = vg_jobs_sqlite_run(conn, prune);
+        count++;
+    }
+    (void)sqlite3_reset(list);
+    sqlite3_stmt *add = error == 0 && count > 0 ? vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COUNT) : NULL;
+    if (add == NULL)
+        return error;
+    (void)sqlite3_bind_int(add, 1, state);
+    (void)sqlite3_bind_int(add, 2, count);
+    error = vg_jobs_sqlite_run(conn, add);
+    return error != 0 ? error : count;
+}
+
+int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
+{
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    int64_t now = vg_jobs_sqlite_now(conn->site);
+    int total = prune_state(conn, VIGIL_JOBS_COMPLETED, now - completed_ms, most);
+    for (int state = VIGIL_JOBS_DEAD; total >= 0 && state <= VIGIL_JOBS_CANCELLED; state++) {
+        int count = prune_state(conn, state, now - dead_ms, most);
+        total = count < 0 ? count : total + count;
+    }
+    sqlite3_stmt *workers = total >= 0 ? vg_jobs_sqlite_get(conn, VG_SQL_WORKERS_PRUNE) : NULL;
+    if (workers != NULL) {
+        (void)sqlite3_bind_int64(workers, 1, now - dead_ms);
+        (void)sqlite3_bind_int64(workers, 2, conn->worker);
+        error = vg_jobs_sqlite_run(conn, workers);
+        if (error != 0)
+            total = error;
+    }
+    return vg_jobs_sqlite_end(conn, total);
+}

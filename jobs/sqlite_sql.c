@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite_sql.c - every statement of the SQLite engine.
+ *
+ * vigil_jobs has the jobs that wait or run; vigil_jobs_ended those that have ended. So the claim never sees an ended job, however
+ * many are kept. States are those of vigil_jobs_state. number is the fencing number: every change of hands raises it.
+ * Times are milliseconds: due, created, started and ended since 1970; lease since the boot.
+ */
+#include "sqlite.h"
+
+const char *const vg_jobs_sqlite_schema =
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, class INTEGER NOT NULL, state INTEGER NOT NULL,"
+    " due INTEGER NOT NULL, number INTEGER NOT NULL DEFAULT 0, lease INTEGER, worker INTEGER, created INTEGER NOT NULL,"
+    " started INTEGER, errors INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, max_errors INTEGER,"
+    " limit_ms INTEGER, version INTEGER NOT NULL, content_type TEXT, ukey TEXT, ustart INTEGER, batch INTEGER,"
+    " after_batch INTEGER, cancel INTEGER NOT NULL DEFAULT 0, progress REAL, text TEXT, error TEXT, checkpoint BLOB,"
+    " payload BLOB);"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_due ON vigil_jobs(kind, class, due) WHERE state = 0;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_lease ON vigil_jobs(lease, kind) WHERE state = 1;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_quarantine ON vigil_jobs(due) WHERE state = 3;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_held ON vigil_jobs(after_batch) WHERE state = 2;"
+    "CREATE UNIQUE INDEX IF NOT EXISTS vigil_jobs_key ON vigil_jobs(ukey) WHERE ukey IS NOT NULL;"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_ended("
+    " id INTEGER PRIMARY KEY, kind TEXT NOT NULL, class INTEGER NOT NULL, state INTEGER NOT NULL, due INTEGER NOT NULL,"
+    " number INTEGER NOT NULL, worker INTEGER, created INTEGER NOT NULL, started INTEGER, ended INTEGER NOT NULL,"
+    " errors INTEGER NOT NULL, crashes INTEGER NOT NULL, max_errors INTEGER, limit_ms INTEGER, version INTEGER NOT "
+    "NULL,"
+    " content_type TEXT, ukey TEXT, ustart INTEGER, batch INTEGER, text TEXT, error TEXT, payload BLOB, result BLOB);"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_ended_at ON vigil_jobs_ended(state, ended);"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_kinds(kind TEXT PRIMARY KEY, paused INTEGER NOT NULL DEFAULT 0,"
+    " tokens REAL, stamp INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_batches(id INTEGER PRIMARY KEY AUTOINCREMENT, open INTEGER NOT NULL DEFAULT "
+    "0,"
+    " closed INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_workers(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"
+    " identity TEXT NOT NULL, started INTEGER NOT NULL);";
+
+#define ENDED_COLUMNS                                                                                               \
+    "id, kind, class, state, due, number, worker, created, started, ended, errors, crashes, max_errors, limit_ms, " \
+    "version, content_type, ukey, ustart, batch, text, error, payload, result"
+
+const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
+    [VG_SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [VG_SQL_BEGIN_READ] = "BEGIN",
+    [VG_SQL_COMMIT] = "COMMIT",
+    [VG_SQL_ROLLBACK] = "ROLLBACK",
+    [VG_SQL_INSERT] =
+        "INSERT INTO vigil_jobs(kind, class, state, due, created, max_errors, limit_ms, version, content_type, "
+        "ukey, ustart, batch, after_batch, payload) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+        "?13, ?14) ON CONFLICT DO NOTHING",
+    [VG_SQL_COUNT_ENQUEUED] = "INSERT INTO vigil_jobs_meta VALUES('enqueued', ?1) "
+                              "ON CONFLICT(name) DO UPDATE SET value = value + ?1",
+    [VG_SQL_HOLDER] = "SELECT id FROM vigil_jobs WHERE ukey = ?1",
+    [VG_SQL_BATCH_NEW] = "INSERT INTO vigil_jobs_batches DEFAULT VALUES",
+    [VG_SQL_BATCH_JOIN] = "UPDATE vigil_jobs_batches SET open = open + 1 WHERE id = ?1 AND NOT closed",
+    [VG_SQL_BATCH_OPEN] = "SELECT NOT closed OR open > 0 FROM vigil_jobs_batches WHERE id = ?1",
+    [VG_SQL_BATCH_LEAVE] = "UPDATE vigil_jobs_batches SET open = open - 1 WHERE id = ?1",
+    [VG_SQL_BATCH_CLOSE] = "UPDATE vigil_jobs_batches SET closed = 1 WHERE id = ?1 AND NOT closed",
+    [VG_SQL_BATCH_RELEASE] = "UPDATE vigil_jobs SET state = 0 WHERE state = 2 AND after_batch = ?1 AND EXISTS"
+                             "(SELECT 1 FROM vigil_jobs_batches WHERE id = ?1 AND closed AND open = 0)",
+    /* the claim: look by kind and class, then one conditional update each */
+    [VG_SQL_PEEK] =
+        "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, payload, "
+        "checkpoint FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due <= ?3 AND "
+        "version <= ?4 ORDER BY due, id LIMIT ?5",
+    [VG_SQL_PEEK_QUARANTINE] =
+        "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, "
+        "payload, checkpoint FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND "
+        "version <= ?3 ORDER BY due, id LIMIT 1",
+    [VG_SQL_CLAIM] = "UPDATE vigil_jobs SET state = 1, number = ?2, lease = ?3, worker = ?4, started = ?5, cancel = 0, "
+                     "ukey = CASE ustart WHEN 1 THEN NULL ELSE ukey END WHERE id = ?1 AND number = ?2 - 1",
+    [VG_SQL_WORKER] = "INSERT INTO vigil_jobs_workers(name, identity, started) VALUES(?1, ?2, ?3)",
+    [VG_SQL_WORKERS_PRUNE] = "DELETE FROM vigil_jobs_workers WHERE started < ?1 AND id <> ?2",
+    [VG_SQL_KIND_STATE] =
+        "SELECT kind, paused, tokens, stamp FROM vigil_jobs_kinds WHERE kind IN ('', ?1) ORDER BY kind",
+    [VG_SQL_KIND_TOKENS] =
+        "INSERT INTO vigil_jobs_kinds(kind, tokens, stamp) VALUES(?1, ?2, ?3) ON CONFLICT(kind) DO UPDATE SET "
+        "tokens = ?2, stamp = ?3",
+    [VG_SQL_KIND_RUNNING] = "SELECT count(*) FROM vigil_jobs WHERE state = 1 AND kind = ?1",
+    /* the ends: each is conditional on the number */
+    [VG_SQL_END_KEEP] =
+        "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, kind, class, ?3, due, number, worker, created, "
+        "started, ?4, errors + ?8, crashes, max_errors, limit_ms, version, content_type, ukey, ustart, batch, text, "
+        "coalesce(?5, error), CASE ?3 WHEN 4 THEN NULL ELSE payload END, ?6 FROM vigil_jobs WHERE id = ?1 AND "
+        "number = ?2 AND (state = 1 OR ?7)",
+    [VG_SQL_END_DELETE] = "DELETE FROM vigil_jobs WHERE id = ?1",
+    [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = 0, number = number + 1, errors = errors + 1, due = ?3, error = ?4, "
+                     "checkpoint = coalesce(?5, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_GIVE_BACK] =
+        "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
+        "checkpoint = coalesce(?3, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_NEXT_DUE] = "SELECT min(due) FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due > ?3",
+    [VG_SQL_NEXT_LEASE] = "SELECT min(lease) FROM vigil_jobs WHERE state = 1",
+    [VG_SQL_EXTEND] = "UPDATE vigil_jobs SET lease = ?3 WHERE id = ?1 AND number = ?2 AND state = 1 RETURNING cancel",
+    [VG_SQL_SAVE] = "UPDATE vigil_jobs SET progress = coalesce(?3, progress), text = coalesce(?4, text), "
+                    "checkpoint = coalesce(?5, checkpoint) WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_EXPIRED] =
+        "SELECT id, number, crashes, batch, cancel FROM vigil_jobs WHERE state = 1 AND lease < ?1 ORDER BY lease "
+        "LIMIT ?2",
+    [VG_SQL_RESCUE] =
+        "UPDATE vigil_jobs SET state = CASE WHEN crashes + 1 >= 2 THEN 3 ELSE 0 END, number = number + 1, "
+        "crashes = crashes + 1, lease = NULL, error = 'the process died or was cut off: the lease ran out' "
+        "WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_RESCUE_NUMBER] =
+        "UPDATE vigil_jobs SET number = number + 1, crashes = crashes + 1 WHERE id = ?1 AND number = ?2 AND "
+        "state = 1",
+    [VG_SQL_PRUNE_LIST] = "SELECT id FROM vigil_jobs_ended WHERE state = ?1 AND ended < ?2 ORDER BY ended LIMIT ?3",
+    [VG_SQL_PRUNE] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",
+    [VG_SQL_PRUNE_COUNT] = "INSERT INTO vigil_jobs_meta VALUES('pruned' || ?1, ?2) ON CONFLICT(name) DO UPDATE SET "
+                           "value = value + ?2",
+    [VG_SQL_LOOK] = "SELECT * FROM (SELECT j.id, number, state, class, kind, version, errors, crashes, created, due, "
+                    "j.started, 0, progress, "
+                    "text, error, w.name, ukey, payload, NULL, batch FROM vigil_jobs j LEFT JOIN vigil_jobs_workers w "
+                    "ON w.id = worker WHERE "
+                    "j.id > ?1 AND (?2 = 0 OR j.id = ?2) AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = ?4) ORDER BY "
+                    "j.id LIMIT ?5) "
+                    "UNION ALL SELECT * FROM (SELECT e.id, number, state, class, kind, version, errors, crashes, "
+                    "created, due, e.started, ended, "
+                    "NULL, text, error, w.name, ukey, payload, result, batch FROM vigil_jobs_ended e LEFT JOIN "
+                    "vigil_jobs_workers w ON w.id = "
+                    "worker WHERE e.id > ?1 AND (?2 = 0 OR e.id = ?2) AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = "
+                    "?4) ORDER BY e.id LIMIT ?5) "
+                    "ORDER BY 1 LIMIT ?5",
+    [VG_SQL_STATE_OF] = "SELECT state, number, batch FROM vigil_jobs WHERE id = ?1",
+    [VG_SQL_CANCEL_RUNNING] = "UPDATE vigil_jobs SET cancel = 1 WHERE id = ?1 AND state = 1",
+    [VG_SQL_ENDED_STATE_OF] = "SELECT state FROM vigil_jobs_ended WHERE id = ?1",
+    [VG_SQL_RETRY_WAITING] =
+        "UPDATE vigil_jobs SET state = 0, due = ?2, number = number + 1, crashes = 0 WHERE id = ?1 AND "
+        "state IN (0, 3)",
+    [VG_SQL_RETRY_ENDED] = "INSERT INTO vigil_jobs(id, kind, class, state, due, number, created, max_errors, limit_ms, "
+                           "version, content_type, ukey, "
+                           "ustart, payload) SELECT id, kind, class, 0, ?2, number + 1, created, max_errors, limit_ms, "
+                           "version, content_type, "
+                           "ukey, ustart, payload FROM vigil_jobs_ended WHERE id = ?1 ON CONFLICT DO NOTHING",
+    [VG_SQL_FORGET] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",
+    [VG_SQL_PAUSE] =
+        "INSERT INTO vigil_jobs_kinds(kind, paused) VALUES(?1, ?2) ON CONFLICT(kind) DO UPDATE SET paused = ?2",
+    [VG_SQL_META] = "SELECT value FROM vigil_jobs_meta WHERE name = ?1",
+    [VG_SQL_AUDIT_LIVE] = "SELECT state = 1, count(*) FROM vigil_jobs GROUP BY 1",
+    [VG_SQL_AUDIT_ENDED] = "SELECT count(*) FROM vigil_jobs_ended WHERE state = ?1",
+    [VG_SQL_AUDIT_OLDEST] = "SELECT min(due) FROM vigil_jobs WHERE state = 0 AND class = ?1",
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The suite of the engines on SQLite, in a file that every test makes anew. */
+#include "suite.h"
+
+#include <sqlite3.h>
+
+static char folder[64], where[128];
+static unsigned number;
+
+static const char *fresh_queue(void)
+{
+    if (folder[0] == '\0') {
+        (void)snprintf(folder, sizeof folder, "/tmp/vigil-jobs-XXXXXX");
+        must(mkdtemp(folder) != NULL);
+    }
+    (void)snprintf(where, sizeof where, "%s/%u.db", folder, number++);
+    return where;
+}
+
+static void expire_leases(vigil_jobs *jobs)
+{
+    must_equal(vigil_jobs_clock_advance(jobs, 31 * SECOND), 0);
+}
+
+static void make_due(vigil_jobs *jobs)
+{
+    must_equal(vigil_jobs_clock_advance(jobs, 7200 * SECOND), 0);
+}
+
+static void *begin_transaction(const char *path)
+{
+    sqlite3 *db = NULL;
+    must_equal(sqlite3_open(path, &db), SQLITE_OK);
+    must_equal(sqlite3_busy_timeout(db, 60000), SQLITE_OK);
+    must_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
+static void end_transaction(void *connection, bool commit)
+{
+    must_equal(sqlite3_exec(connection, commit ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    must_equal(sqlite3_close(connection), SQLITE_OK);
+}
+
+static void a_queue_in_memory_goes_with_its_last_user(void **state)
+{
+    (void)state;
+    char name[64];
+    (void)snprintf(name, sizeof name, "memory:test-%d", (int)getpid());
+    vigil_jobs *one = open_queue(name), *two = open_queue(name);
+    (void)enqueue(one, "x", "", NULL);
+    vigil_jobs_close(one);
+    must_equal(account_of(two).enqueued, 1);
+    vigil_jobs_close(two);
+    one = open_queue(name);
+    must_equal(account_of(one).enqueued, 0);
+    vigil_jobs_close(one);
+}
+
+/* An idle queue: no wake-up of its two threads, no query. */
+static void an_idle_queue_is_silent(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    must_equal(vigil_jobs_handle(jobs, "echo", echo, NULL, NULL), 0);
+    must_equal(vigil_jobs_start(jobs), 0);
+    must_end_as(jobs, enqueue(jobs, "echo", "", NULL), VIGIL_JOBS_COMPLETED);
+    uint64_t exchanges;
+    do {
+        exchanges = stats_of(jobs).exchanges;
+        observe_for_ms(20);
+    } while (stats_of(jobs).exchanges != exchanges);
+    observe_for_ms(100);
+    must_equal(stats_of(jobs).exchanges, exchanges);
+    must_equal(stats_of(jobs).beats, 0);
+    vigil_jobs_close(jobs);
+}
+
+static void remove_folder(void)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (folder[0] != '\0')
+        must_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        JOBS_SUITE,
+        test(a_queue_in_memory_goes_with_its_last_user),
+        test(an_idle_queue_is_silent),
+    };
+    int failed = run_all(tests);
+    remove_folder();
+    return failed;
+}
