@@ -253,6 +253,21 @@ static int after_the_poll(vigil_loop *loop)
     return vigil_loop_immediate_call(loop, print, NULL, "an immediate");
 }
 
+/* vigil_loop_immediate: queue an immediate of your own struct */
+static int immediate_without_memory(vigil_loop *loop,
+                                    struct message *message)
+{
+    message->text = "an immediate of our own";
+    vigil_post_init(&message->post, show_message, NULL);
+    return vigil_loop_immediate(loop, &message->post);
+}
+
+/* vigil_loop_post_remove: take back a post that has not run */
+static bool change_our_mind(vigil_loop *loop, struct message *message)
+{
+    return vigil_loop_post_remove(loop, &message->post) == 0;
+}
+
 /* vigil_loop_defer_call: call a function at the end of the turn */
 static int free_later(vigil_loop *loop, void *memory)
 {
@@ -554,6 +569,9 @@ static void in_a_callback(void *arg)
     assert(tick_without_memory(loop, &tick) == 0);
     assert(microtask_without_memory(loop, &microtask) == 0);
     assert(after_the_poll(loop) == 0);
+    struct message doubtful = {0};
+    assert(immediate_without_memory(loop, &doubtful) == 0);
+    assert(change_our_mind(loop, &doubtful));
     assert(free_later(loop, malloc(8)) == 0);
     assert(print_on_the_loop(loop, "on the loop") == 0);
     assert(age_of(loop, 0) > 0 && after_long_work(loop) > 0);

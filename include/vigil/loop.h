@@ -356,6 +356,20 @@ VIGIL_API int vigil_loop_microtask(vigil_loop *loop, vigil_post *post);
 VIGIL_API int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel,
                                         void *arg);
 
+/* The same with a post of your own, without allocation. Owner; does not block.
+   0; -EINVAL; -EBUSY the post is queued already; -EPERM; -ESHUTDOWN the loop has ended; -ECHILD. */
+VIGIL_API int vigil_loop_immediate(vigil_loop *loop, vigil_post *post);
+
+/* Take back a post that vigil_loop_post or vigil_loop_immediate has queued on this loop: neither run
+   nor cancel will be called, and the post is the caller's again. A post that was taken back is
+   still counted, as one that ran, when its turn comes. Costs a step for each immediate that is
+   queued, and one for every 160 posts. Owner; does not block.
+   0        it will not run, not even if it is due in this very turn
+   -ENOENT  it is not queued: it has run, or runs now, or was never posted
+   -EBUSY   it is a tick, a microtask or an internal post, or another thread is just posting it
+   -EINVAL; -EPERM; -ECHILD. */
+VIGIL_API int vigil_loop_post_remove(vigil_loop *loop, vigil_post *post);
+
 /* Call fn(arg) at the very end of this turn; of the next one, when called there. cancel(arg), if
    not NULL, runs instead when the loop is closed first. Keeps the loop alive. Owner; does not
    block.

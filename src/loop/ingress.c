@@ -150,11 +150,11 @@ static bool count_in(vg_ingress *queue, uint64_t bound)
 }
 
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
-                            vg_ingress_slot **place)
+                            vigil_post **known, vg_ingress_slot **place)
 {
     if (!count_in(queue, bound))
         return -EAGAIN;
-    int rc = vg_ingress_put(queue, run, cancel, arg, place);
+    int rc = vg_ingress_put(queue, run, cancel, arg, known, place);
     if (rc != 0)
         (void)atomic_fetch_sub_explicit(&queue->waiting, 1, memory_order_relaxed);
     return rc;
@@ -165,8 +165,8 @@ int vg_ingress_push_unbounded(vg_ingress *queue, vg_call_fn run, vg_call_fn canc
     if (atomic_load_explicit(&queue->door, memory_order_relaxed))
         return -ESHUTDOWN;
     if (atomic_load_explicit(&queue->bound, memory_order_relaxed) != 0)
-        return vg_ingress_push_bounded(queue, UINT64_MAX, run, cancel, arg, place);
-    return vg_ingress_put(queue, run, cancel, arg, place);
+        return vg_ingress_push_bounded(queue, UINT64_MAX, run, cancel, arg, NULL, place);
+    return vg_ingress_put(queue, run, cancel, arg, NULL, place);
 }
 
 /* ---- the owner -------------------------------------------------------------------------------------------------- */
@@ -182,6 +182,26 @@ bool vg_ingress_next_chunk(vg_ingress *queue)
     queue->at = 0;
     chunk_retire(queue, used);
     return true;
+}
+
+bool vg_ingress_withdraw(vg_ingress *queue, uintptr_t place, const void *arg, void *instead)
+{
+    uint32_t from = queue->at;
+    for (vg_chunk *chunk = queue->head; chunk != NULL; from = 0) {
+        const uintptr_t first = (uintptr_t)&chunk->slots[from];
+        const uintptr_t end = (uintptr_t)&chunk->slots[VG_CHUNK_SLOTS];
+        if (place >= first && place < end) {
+            vg_ingress_slot *slot = &chunk->slots[(place - (uintptr_t)chunk->slots) / sizeof *slot];
+            /* acquire: arg; pairs with the release in vg_ingress_put */
+            if (atomic_load_explicit(&slot->run, memory_order_acquire) == 0 || slot->arg != arg)
+                return false;
+            slot->arg = instead;
+            return true;
+        }
+        /* acquire: the next chunk's zeros; pairs with the release in vg_ingress_place_slowly */
+        chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
+    }
+    return false;
 }
 
 bool vg_ingress_ready(const vg_ingress *queue)

@@ -8,6 +8,8 @@
 
 #include "chunks.h"
 
+#include <vigil/loop.h>
+
 #include <errno.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -100,7 +102,7 @@ void vg_ingress_destroy(vg_ingress *queue);
 int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place);
 /* The queue has a bound. */
 int vg_ingress_push_bounded(vg_ingress *queue, uint64_t bound, vg_call_fn run, vg_call_fn cancel, void *arg,
-                            vg_ingress_slot **place);
+                            vigil_post **known, vg_ingress_slot **place);
 
 /* A producer prefetches, for writing, this many places ahead. */
 enum {
@@ -117,8 +119,8 @@ enum {
 #define VG_PUSHES
 #endif
 
-/* A push without a look at door and bound. */
-static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
+/* A push without a look at door and bound. known: learns its place before it is published, for vg_ingress_withdraw; NULL: nobody. */
+static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vigil_post **known,
                                  vg_ingress_slot **place)
 {
     /* acquire: the chunk's zeros; pairs with the release in vg_ingress_place_slowly */
@@ -133,6 +135,8 @@ static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn c
     __builtin_prefetch((const char *)slot + VG_PREFETCH_SLOTS * sizeof *slot,
                        1); /* it may lie behind the slots: a hint */
     slot->arg = arg;
+    if (known != NULL)
+        __atomic_store_n(known, (vigil_post *)(void *)slot, __ATOMIC_RELAXED); /* the owner may look at any time */
     if (cancel != NULL) {
         it.chunk->cancels[it.at] = cancel;
         if (atomic_load_explicit(&it.chunk->any_cancel, memory_order_relaxed) == 0) /* the line is everybody's */
@@ -147,15 +151,21 @@ static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn c
 
 /* Any thread. Publish a post. 0: wake the loop, then pass *place to vg_ingress_leave. -ESHUTDOWN; -EAGAIN: bound
    reached; -ENOMEM. */
-static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
-                                  vg_ingress_slot **place)
+static inline int vg_ingress_push_known(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
+                                        vigil_post **known, vg_ingress_slot **place)
 {
     if (atomic_load_explicit(&queue->door, memory_order_relaxed)) /* a hint; the word decides */
         return -ESHUTDOWN;
     uint64_t bound = atomic_load_explicit(&queue->bound, memory_order_relaxed);
     if (bound != 0)
-        return vg_ingress_push_bounded(queue, bound, run, cancel, arg, place);
-    return vg_ingress_put(queue, run, cancel, arg, place);
+        return vg_ingress_push_bounded(queue, bound, run, cancel, arg, known, place);
+    return vg_ingress_put(queue, run, cancel, arg, known, place);
+}
+
+static inline int vg_ingress_push(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg,
+                                  vg_ingress_slot **place)
+{
+    return vg_ingress_push_known(queue, run, cancel, arg, NULL, place);
 }
 
 /* The same past the bound. */
@@ -178,6 +188,10 @@ bool vg_ingress_idle(vg_ingress *queue);
 
 /* Owner. The end of what is accepted: the snapshot of a phase. */
 vg_ingress_mark vg_ingress_end(const vg_ingress *queue);
+
+/* Owner. Take back what was pushed with `arg` and lies at `place`: `instead` is passed to run or cancel in its place. False: it is not
+   there, or not published yet. Looks at each chunk until that one. */
+bool vg_ingress_withdraw(vg_ingress *queue, uintptr_t place, const void *arg, void *instead);
 
 /* Owner. Go on to the next chunk, if there is one. */
 bool vg_ingress_next_chunk(vg_ingress *queue);

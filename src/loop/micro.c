@@ -170,6 +170,11 @@ int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
     return queue_call(loop, offsetof(vigil_loop, immediates), fn, cancel, arg);
 }
 
+int vigil_loop_immediate(vigil_loop *loop, vigil_post *post)
+{
+    return queue_post(loop, offsetof(vigil_loop, immediates), post);
+}
+
 int vigil_loop_defer_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn cancel, void *arg)
 {
     return queue_call(loop, offsetof(vigil_loop, closers), fn, cancel, arg);

@@ -21,10 +21,11 @@ static int refuse_post(vigil_loop *loop, int error)
     return vg_why(error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
 }
 
-VG_PUSHES static inline int push_post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg)
+VG_PUSHES static inline int push_post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg,
+                                      vigil_post **known)
 {
     vg_ingress_slot *place;
-    int rc = vg_ingress_push(&loop->ingress, run, cancel, arg, &place);
+    int rc = vg_ingress_push_known(&loop->ingress, run, cancel, arg, known, &place);
     if (__builtin_expect(rc != 0, 0))
         return refuse_post(loop, rc);
     vg_loop_wake_posted(loop);
@@ -39,7 +40,7 @@ VG_PUSHES int vigil_loop_call(vigil_loop *loop, vigil_call_fn fn, vigil_call_fn 
         return rc;
     if (fn == NULL)
         return vg_why(-EINVAL, "fn is NULL");
-    return push_post(loop, fn, cancel, arg);
+    return push_post(loop, fn, cancel, arg, NULL);
 }
 
 /* ---- posts that lie in the caller's memory ----------------------------------------------------------------------- */
@@ -81,10 +82,54 @@ VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_post *it)
     int rc = claim_post(loop, it);
     if (rc != 0)
         return rc;
-    rc = push_post(loop, vg_run_post, cancel_post, it);
+    rc = push_post(loop, vg_run_post, cancel_post, it, &it->vg_next);
     if (rc != 0)
         unclaim_post(it);
     return rc;
+}
+
+static void run_removed(vigil_post *it)
+{
+    (void)it;
+}
+
+/* False: it is not in the queue. O(n). */
+static bool fifo_remove(vg_fifo *fifo, const vigil_post *post)
+{
+    vigil_post *previous = NULL;
+    for (vigil_post *each = fifo->first; each != NULL; previous = each, each = each->vg_next) {
+        if (each != post)
+            continue;
+        if (previous == NULL)
+            fifo->first = each->vg_next;
+        else
+            previous->vg_next = each->vg_next;
+        if (fifo->last == each)
+            fifo->last = previous;
+        fifo->count--;
+        return true;
+    }
+    return false;
+}
+
+int vigil_loop_post_remove(vigil_loop *loop, vigil_post *post)
+{
+    int rc = vg_guard_owner(loop);
+    if (rc != 0)
+        return rc;
+    if (post == NULL)
+        return VG_WHY_NULL("post");
+    if (atomic_load_explicit(&post->vg_queued, memory_order_relaxed) == 0) /* the owner's own store, if it has run */
+        return -ENOENT;
+    vigil_post_init(&loop->removed, run_removed, NULL);
+    const uintptr_t place = (uintptr_t)__atomic_load_n(&post->vg_next, __ATOMIC_RELAXED);
+    if (!vg_ingress_withdraw(&loop->ingress, place, post, &loop->removed) &&
+        !fifo_remove(&loop->immediates_now, post) && !fifo_remove(&loop->immediates, post))
+        return vg_why(-EBUSY,
+                      "the post is a tick, a microtask or an internal post, is queued on another loop, or is being "
+                      "posted by another thread at this moment");
+    unclaim_post(post);
+    return 0;
 }
 
 static int too_late(vigil_loop *loop, vigil_post *it)

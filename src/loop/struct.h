@@ -130,6 +130,7 @@ struct vigil_loop {
     uint64_t posts_before;   /* ingress.taken when it last was about to sleep */
     uint32_t lingers_failed; /* in a row */
     vigil_post *internal;    /* taken from the lane, not yet run */
+    vigil_post removed;      /* runs in the place of posts that were taken back */
     vg_fifo immediates;
     vg_fifo immediates_now;
     vg_fifo closers;
