@@ -12,7 +12,8 @@
  *   idle          a window without enough samples is no window
  *   less to do    throughput is judged only in windows in which work was waiting all the time
  *   a busy machine  what the workers wait for a CPU is watched too: where that is much, latencies say nothing about the tasks; where
- *                 it has risen, or the process has got less CPU than usual, nothing is judged
+ *                 it has risen, or the process has got less CPU than usual, nothing is judged, and nothing of it becomes usual: all
+ *                 that is compared has the same past
  *   a new normal  after KEPT windows that are off the past is forgotten, and the finding with it
  */
 #include "drift.h"
@@ -77,6 +78,7 @@ typedef struct vg_drift {
     drift_series of[DRIFT_METRICS];
     drift_series delay; /* part of their time that the workers waited for a CPU */
     drift_series share; /* of the CPUs that the process had */
+    unsigned crowded;   /* windows in a row in which the machine was busier than usual */
 } vg_drift;
 
 static int by_double(const void *a, const void *b)
@@ -224,11 +226,12 @@ static void find_drift(const drift_series *it, drift_metric which, const vg_pool
     (void)snprintf(verdict->advice, sizeof verdict->advice, "%s", advice[which]);
 }
 
-/* How long some of the workers have waited for a CPU in all; returns how many were asked. */
-static unsigned read_delay(const vg_pool_facts *facts, uint64_t *delay_ns)
+/* How long some of the workers have waited for a CPU in all; returns how many were asked. *all_run: all of them could run now. */
+static unsigned read_delay(const vg_pool_facts *facts, uint64_t *delay_ns, bool *all_run)
 {
     unsigned looked = 0;
     *delay_ns = 0;
+    *all_run = true;
     for (size_t i = 0; i < facts->count && looked < DRIFT_SAMPLED; i++) {
         vg_thread_look one;
         if (facts->worker[i].thread == 0 || facts->worker[i].spare)
@@ -236,6 +239,7 @@ static unsigned read_delay(const vg_pool_facts *facts, uint64_t *delay_ns)
         vg_thread_look_at(facts->worker[i].thread, &one);
         looked++;
         *delay_ns += one.delay_ns;
+        *all_run = *all_run && one.state == 'R';
     }
     return looked;
 }
@@ -249,7 +253,8 @@ typedef enum drift_crowd {
 static drift_crowd how_crowded(vg_drift *drift, const vg_pool_facts *facts, const vg_look *look)
 {
     uint64_t delay = 0;
-    const unsigned looked = read_delay(facts, &delay);
+    bool all_run;
+    const unsigned looked = read_delay(facts, &delay, &all_run);
     const uint64_t delayed = delay - drift->delay_ns;
     const uint64_t span = look->real - drift->window_real;
     drift->delay_ns = delay;
@@ -260,13 +265,21 @@ static drift_crowd how_crowded(vg_drift *drift, const vg_pool_facts *facts, cons
     if (drift->delay.count >= DRIFT_LEAST) {
         describe_series(&drift->delay);
         describe_series(&drift->share);
+        /* The kernel adds a wait for a CPU when it is over: workers that could run, and less CPU than usual, say the same. */
         more = part > drift->delay.usual + 0.1 + 3 * drift->delay.spread ||
-               (part > DRIFT_QUEUEING_PART && look->share < 0.85 * drift->share.usual);
+               ((part > DRIFT_QUEUEING_PART || all_run) && look->share < 0.85 * drift->share.usual);
     }
+    if (more && ++drift->crowded <= DRIFT_WINDOWS)
+        return CROWD_MORE;
+    if (more) { /* this is how it is now: begin anew */
+        drift->delay.count = drift->delay.next = 0;
+        drift->share.count = drift->share.next = 0;
+        for (unsigned m = 0; m < DRIFT_METRICS; m++)
+            drift->of[m].count = drift->of[m].next = drift->of[m].streak = 0;
+    }
+    drift->crowded = 0;
     remember_window(&drift->delay, part);
     remember_window(&drift->share, look->share);
-    if (more)
-        return CROWD_MORE;
     return part > DRIFT_QUEUEING_PART ? CROWD_QUEUEING : CROWD_NONE;
 }
 
@@ -327,6 +340,9 @@ void vg_judge_drift(vg_pool_history *history, const vg_subject *subject, const v
             else if (judge_window(&drift->of[m], &drift_rules[m], value[m], look))
                 find_drift(&drift->of[m], (drift_metric)m, facts, subject, look);
     }
+    for (unsigned m = 0; crowd_now == CROWD_MORE && m < DRIFT_METRICS; m++)
+        if (drift->of[m].streak < drift_rules[m].streak)
+            drift->of[m].streak = 0; /* windows in a row: what stands already is not cleared by a crowd */
     drift->before = drift->latencies;
     drift->timed = timed;
     begin_drift_window(drift, facts, look);

@@ -4,6 +4,7 @@
 
 #include "watchdog/drift.h"
 #include "watchdog/judge_pool.h"
+#include "watchdog/threads.h"
 
 enum {
     LOOKS = 5 /* in a second */
@@ -89,6 +90,49 @@ static void pass_quietly(struct paper *it, struct second of, unsigned seconds)
 {
     for (unsigned i = 0; i < seconds; i++)
         must_equal(pass(it, of), 0);
+}
+
+/* What the system says about the one worker of a pool on paper, or about real threads. */
+static vg_thread_look told;
+void __real_vg_thread_look_at(int thread, vg_thread_look *look); // NOLINT(bugprone-reserved-identifier)
+void __wrap_vg_thread_look_at(int thread, vg_thread_look *look); // NOLINT(bugprone-reserved-identifier)
+
+void __wrap_vg_thread_look_at(int thread, vg_thread_look *look) // NOLINT(bugprone-reserved-identifier)
+{
+    if (told.known)
+        *look = told;
+    else
+        __real_vg_thread_look_at(thread, look);
+}
+
+/* Others take the CPU for a while, again and again: that never becomes the usual that throughput is compared with. */
+static void less_cpu_for_long_is_not_the_tasks_fault(void **state)
+{
+    (void)state;
+    vg_worker_fact worker = {.thread = 4711};
+    for (int accounted = 0; accounted < 2; accounted++) {
+        struct paper *it = begin();
+        it->history.facts.worker = &worker;
+        it->history.facts.count = 1;
+        told = (vg_thread_look){.known = true, .timed = true, .state = 'R', .run_ns = 1};
+        for (int i = 0; i < 20; i++) {
+            it->look.share = 0.9;
+            must_equal(pass(it, (struct second){.tasks = 10000, .loaded = true}), 0);
+        }
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 25; i++) {
+                it->look.share = 0.2;
+                told.delay_ns += accounted != 0 ? 600000000 : 0; /* or the kernel has not added it up yet */
+                must_equal(pass(it, (struct second){.tasks = 1500, .loaded = true}), 0);
+            }
+            it->look.share = 0.9;
+            must_equal(pass(it, (struct second){.tasks = 10000, .loaded = true}), 0);
+        }
+        it->history.facts.worker = NULL;
+        it->history.facts.count = 0;
+        told.known = false;
+        end(it);
+    }
 }
 
 static void tasks_that_run_longer_are_told_with_both_numbers(void **state)
@@ -223,7 +267,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(tasks_that_run_longer_are_told_with_both_numbers), test(waits_that_grow_tenfold_are_a_warning),
         test(throughput_is_judged_only_while_work_waits),       test(stealing_that_no_longer_succeeds_is_told),
-        test(idle_times_bursts_and_noise_are_silent),           test(a_pool_whose_tasks_become_slower_is_told),
+        test(idle_times_bursts_and_noise_are_silent),           test(less_cpu_for_long_is_not_the_tasks_fault),
+        test(a_pool_whose_tasks_become_slower_is_told),
     };
     return run_all(tests);
 }
