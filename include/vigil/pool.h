@@ -22,6 +22,15 @@
  *                   all threads); a worker's own spawns run newest first (LIFO), and are stolen
  *                   oldest first.
  *
+ * Waits inside tasks
+ *
+ *   A wait for a group, a job or a join keeps one rule. It runs what it waits for if that has not
+ *   started, and its descendants. Only on request (VIGIL_GROUP_HELP_ANY) it runs other tasks: never of
+ *   a lower class than its own task, and at most VIGIL_HELP_DEPTH such waits deep on one stack. Else
+ *   it sleeps as a blocked worker, and a spare takes its place. What it runs itself inherits its
+ *   class. If no spare can be had (no_spares, or max_spares are at work), it helps with any task,
+ *   to the same depth, because a task that everybody waits for could stay queued.
+ *
  * Three ways to hand over work
  *
  *   vigil_pool_submit   a vigil_task inside your own struct; no allocation, no result. The pool's
@@ -67,6 +76,7 @@ typedef enum vigil_priority {
 #define VIGIL_PRIORITIES    5
 #define VIGIL_AGEING_PERIOD 32
 #define VIGIL_MAX_WORKERS   1024
+#define VIGIL_HELP_DEPTH    32 /* waits on one stack that run strangers */
 
 typedef struct vigil_pool vigil_pool;
 typedef struct vigil_task vigil_task;
@@ -338,9 +348,10 @@ typedef enum vigil_job_state {
 VIGIL_API int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg,
                              const vigil_job_options *options, vigil_job *job);
 
-/* Wait for the end of the job. Inside a task of the same pool this helps: it runs the job itself
-   if the job has not started, and other work while the job runs elsewhere. *status (may be NULL)
-   is what fn returned, -ECANCELED if it was cancelled. Any thread; blocks.
+/* Wait for the end of the job. Inside a task of the same pool it runs the job itself if the job
+   has not started; while the job runs elsewhere it sleeps as a blocked worker ("Waits inside
+   tasks"). *status (may be NULL) is what fn returned, -ECANCELED if it was cancelled. Any thread;
+   blocks.
    0; -ETIMEDOUT; -ESTALE; -EDEADLK the caller is inside this very job, or the watchdog has ended
    this wait because it was part of a circle of waits (VIGIL_RECOVER_REJECT, off by default);
    -EINVAL; -ECHILD. */
@@ -362,8 +373,9 @@ VIGIL_API int vigil_job_unref(vigil_pool *pool, vigil_job job);
 
 /* ---- groups: fork and join ------------------------------------------------------------------- */
 
-/* vigil_group_wait on a worker runs descendants only (its own unstolen spawns, and what its
-   thieves have spawned from them) unless this is set: then any task. */
+/* vigil_group_wait on a worker runs its own tasks and descendants only (its unstarted tasks, and what
+   thieves have spawned from stolen ones) unless this is set: then any task that is not of a lower
+   class than the waiting one, at most VIGIL_HELP_DEPTH waits deep. */
 #define VIGIL_GROUP_HELP_ANY 1U
 /* The group may outlive the task that made it (it is waited for elsewhere). */
 #define VIGIL_GROUP_DETACHED 2U
@@ -382,6 +394,7 @@ struct vigil_group {
     uint32_t vg_flags;
     /* a waiter outside the pool sleeps on it; set up by that waiter */
     VIGIL_ATOMIC(uint32_t) vg_told;
+    VIGIL_ATOMIC(void *) vg_members; /* submitted by tasks */
 };
 
 /* Make an empty group for tasks of `pool`. A group made inside a task must be waited for before
@@ -398,16 +411,15 @@ VIGIL_API int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned fl
 VIGIL_API int vigil_group_spawn(vigil_group *group, vigil_task *task);
 
 /* Add a task to the group through the pool's FIFO queue. The task stays the group's until the
-   wait returns. Any thread; does not block, except with VIGIL_FULL_BLOCK.
+   wait returns. Inside a task of the pool a record of the pool's stands for it in the queue, so
+   that vigil_group_wait can run it at once, whatever is queued before it; without memory for the
+   record the task itself is queued. Any thread; does not block, except with VIGIL_FULL_BLOCK.
    0; -EINVAL; -EBUSY; -EAGAIN; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority);
 
-/* Join: wait until every task of the group has finished. Inside a task of the pool it helps, see
-   the flags above. When it cannot help it sleeps as a blocked worker, and a spare takes its
-   place as soon as there is work for it. In two cases it helps with any task, because a task
-   that everybody waits for could be out of its reach: tasks were submitted to the group rather
-   than spawned, and no spare can be had (no_spares, or max_spares are at work). The group is
-   empty afterwards and may be used again. Any thread, one at a time; blocks.
+/* Join: wait until every task of the group has finished. Inside a task of the pool it runs what it
+   waits for, or sleeps as a blocked worker ("Waits inside tasks"). The group is empty afterwards
+   and may be used again. Any thread, one at a time; blocks.
    0 all tasks succeeded. Otherwise the status of the first failure; -ECANCELED the pool ended
    first; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_group_wait(vigil_group *group);

@@ -2,7 +2,7 @@
 /*
  * group.c - fork and join. README.md, "Groups", explains the two counts and why a wait cannot deadlock.
  *
- * vg_open: bits 48-63 who waits (seat + 1, or WAITER_OUTSIDE), bit 47 a task was submitted rather than spawned, bits
+ * vg_open: bits 48-63 who waits (seat + 1, or WAITER_OUTSIDE), bit 47 vg_members has been used, bits
  * 0-46 the count, biased. The decrement is the last touch of the group; its result says whom to wake. A waiter outside
  * the pool stays until vg_told is set (hand_over_group).
  */
@@ -11,25 +11,25 @@
 
 #include "base/futex.h"
 #include "blocking.h"
-#include "caps.h"
 #include "counter.h"
 #include "deque.h"
 #include "idle.h"
 #include "injector.h"
+#include "member.h"
 #include "moving.h"
 #include "own.h"
+#include "rule.h"
 #include "run.h"
 #include "seats.h"
 #include "submit.h"
 #include "trace.h"
 #include "waits.h"
-#include "worker.h"
 
 #include <errno.h>
 #include <stddef.h>
 
 #define GROUP_COUNT_MASK ((UINT64_C(1) << 47) - 1)
-#define GROUP_SUBMITTED  (UINT64_C(1) << 47)
+#define GROUP_MEMBERS    (UINT64_C(1) << 47)
 #define WAITER_SHIFT     48
 #define WAITER_OUTSIDE   UINT64_C(0xffff)
 
@@ -61,7 +61,7 @@ static int group_guard(const vigil_group *group)
     return vg_pool_guard(group->vg_pool);
 }
 
-/* Count one more task; `amount` may carry GROUP_SUBMITTED. */
+/* Count one more task; `amount` may carry GROUP_MEMBERS. */
 static void open_from_outside(vigil_group *group, uint64_t amount)
 {
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
@@ -83,8 +83,12 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     task->vg_group = group;
     task->vg_kind = VG_KIND_PLAIN;
     task->vg_flags = 0;
-    open_from_outside(group, GROUP_SUBMITTED);
-    error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
+    /* A task can run what it waits for only if a job stands for it in the queue. */
+    const bool inside = vg_in_task(vg_worker_of(group->vg_pool));
+    open_from_outside(group, inside ? GROUP_MEMBERS : 0);
+    error = inside ? vg_member_submit(group, task, (unsigned)priority) : -ENOMEM;
+    if (error == -ENOMEM)
+        error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
     if (error != 0) {
         vg_group_finish(group->vg_pool, NULL, group, 0); /* may bring the count down and wake the waiter */
         task->vg_group = NULL;
@@ -142,15 +146,6 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
     return 0;
 }
 
-void vg_group_member_moved(vigil_task *task)
-{
-    if ((task->vg_flags & VG_FLAG_STAMPED) == 0)
-        task->vg_stamp = vg_ticks(); /* a spawn has none, and the injector reports the age of its oldest */
-    /* relaxed: the waiter reads it before it sleeps; a sleeping waiter has given a credit for a spare */
-    if (task->vg_group != NULL)
-        (void)atomic_fetch_or_explicit(&task->vg_group->vg_open, GROUP_SUBMITTED, memory_order_relaxed);
-}
-
 static void group_keep_status(vigil_group *group, int status)
 {
     int32_t none = 0;
@@ -205,6 +200,8 @@ static int group_reset(vigil_group *group)
     if (__builtin_expect(status != 0, 0))
         atomic_store_explicit(&group->vg_status, 0, memory_order_relaxed);
     group->vg_local = 0;
+    if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & GROUP_MEMBERS) != 0)
+        vg_members_release(group);
     atomic_store_explicit(&group->vg_open, VG_GROUP_COUNT_ZERO,
                           memory_order_relaxed); /* every task has made its last touch */
     atomic_store_explicit(&group->vg_thief, 0, memory_order_relaxed);
@@ -289,7 +286,7 @@ static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
         return task;
     /* The thief has gone on to other work: this is not a descendant. */
     unsigned class_ = task->vg_class;
-    vg_group_member_moved(task);
+    vg_stamp_moved(task);
     (void)vg_injector_push(&worker->pool->injectors[class_], task, task, true);
     vg_announce(worker->pool, class_);
     return NULL;
@@ -305,61 +302,30 @@ static bool group_is_over(vg_worker *worker, void *arg)
     return group_all_done(group);
 }
 
-static int group_help_any(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
+/* Neither member nor descendant is to be had: steps 3 and 4 of the rule (WAITING.md). */
+static int group_wait_by_rule(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     const uint64_t waiter = worker->seat.index + 1U;
     const vg_wait wait = {.over = group_is_over, .arg = group, .deadline_ns = deadline_ns};
     const vg_waiting waiting = vg_trace_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     register_waiter(group, waiter);
     (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
-    int error = vg_worker_help(worker, &wait);
+    int error = vg_wait_by_rule(worker, &wait, (group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0);
     vg_wait_note_end(worker);
     vg_trace_waited(worker->pool, &waiting);
     (void)unregister_waiter(group, waiter);
     return error;
 }
 
-/*
- * Nothing to help with: sleep as a blocked worker while a spare stands in. Without a spare we must not sleep, because
- * a task that we could run may be the one that all wait for: then help with any.
- */
-static int group_sleep_blocked(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
-{
-    const uint64_t waiter = worker->seat.index + 1U;
-    int error = 0;
-    _Atomic uint32_t *willing = &worker->seat.waiter;
-    unsigned held[VG_CLASSES];
-    vg_caps_suspend(worker, held);
-    const vg_waiting waiting = vg_trace_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
-    atomic_store_explicit(willing, VG_WAITER_WILLING, memory_order_relaxed); /* published with the credit (K1) */
-    (void)vigil_blocking_begin();
-    /* Inside a blocking section of the task the credit is older than our willingness: a thread that wanted a spare
-       then found nobody willing. Its A comes before our look, or it sees us. */
-    if (worker->blocking > 1)
-        vg_offer_credit(worker->pool);
-    register_waiter(group, waiter);
-    (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
-    while (worker->compensated && error == 0 && !group_all_done(group) &&
-           atomic_load_explicit(willing, memory_order_relaxed) == VG_WAITER_WILLING)
-        error = vg_sleep_until_called(worker, deadline_ns) ? 0 : -ETIMEDOUT;
-    vg_wait_note_end(worker);
-    (void)unregister_waiter(group, waiter);
-    (void)vigil_blocking_end();
-    vg_trace_waited(worker->pool, &waiting);
-    atomic_store_explicit(willing, VG_WAITER_NONE, memory_order_relaxed);
-    vg_caps_resume(worker, held);
-    if (group_all_done(group))
-        return 0;
-    return error != 0 ? error : group_help_any(worker, group, deadline_ns);
-}
-
 static int group_wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     unsigned idle_tries = 0;
     while (!group_all_done(group)) {
-        if ((group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0 || group->vg_owner != worker ||
-            (atomic_load_explicit(&group->vg_open, memory_order_relaxed) & GROUP_SUBMITTED) != 0)
-            return group_help_any(worker, group, deadline_ns);
+        if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & GROUP_MEMBERS) != 0 &&
+            vg_members_run(worker, group)) {
+            idle_tries = 0;
+            continue;
+        }
         vg_handling(worker, 1);
         vigil_task *task = vg_deque_pop(&worker->queue->own, worker->fences);
         if (task != NULL && !descends_from(task, group)) {
@@ -374,8 +340,8 @@ static int group_wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t
             continue;
         }
         vg_handling(worker, 0);
-        if (idle_tries++ >= VG_LEAPFROG_TRIES)
-            return group_sleep_blocked(worker, group, deadline_ns);
+        if (idle_tries++ >= VG_LEAPFROG_TRIES || (group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0)
+            return group_wait_by_rule(worker, group, deadline_ns);
         vg_spin_pause();
         if (deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= deadline_ns)
             return group_all_done(group) ? 0 : -ETIMEDOUT;

@@ -19,8 +19,6 @@ static inline void vg_group_prepare(vigil_group *group, vigil_pool *pool, vg_wor
     memset((char *)group + offsetof(vigil_group, vg_status), 0, sizeof *group - offsetof(vigil_group, vg_status));
 }
 
-/* The task goes from a deque to an injector, where its waiter cannot find it. */
-void vg_group_member_moved(vigil_task *task);
 void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status);
 
 #endif

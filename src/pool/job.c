@@ -10,13 +10,15 @@
 #include "counter.h"
 #include "idle.h"
 #include "injector.h"
+#include "job_struct.h"
+#include "member.h"
 #include "moving.h"
+#include "rule.h"
 #include "run.h"
 #include "seats.h"
 #include "submit.h"
 #include "trace.h"
 #include "waits.h"
-#include "worker.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -26,25 +28,6 @@
 #else
 #define JOB_HUSKS_MANY 1024 /* more than the ring holds, where a sweep cannot reach them */
 #endif
-
-#define JOB_STATE_MASK   0xfU
-#define JOB_WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
-#define JOB_WAIT_WORKER  0x20U /* workers wait; their seats name the job */
-
-typedef struct vg_job {
-    vg_handle_slot slot; /* first */
-    vigil_task task;
-    int (*fn)(void *arg);
-    void (*cancel)(void *arg);
-    void *arg;
-    int status; /* written before the state says that it ended */
-    _Atomic uint32_t state;
-    _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
-    _Atomic uint32_t released; /* the user has given up the handle */
-    _Atomic uintptr_t runner;  /* whose stack runs it or its cancel callback: job_caller */
-    struct vg_job *outer;      /* the job that its worker ran before */
-    uint64_t id;               /* the handle's */
-} vg_job;
 
 uint64_t vg_job_id(const vigil_task *task)
 {
@@ -56,27 +39,25 @@ size_t vg_job_size(void)
     return sizeof(vg_job);
 }
 
-static vg_job *job_of(vigil_task *task)
-{
-    return (vg_job *)(void *)((char *)task - offsetof(vg_job, task));
-}
-
 static int job_run(vigil_task *task)
 {
-    vg_job *job = job_of(task);
-    return job->fn(job->arg);
+    vg_job *job = vg_job_of(task);
+    return job->member != NULL ? vg_member_run(job->member) : job->fn(job->arg);
 }
 
 static void job_cancel(vigil_task *task)
 {
-    vg_job *job = job_of(task);
-    if (job->cancel != NULL)
+    vg_job *job = vg_job_of(task);
+    if (job->member != NULL)
+        vg_member_cancel(job->member);
+    else if (job->cancel != NULL)
         job->cancel(job->arg);
 }
 
 void *vg_job_function(const vigil_task *task)
 {
-    return (void *)(uintptr_t)job_of((vigil_task *)(uintptr_t)task)->fn;
+    const vg_job *job = vg_job_of((vigil_task *)(uintptr_t)task);
+    return job->member != NULL ? (void *)(uintptr_t)job->member->run : (void *)(uintptr_t)job->fn;
 }
 
 /* The calling thread: its worker, of any pool, or an address of its own. */
@@ -89,10 +70,11 @@ static bool job_claim(vg_job *job)
 {
     uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
     do {
-        if ((state & JOB_STATE_MASK) != VIGIL_JOB_QUEUED)
+        if ((state & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED)
             return false;
         /* relaxed: the job's fields came with the queue entry or the handle */
-    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, (state & ~JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
+    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state,
+                                                    (state & ~VG_JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
                                                     memory_order_relaxed, memory_order_relaxed));
     vg_worker *worker = vg_current_worker;
     atomic_store_explicit(&job->runner, job_caller(), memory_order_relaxed);
@@ -113,13 +95,7 @@ unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room)
 
 bool vg_job_claim(vigil_task *task)
 {
-    return job_claim(job_of(task));
-}
-
-void vg_job_due(vigil_task *task)
-{
-    /* H5 release: the stamp is written; pairs with H6 */
-    atomic_store_explicit(&job_of(task)->due, 1, memory_order_release);
+    return job_claim(vg_job_of(task));
 }
 
 static void job_wake_workers(vigil_pool *pool, const vg_job *job)
@@ -131,25 +107,36 @@ static void job_wake_workers(vigil_pool *pool, const vg_job *job)
     }
 }
 
+void vg_job_due(vigil_pool *pool, vigil_task *task)
+{
+    vg_job *job = vg_job_of(task);
+    /* H5 release: the stamp is written; pairs with H6 */
+    atomic_store_explicit(&job->due, 1, memory_order_release);
+    /* H7 full fence: due before the waiters are looked for; pairs with H8 */
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_WAIT_WORKER) != 0)
+        job_wake_workers(pool, job); /* one of them runs it, whatever is queued before it */
+}
+
 void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelled)
 {
-    vg_job *job = job_of(task);
+    vg_job *job = vg_job_of(task);
     if (vg_current_worker != NULL)
         vg_current_worker->job = job->outer; /* whoever claims a job ends it, and jobs on a stack are nested */
     job->status = status;
-    /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with JOB_WAIT_WORKER
+    /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with VG_JOB_WAIT_WORKER
        name their job; pairs with H3. */
     uint32_t before =
         atomic_exchange_explicit(&job->state, cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE, memory_order_acq_rel);
-    if ((before & JOB_WAIT_OUTSIDE) != 0)
+    if ((before & VG_JOB_WAIT_OUTSIDE) != 0)
         (void)vg_futex_wake(&job->state, VG_WAKE_ALL);
-    if ((before & JOB_WAIT_WORKER) != 0)
+    if ((before & VG_JOB_WAIT_WORKER) != 0)
         job_wake_workers(pool, job);
 }
 
 void vg_job_leave_queue(vigil_pool *pool, vigil_task *task)
 {
-    (void)vg_handles_release(&pool->jobs, job_of(task));
+    (void)vg_handles_release(&pool->jobs, vg_job_of(task));
 }
 
 void vg_job_husk(vigil_pool *pool, vigil_task *task)
@@ -179,7 +166,7 @@ bool vg_job_is_husk(const vigil_task *task)
 {
     const vg_job *job = (const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task));
     /* relaxed: a job never returns to QUEUED while it has an entry, and only its own fields are read */
-    return (atomic_load_explicit(&job->state, memory_order_relaxed) & JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
+    return (atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
 }
 
 static bool task_is_husk(const vigil_task *task)
@@ -218,6 +205,24 @@ static void sweep_if_many(vigil_pool *pool, unsigned class_)
     atomic_store_explicit(&pool->husks_kept[class_], waiting > 0 ? waiting : 0, memory_order_relaxed);
 }
 
+vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name)
+{
+    vg_job *job = vg_handles_alloc(&pool->jobs, references, name);
+    if (job == NULL)
+        return NULL;
+    vigil_task_init(&job->task, job_run, job_cancel);
+    job->task.vg_kind = VG_KIND_JOB;
+    atomic_store_explicit(&job->task.vg_state, VG_TASK_QUEUED, memory_order_relaxed);
+    job->member = NULL;
+    job->status = 0;
+    job->id = 0;
+    atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->released, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->due, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->state, VIGIL_JOB_QUEUED, memory_order_relaxed);
+    return job;
+}
+
 int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
                    vigil_job *handle)
 {
@@ -239,21 +244,14 @@ int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigi
     if (with->delay_ns < 0)
         return vg_why_say(-EINVAL, "options->delay_ns is %lld; a delay is 0 or more", (long long)with->delay_ns);
     uint64_t name = 0;
-    vg_job *job = vg_handles_alloc(&pool->jobs, 2, &name); /* the user's and the queue's */
+    vg_job *job = vg_job_make(pool, 2, &name); /* the user's and the queue's */
     if (job == NULL)
         return -ENOMEM;
-    vigil_task_init(&job->task, job_run, job_cancel);
-    job->task.vg_kind = VG_KIND_JOB;
-    atomic_store_explicit(&job->task.vg_state, VG_TASK_QUEUED, memory_order_relaxed);
     job->fn = fn;
     job->cancel = with->cancel;
     job->arg = arg;
-    job->status = 0;
     job->id = name ^ pool->block.serial * UINT64_C(0x9e3779b97f4a7c15); /* handles of two pools may be equal */
-    atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
-    atomic_store_explicit(&job->released, 0, memory_order_relaxed);
     atomic_store_explicit(&job->due, with->delay_ns == 0, memory_order_relaxed);
-    atomic_store_explicit(&job->state, VIGIL_JOB_QUEUED, memory_order_relaxed);
     error = with->delay_ns > 0 ? vg_submit_delayed(pool, &job->task, (unsigned)with->priority, with->delay_ns)
                                : vg_submit_one(pool, &job->task, (unsigned)with->priority);
     if (error != 0) {
@@ -284,7 +282,7 @@ static int job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
 static bool job_ended(vg_job *job)
 {
     /* H2 acquire: pairs with H1 */
-    return (atomic_load_explicit(&job->state, memory_order_acquire) & JOB_STATE_MASK) >= VIGIL_JOB_DONE;
+    return (atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE;
 }
 
 static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_worker *worker, uint64_t wait)
@@ -292,18 +290,18 @@ static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_wor
     bool in_time = true;
     for (;;) {
         uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire); /* H2 */
-        if ((state & JOB_STATE_MASK) >= VIGIL_JOB_DONE)
+        if ((state & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE)
             return 0;
         if (worker != NULL && vg_wait_rejected(worker, wait))
             return -EDEADLK;
         if (!in_time)
             return -ETIMEDOUT;
-        if ((state & JOB_WAIT_OUTSIDE) == 0) {
+        if ((state & VG_JOB_WAIT_OUTSIDE) == 0) {
             /* relaxed: whoever ends the job reads the flag from the same word */
-            if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | JOB_WAIT_OUTSIDE,
+            if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | VG_JOB_WAIT_OUTSIDE,
                                                        memory_order_relaxed, memory_order_relaxed))
                 continue;
-            state |= JOB_WAIT_OUTSIDE;
+            state |= VG_JOB_WAIT_OUTSIDE;
         }
         in_time = vg_futex_wait(&job->state, state, deadline_ns) == 0;
     }
@@ -331,48 +329,72 @@ typedef struct job_wait {
     uint64_t number; /* of the wait */
 } job_wait;
 
+static bool job_may_be_run(vg_job *job)
+{
+    /* H6 acquire: the stamp that the timer thread wrote; pairs with H5 */
+    return atomic_load_explicit(&job->due, memory_order_acquire) != 0 &&
+           (atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_STATE_MASK) == VIGIL_JOB_QUEUED;
+}
+
+/* Also over when the job has become due: then it is run here. */
 static bool job_is_over(vg_worker *worker, void *arg)
 {
     const job_wait *it = arg;
-    return job_ended(it->job) || vg_wait_rejected(worker, it->number);
+    return job_ended(it->job) || vg_wait_rejected(worker, it->number) || job_may_be_run(it->job);
 }
 
-static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
+bool vg_job_run_here(vg_worker *worker, vg_job *job)
 {
     vigil_pool *pool = worker->pool;
-    /* A job that nobody has begun and that is due is run here and now. */
-    /* H6 acquire: the stamp that the timer thread wrote; pairs with H5 */
-    if (atomic_load_explicit(&job->due, memory_order_acquire) != 0) {
-        vg_handling(worker, 1); /* for the audit: until the start is counted, entry and counters disagree */
-        if (job_claim(job)) {
-            count_husk_made(pool, job->task.vg_class);
-            if (atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
-                vg_discard_claimed(pool, &job->task);
-            else
-                vg_run_claimed(worker, &job->task);
-            vg_handling(worker, 1); /* likewise for husks between queue and count */
-            sweep_if_many(pool, job->task.vg_class);
-            vg_handling(worker, 0);
-            return 0;
-        }
+    if (!job_may_be_run(job))
+        return false;
+    vg_handling(worker, 1); /* for the audit: until the start is counted, entry and counters disagree */
+    if (!job_claim(job)) {
         vg_handling(worker, 0);
+        return false;
     }
+    const unsigned class_ = job->task.vg_class;
+    count_husk_made(pool, class_);
+    if (atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
+        vg_discard_claimed(pool, &job->task);
+    else
+        vg_run_awaited(worker, &job->task);
+    vg_handling(worker, 1); /* likewise for husks between queue and count */
+    sweep_if_many(pool, class_);
+    vg_handling(worker, 0);
+    return true;
+}
+
+static int job_sleep_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
+{
+    vigil_pool *pool = worker->pool;
     const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
     atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
     /* H3 release: whoever ends the job sees what the seat waits for; pairs with H1's acquire */
-    (void)atomic_fetch_or_explicit(&job->state, JOB_WAIT_WORKER, memory_order_release);
+    (void)atomic_fetch_or_explicit(&job->state, VG_JOB_WAIT_WORKER, memory_order_release);
+    /* H8 full fence: the flag and the seat before the look at due; pairs with H7 */
+    atomic_thread_fence(memory_order_seq_cst);
     job_wait it = {.job = job};
     it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
     const vg_wait wait = {.over = job_is_over, .arg = &it, .deadline_ns = deadline_ns};
     const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, job->id, where);
-    int error = vg_worker_help(worker, &wait);
+    int error = vg_wait_by_rule(worker, &wait, false);
     vg_trace_waited(pool, &waiting);
-    if (error == 0 && !job_ended(job))
-        error = -EDEADLK; /* rejected: part of a circle */
+    if (error == 0 && vg_wait_rejected(worker, it.number) && !job_ended(job))
+        error = -EDEADLK; /* part of a circle */
     vg_wait_note_end(worker);
     atomic_store_explicit(&worker->seat.waiting_on, outer, memory_order_relaxed);
     if (outer != 0)
         vg_unpark(&worker->seat); /* the outer job's end may have woken us while we waited for the inner one */
+    return error;
+}
+
+static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
+{
+    int error = 0;
+    while (error == 0 && !job_ended(job))
+        if (!vg_job_run_here(worker, job))
+            error = job_sleep_on_worker(worker, job, deadline_ns, where);
     return error;
 }
 
@@ -402,7 +424,7 @@ int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
     int error = job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
-    uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & JOB_STATE_MASK; /* H2 */
+    uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK; /* H2 */
     if (state >= VIGIL_JOB_DONE && status != NULL)
         *status = job->status;
     (void)vg_handles_release(&pool->jobs, job);

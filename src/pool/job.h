@@ -8,8 +8,8 @@
 #include "pool_struct.h"
 
 size_t vg_job_size(void);
-bool vg_job_claim(vigil_task *task); /* false: cancelled, running or done */
-void vg_job_due(vigil_task *task);   /* its delay is over */
+bool vg_job_claim(vigil_task *task);                 /* false: cancelled, running or done */
+void vg_job_due(vigil_pool *pool, vigil_task *task); /* its delay is over */
 void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelled);
 void vg_job_leave_queue(vigil_pool *pool, vigil_task *task); /* the queue's reference */
 void vg_job_husk(vigil_pool *pool, vigil_task *task);
@@ -17,5 +17,11 @@ bool vg_job_is_husk(const vigil_task *task); /* for a job taken from a queue, or
 void *vg_job_function(const vigil_task *task);
 uint64_t vg_job_id(const vigil_task *task);
 unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* the jobs it runs */
+
+/* A job as it is before its submit, held `references` times. NULL: no memory. *name: its handle. */
+struct vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name);
+
+/* The calling worker runs the job if it is due and nobody has begun it: step 1 of a wait. false: it has not run here. */
+bool vg_job_run_here(vg_worker *worker, struct vg_job *job);
 
 #endif

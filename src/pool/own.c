@@ -5,7 +5,6 @@
 #include "own.h"
 
 #include "deque.h"
-#include "group.h"
 #include "idle.h"
 #include "injector.h"
 #include "mail.h"
@@ -30,7 +29,7 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
         return;
     }
     /* No memory for a larger deque: the injector needs none. It accepts the task even while the pool drains. */
-    vg_group_member_moved(task);
+    vg_stamp_moved(task);
     (void)vg_injector_push(&pool->injectors[class_], task, task, true);
     vg_announce(pool, class_);
 }
@@ -59,7 +58,7 @@ void vg_give_away_own_work(vg_worker *worker)
                 oldest = task;
         }
         while ((task = vg_deque_pop(&worker->queues[class_].own, worker->fences)) != NULL) {
-            vg_group_member_moved(task);
+            vg_stamp_moved(task);
             task->vg_next = newest;
             newest = task;
             if (oldest == NULL)

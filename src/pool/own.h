@@ -43,6 +43,13 @@ static inline void vg_push_own(vg_worker *worker, vg_own_queue *queue, vigil_tas
         vg_announce_own(worker, queue);
 }
 
+/* A task goes from a deque to an injector, which reports the age of its oldest; a spawn has none. */
+static inline void vg_stamp_moved(vigil_task *task)
+{
+    if ((task->vg_flags & VG_FLAG_STAMPED) == 0)
+        task->vg_stamp = vg_ticks();
+}
+
 void vg_give_away_own_work(vg_worker *worker);
 
 #endif

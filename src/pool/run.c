@@ -137,7 +137,8 @@ static bool take_from_queue(vigil_pool *pool, vigil_task *task)
     return true;
 }
 
-void vg_run_claimed(vg_worker *worker, vigil_task *task)
+/* `as`: the class of what it spawns; counters keep the class of its submit. */
+static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *worker, vigil_task *task, unsigned as)
 {
     vigil_group *group = task->vg_group;
     const unsigned class_ = task->vg_class;
@@ -149,7 +150,7 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
     vg_own_queue *const outer_queue = worker->queue;
     vigil_group *const outer_group = worker->group;
     const unsigned outer_blocking = worker->blocking;
-    worker->queue = &worker->queues[class_];
+    worker->queue = &worker->queues[as];
     worker->group = group;
     worker->depth++;
     if (group != NULL && group->vg_owner != worker) /* stolen: show the waiter where its descendants are */
@@ -176,10 +177,23 @@ void vg_run_claimed(vg_worker *worker, vigil_task *task)
         vg_task_failed(worker, class_, status, function);
     else
         vg_count_release(&counts->of[class_].completed, 1);
-    if (group != NULL)
+    if (group != NULL) {
+        if (__builtin_expect(kind == VG_KIND_JOB, 0))
+            vg_job_finish(worker->pool, task, status, false); /* a member's; the group comes last */
         vg_group_finish(worker->pool, worker, group, status);
-    else if (kind == VG_KIND_JOB)
+    } else if (kind == VG_KIND_JOB)
         vg_job_finish(worker->pool, task, status, false);
+}
+
+void vg_run_claimed(vg_worker *worker, vigil_task *task)
+{
+    run_claimed_as(worker, task, task->vg_class);
+}
+
+void vg_run_awaited(vg_worker *worker, vigil_task *task)
+{
+    const unsigned mine = worker->queue->class_;
+    run_claimed_as(worker, task, task->vg_class < mine ? task->vg_class : mine);
 }
 
 static void count_cancelled(vigil_pool *pool, unsigned class_)
@@ -205,10 +219,10 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
     if (task->cancel != NULL)
         cancel_guarded(pool, task);
     count_cancelled(pool, class_);
+    if (kind == VG_KIND_JOB)
+        vg_job_finish(pool, task, -ECANCELED, true);
     if (group != NULL)
         vg_group_finish(pool, vg_worker_of(pool), group, -ECANCELED);
-    else if (kind == VG_KIND_JOB)
-        vg_job_finish(pool, task, -ECANCELED, true);
     /* F full fence: the end is counted before waiters are looked for; pairs with G and N in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_ended(pool);

@@ -13,6 +13,8 @@ void vg_mark_raised(void);                      /* the running task left by vigi
 void *vg_task_function(const vigil_task *task); /* the user's function */
 void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function); /* count and report */
 void vg_run_claimed(vg_worker *worker, vigil_task *task);                            /* its job is already RUNNING */
+void vg_run_awaited(vg_worker *worker,
+                    vigil_task *task);               /* likewise, in the class of the running task if that is higher */
 void vg_discard(vigil_pool *pool, vigil_task *task); /* any thread: cancel callback instead of a run */
 void vg_discard_claimed(vigil_pool *pool, vigil_task *task);
 bool vg_drop_husk(vigil_pool *pool, vigil_task *task); /* if it is a husk */

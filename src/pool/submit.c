@@ -217,7 +217,7 @@ void vg_submit_due(vigil_pool *pool, vigil_task *task)
     const unsigned class_ = task->vg_class;
     task->vg_stamp = vg_ticks();
     if (task->vg_kind == VG_KIND_JOB)
-        vg_job_due(task);
+        vg_job_due(pool, task);
     vg_trace_submit(pool, task, vg_task_function(task), class_, 1);
     (void)vg_injector_push(&pool->injectors[class_], task, task, true); /* already accepted */
     vg_announce(pool, class_);

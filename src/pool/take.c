@@ -17,6 +17,7 @@
 #include "trace.h"
 #include "worker.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 #ifdef VIGIL_CHECK
@@ -208,7 +209,8 @@ static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
     return NULL;
 }
 
-vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
+static inline __attribute__((always_inline)) vigil_task *take_among(vg_worker *worker, unsigned classes,
+                                                                    unsigned *looked_at)
 {
     vigil_pool *pool = worker->pool;
     *looked_at = 0;
@@ -218,6 +220,7 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
     unsigned ready = vg_idle_ready(atomic_load_explicit(&pool->idle.word, memory_order_relaxed)) | own_ready(worker);
     if (ready != 0 && vg_fault(VG_FAULT_STARVE_CLASS))
         ready &= ~(1U << vg_fault_argument(VG_FAULT_STARVE_CLASS));
+    ready &= classes;
     if (ready == 0)
         return NULL;
     vg_handling(worker, 1);
@@ -254,4 +257,15 @@ vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
     vg_handling(worker, 0);
     *looked_at = empty;
     return NULL;
+}
+
+vigil_task *vg_take(vg_worker *worker, unsigned *looked_at)
+{
+    return take_among(worker, UINT_MAX, looked_at);
+}
+
+__attribute__((noinline)) vigil_task *vg_take_above(vg_worker *worker, unsigned lowest)
+{
+    unsigned looked_at = 0;
+    return take_among(worker, (2U << lowest) - 1, &looked_at);
 }

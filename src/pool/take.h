@@ -8,5 +8,6 @@
 #include "pool_struct.h"
 
 vigil_task *vg_take(vg_worker *worker, unsigned *looked_at);
+vigil_task *vg_take_above(vg_worker *worker, unsigned lowest); /* not of a lower class */
 
 #endif

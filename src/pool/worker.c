@@ -166,18 +166,49 @@ void vg_worker_loop(vg_worker *worker, const vg_wait *wait, bool searching)
     }
 }
 
+/* A wait puts strangers on this stack, or has done so. */
+static void help_begin(vg_worker *worker, unsigned held[VG_CLASSES])
+{
+    vg_caps_suspend(worker, held);
+    worker->helping++;
+    if (worker->level >= VIGIL_RECORD_COUNTERS)
+        vg_cell_add(&worker->seat.counts->depth, 1);
+}
+
+static void help_end(vg_worker *worker, const unsigned held[VG_CLASSES], vigil_worker_state before)
+{
+    if (worker->level >= VIGIL_RECORD_COUNTERS)
+        vg_cell_add(&worker->seat.counts->depth, UINT64_MAX);
+    worker->helping--;
+    vg_caps_resume(worker, held);
+    vg_worker_state(worker, before);
+}
+
+void vg_worker_help_above(vg_worker *worker, const vg_wait *wait)
+{
+    const vigil_worker_state before =
+        (vigil_worker_state)atomic_load_explicit(&worker->seat.counts->state, memory_order_relaxed);
+    const unsigned lowest = worker->queue->class_;
+    unsigned held[VG_CLASSES];
+    help_begin(worker, held);
+    while (!wait->over(worker, wait->arg) && !wait_expired(wait)) {
+        vigil_task *task = vg_take_above(worker, lowest);
+        vg_caps_look(worker);
+        if (task == NULL)
+            break;
+        run_found(worker, task);
+    }
+    vg_caps_look(worker);
+    help_end(worker, held, before);
+}
+
 int vg_worker_help(vg_worker *worker, const vg_wait *wait)
 {
     vigil_worker_state before =
         (vigil_worker_state)atomic_load_explicit(&worker->seat.counts->state, memory_order_relaxed);
     unsigned held[VG_CLASSES];
-    vg_caps_suspend(worker, held);
-    if (worker->level >= VIGIL_RECORD_COUNTERS)
-        vg_cell_add(&worker->seat.counts->depth, 1);
+    help_begin(worker, held);
     vg_worker_loop(worker, wait, false);
-    if (worker->level >= VIGIL_RECORD_COUNTERS)
-        vg_cell_add(&worker->seat.counts->depth, UINT64_MAX);
-    vg_caps_resume(worker, held);
-    vg_worker_state(worker, before);
+    help_end(worker, held, before);
     return wait->over(worker, wait->arg) ? 0 : -ETIMEDOUT;
 }

@@ -36,7 +36,7 @@ typedef struct vg_finding {
     int threads[VG_FINDING_THREADS];
     const void *functions[VG_FINDING_THREADS]; /* task or callback on each of them, or NULL */
     unsigned thread_count;
-    bool no_stacks; /* too small to be walked */
+    bool no_stacks;                     /* too small to be walked */
     uint64_t parts[VG_FINDING_THREADS]; /* of a circle: serials of the pools and loops in it; 0: none */
     /* recovery */
     int rewake; /* this worker; -1: none */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_struct.h - a job: a task with a handle. Members that a task submits to a group are jobs without a handle (member.c).
+ */
+#ifndef VG_POOL_JOB_STRUCT_H
+#define VG_POOL_JOB_STRUCT_H
+
+#include "pool_struct.h"
+
+#define VG_JOB_STATE_MASK   0xfU
+#define VG_JOB_WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
+#define VG_JOB_WAIT_WORKER  0x20U /* workers wait; their seats name the job */
+
+typedef struct vg_job {
+    vg_handle_slot slot; /* first */
+    vigil_task task;
+    int (*fn)(void *arg);
+    void (*cancel)(void *arg);
+    void *arg;
+    vigil_task *member; /* of a group; then fn, cancel and arg are unused */
+    int status;         /* written before the state says that it ended */
+    _Atomic uint32_t state;
+    _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
+    _Atomic uint32_t released; /* the user has given up the handle */
+    _Atomic uintptr_t runner;  /* whose stack runs it or its cancel callback: job_caller */
+    struct vg_job *outer;      /* the job that its worker ran before */
+    struct vg_job *next;       /* in the group's list of members; written before the push */
+    uint64_t id;               /* names it in records; 0: a member */
+} vg_job;
+
+static inline vg_job *vg_job_of(vigil_task *task)
+{
+    return (vg_job *)(void *)((char *)task - offsetof(vg_job, task));
+}
+
+#endif
