@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/fork.hpp - fork and join in C++20: group, join, parallel_for, parallel_reduce,
- * parallel_invoke. Part of pool.hpp.
+ * vigil/fork.hpp - fork and join in C++20: group, forked, join, parallel_invoke. Part of pool.hpp;
+ * loops are in parallel.hpp.
  *
  * Everything here returns when all parts have ended, also when one of them threw: then it throws
  * the first exception.
@@ -16,11 +16,15 @@ namespace vigil
 
 /*
  * A group of tasks that is waited for together: vigil_group with lambdas. The destructor waits, so
- * what the lambdas refer to may live in the same scope. One allocation per task, freed by the wait;
- * the function object itself is destroyed right after it ran.
+ * what the lambdas refer to may live in the same scope. The first few tasks between two waits lie in
+ * the group itself, the others are allocated one by one; what is forked never is. The function object is
+ * destroyed right after it ran.
  */
 class group
 {
+    struct node;
+    template <class F> struct work;
+
   public:
     explicit group(pool_ref pool, unsigned flags = 0)
     {
@@ -73,6 +77,7 @@ class group
     }
 
   private:
+    template <class F> friend class forked;
     struct node : vigil_task {
         node *next = nullptr;
         group *owner = nullptr;
@@ -85,6 +90,10 @@ class group
         {
             vigil_task_init(this, run, cancel);
             this->destroy = [](node *it) noexcept { delete static_cast<work *>(it); };
+        }
+        static void destroy_in_place(node *it) noexcept
+        {
+            static_cast<work *>(it)->~work();
         }
         static int run(vigil_task *task) noexcept
         {
@@ -114,15 +123,38 @@ class group
         }
     };
 
+    /* A place in the group, or nullptr. */
+    void *place(std::size_t bytes, std::size_t alignment) noexcept
+    {
+        bytes = (bytes + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
+        if (bytes > sizeof room_ || alignment > alignof(std::max_align_t))
+            return nullptr;
+        /* relaxed: it only hands out places, and finish() resets it behind the end of every task */
+        if (used_.load(std::memory_order_relaxed) + bytes > sizeof room_)
+            return nullptr;
+        const std::size_t at = used_.fetch_add(bytes, std::memory_order_relaxed);
+        return at + bytes <= sizeof room_ ? room_ + at : nullptr;
+    }
+
     template <class F, class Add> void add(F &&fn, Add &&enqueue)
     {
-        using D = std::decay_t<F>;
-        auto made = std::make_unique<work<D>>(std::in_place, std::forward<F>(fn));
+        using W = work<std::decay_t<F>>;
+        W *made;
+        if (void *at = place(sizeof(W), alignof(W))) {
+            made = new (at) W(std::in_place, std::forward<F>(fn));
+            made->destroy = W::destroy_in_place;
+        } else {
+            made = new W(std::in_place, std::forward<F>(fn));
+        }
         made->owner = this;
-        check(enqueue(made.get()), "adding a task to a group");
+        const int rc = enqueue(made);
+        if (rc < 0) {
+            made->destroy(made);
+            check(rc, "adding a task to a group");
+        }
         /* relaxed: the list is walked by who waits, behind the end of every task that added to
            it */
-        node *it = made.release();
+        node *it = made;
         it->next = nodes_.load(std::memory_order_relaxed);
         while (!nodes_.compare_exchange_weak(it->next, it, std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
@@ -144,6 +176,7 @@ class group
             node *gone = std::exchange(it, it->next);
             gone->destroy(gone);
         }
+        used_.store(0, std::memory_order_relaxed);
         const int status = status_.exchange(0, std::memory_order_relaxed);
         return rc < 0 && status < 0 ? status : rc;
     }
@@ -152,7 +185,38 @@ class group
     std::atomic<node *> nodes_{nullptr};
     std::atomic<int> status_{0};
     std::exception_ptr thrown_;
+    std::atomic<std::size_t> used_{0};
+    alignas(std::max_align_t) unsigned char room_[512];
 };
+
+/*
+ * A task of a group in memory of your own, usually on the stack: nothing is allocated. It is spawned
+ * when it is made. Declare it behind its group: the destructor waits for the group, if nobody has.
+ *
+ *     vigil::group group(pool);
+ *     vigil::forked left(group, [&] { a = f(n - 1); });
+ *     b = f(n - 2);
+ *     group.wait();
+ */
+template <class F> class forked
+{
+  public:
+    template <class A> forked(group &owner, A &&fn) : work_(std::in_place, std::forward<A>(fn))
+    {
+        work_.owner = &owner;
+        check(vigil_group_spawn(&owner.group_, &work_), "forking a task of a group");
+    }
+    forked(const forked &) = delete;
+    forked &operator=(const forked &) = delete;
+    ~forked()
+    {
+        (void)work_.owner->try_wait();
+    }
+
+  private:
+    group::work<F> work_;
+};
+template <class A> forked(group &, A &&) -> forked<std::decay_t<A>>;
 
 namespace detail
 {
@@ -198,96 +262,8 @@ void parallel_invoke(pool_ref pool, F &&fn, Rest &&...rest)
     join(pool, fn, [&] { parallel_invoke(pool, rest...); });
 }
 
-namespace detail
-{
-/* Counted from zero in 64 bits, so that no range of any type overflows. */
-template <class I> struct span_of {
-    I first;
-    std::uint64_t count;
-    std::uint64_t grain;
-
-    span_of(pool_ref pool, I from, I to, std::uint64_t wanted)
-        : first(from),
-          count(to > from ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0),
-          grain(wanted)
-    {
-        /* Pieces small enough to be shared out evenly, large enough to be worth it. */
-        if (grain == 0)
-            grain = count / (8 * (std::uint64_t{pool.workers()} + 1));
-        if (grain == 0)
-            grain = 1;
-    }
-    I at(std::uint64_t offset) const noexcept
-    {
-        return static_cast<I>(static_cast<std::uint64_t>(first) + offset);
-    }
-};
-
-template <class I, class F>
-void split_for(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::uint64_t to, F &fn,
-               std::atomic<bool> &failed)
-{
-    if (failed.load(std::memory_order_relaxed)) // a hint: what has not begun need not begin
-        return;
-    if (to - from <= span.grain) {
-        try {
-            for (std::uint64_t offset = from; offset != to; offset++)
-                fn(span.at(offset));
-        } catch (...) {
-            failed.store(true, std::memory_order_relaxed);
-            throw;
-        }
-        return;
-    }
-    const std::uint64_t middle = from + (to - from) / 2;
-    join(
-        pool, [&] { split_for(pool, span, from, middle, fn, failed); },
-        [&] { split_for(pool, span, middle, to, fn, failed); });
-}
-
-template <class I, class T, class Map, class Combine>
-T split_reduce(pool_ref pool, const span_of<I> &span, std::uint64_t from, std::uint64_t to,
-               const T &identity, Map &map, Combine &combine)
-{
-    if (to - from <= span.grain) {
-        T sum = identity;
-        for (std::uint64_t offset = from; offset != to; offset++)
-            sum = combine(std::move(sum), map(span.at(offset)));
-        return sum;
-    }
-    const std::uint64_t middle = from + (to - from) / 2;
-    std::optional<T> left;
-    std::optional<T> right;
-    join(
-        pool, [&] { left.emplace(split_reduce(pool, span, from, middle, identity, map, combine)); },
-        [&] { right.emplace(split_reduce(pool, span, middle, to, identity, map, combine)); });
-    return combine(std::move(*left), std::move(*right));
-}
-} // namespace detail
-
-/* Call fn(i) for each i from first to before last, on all workers. A piece of at most `grain` is
-   done by one of them in order (0: chosen by the size of the pool). After an exception pieces
-   that have not begun are left out. */
-template <std::integral I, std::invocable<I> F>
-void parallel_for(pool_ref pool, I first, std::type_identity_t<I> last, F &&fn,
-                  std::uint64_t grain = 0)
-{
-    const detail::span_of<I> span(pool, first, last, grain);
-    std::atomic<bool> failed{false};
-    if (span.count > 0)
-        detail::split_for(pool, span, 0, span.count, fn, failed);
-}
-
-/* combine(... combine(identity, map(first)) ..., map(last - 1)), in pieces: combine must be
-   associative, identity neutral. The pieces are put together in order. */
-template <std::integral I, class T, std::invocable<I> Map, class Combine>
-T parallel_reduce(pool_ref pool, I first, std::type_identity_t<I> last, T identity, Map &&map,
-                  Combine &&combine, std::uint64_t grain = 0)
-{
-    const detail::span_of<I> span(pool, first, last, grain);
-    return detail::split_reduce(pool, span, 0, span.count, identity, map, combine);
-}
-
 } // namespace vigil
+
+#include <vigil/parallel.hpp>
 
 #endif

@@ -4,7 +4,8 @@
  * part also stands alone.
  *
  *   error.hpp   vigil::error, and where exceptions end
- *   pool.hpp    pool, job; fork.hpp: group, join, parallel_for, parallel_reduce, parallel_invoke
+ *   pool.hpp    pool, job; fork.hpp: group, forked, join, parallel_invoke
+ *   parallel.hpp  loops, reductions, scans, searches over ranges; sort.hpp: sorts
  *   loop.hpp    loop, timer, watch, signal, child
  *   promise.hpp promise, cancel_source, cancel_token, async; co_await on promises
  *   task.hpp    task<T>, sync_wait, detach; await.hpp: co_await on pools and loops, when_all,

@@ -103,14 +103,21 @@ TEST(a_task_is_one_allocation_at_most)
              vigil::group group(pool);
              group.spawn([&ran, ballast] { ran.fetch_add(1 + ballast.bytes[3]); });
              group.wait();
-         }) == 1);
+         }) == 0);
+    must(count_allocations([&] {
+             vigil::group group(pool);
+             const vigil::forked task(group, [&ran, ballast] { ran.fetch_add(1 + ballast.bytes[3]); });
+             group.wait();
+             vigil::parallel_for(
+                 pool, 0, 1000, [&](int) {}, 1);
+         }) == 0);
     must(count_allocations([&] {
              vigil::join(
                  pool, [&] { ran.fetch_add(1); }, [&] { ran.fetch_add(1); });
              vigil::parallel_for(pool, 0, 1000, [&](int) {});
          }) == 0);
     must(pool.wait_idle());
-    must(ran.load() == 7);
+    must(ran.load() == 8);
 }
 
 TEST(a_callback_is_one_allocation_at_most)
