@@ -293,6 +293,8 @@ void event_end_at(struct location *l)
         record_use(&G.table_uses, now->op.table);
     if (now->op.all)
         G.last_all_event = G.event_count;
+    if (G.opt.mode == VGC_PREEMPT)
+        bounded_event(now);
     if (G.opt.mode == VGC_DPOR && G.depth >= G.fixed)
         update_sleep(now);
 }
@@ -307,7 +309,7 @@ bool dpor_next(void)
     while (G.node_count > 0) {
         struct node *n = &G.nodes[G.node_count - 1];
         if (n->is_choice) {
-            if (n->taken + 1 < n->count) {
+            if (n->taken + 1 < n->count && !n->only_newest) {
                 n->taken++;
                 return true;
             }

@@ -9,6 +9,8 @@
 
 extern const struct vgc_scenario *__start_vgc_scenarios[], *__stop_vgc_scenarios[];
 extern bool vgc_show_progress;
+extern const char *vgc_checkpoint_folder;
+void checkpoint_fix_addresses(char **argv);
 void coverage_begin(void);
 void coverage_end(const char *program);
 
@@ -18,6 +20,7 @@ __attribute__((used, section("vgc_scenarios"))) static const struct vgc_scenario
 struct settings {
     const char *only, *json, *replay;
     bool list, deep, first, quiet, verbose, has_mode, sc;
+    int bound; /* preemptions; 0: each scenario as it is */
     enum vgc_mode mode;
     struct vgc_options given; /* fields that are not zero replace the scenario's */
 };
@@ -51,6 +54,8 @@ static void usage(const char *program)
            "of each scenario's own)\n"
            "  --sc                   sequentially consistent memory\n"
            "  --preemptions N        bound for --mode preempt\n"
+           "  --bound N              those scenarios that are otherwise run by chance, with at most N preemptions and\n"
+           "                         old values together, to the end\n"
            "  --time-limit SECONDS   of CPU, per scenario; more is reported as incomplete\n"
            "  --max-steps N          per execution\n"
            "  --runs N, --seed N     for pct and random\n"
@@ -63,7 +68,8 @@ static void usage(const char *program)
            "  --verbose              print counterexamples of expected findings "
            "too\n"
            "  --quiet                no counterexamples\n"
-           "  --progress             report every five seconds\n",
+           "  --progress             report every five seconds\n"
+           "  --checkpoint FOLDER    write now and then how far a search has come, and take up what is there\n",
            program);
 }
 
@@ -79,6 +85,8 @@ static bool parse_mode(const char *text, enum vgc_mode *mode)
 
 static bool chosen(const struct settings *s, const struct vgc_scenario *scenario)
 {
+    if (s->bound != 0 && scenario->opt.mode != VGC_PCT && scenario->opt.mode != VGC_RANDOM)
+        return false;
     if (s->only == NULL)
         return s->deep || !scenario->deep;
     char copy[1024];
@@ -98,6 +106,12 @@ static struct vgc_options options_for(const struct settings *s, const struct vgc
         o.mode = s->mode;
     if (s->sc)
         o.sc_memory = true;
+    if (s->bound != 0) {
+        o.mode = VGC_PREEMPT;
+        o.preemptions = s->bound;
+        o.bound_old = true;
+        o.time_limit = 0;
+    }
     if (g->preemptions)
         o.preemptions = g->preemptions;
     if (g->time_limit > 0)
@@ -285,7 +299,9 @@ int vgc_main(int argc, char **argv)
         } else if (value == NULL) {
             fprintf(stderr, "%s: %s is unknown or needs a value; --help lists the options\n", argv[0], a);
             return 2;
-        } else if (strcmp(a, "--only") == 0)
+        } else if (strcmp(a, "--checkpoint") == 0)
+            vgc_checkpoint_folder = value;
+        else if (strcmp(a, "--only") == 0)
             s.only = value;
         else if (strcmp(a, "--json") == 0)
             s.json = value;
@@ -299,7 +315,13 @@ int vgc_main(int argc, char **argv)
             }
         } else if (strcmp(a, "--preemptions") == 0)
             s.given.preemptions = atoi(value);
-        else if (strcmp(a, "--time-limit") == 0)
+        else if (strcmp(a, "--bound") == 0) {
+            s.bound = atoi(value);
+            if (s.bound < 1 || s.bound > 7) {
+                fprintf(stderr, "%s: --bound %s: must be from 1 to 7\n", argv[0], value);
+                return 2;
+            }
+        } else if (strcmp(a, "--time-limit") == 0)
             s.given.time_limit = atof(value);
         else if (strcmp(a, "--max-steps") == 0)
             s.given.max_steps = atoi(value);
@@ -334,6 +356,8 @@ int vgc_main(int argc, char **argv)
         }
         return 0;
     }
+    if (vgc_checkpoint_folder != NULL)
+        checkpoint_fix_addresses(argv);
     coverage_begin();
     const int status = s.replay != NULL ? run_replay(argv[0], &s) : run_all(argv[0], &s);
     coverage_end(argv[0]);

@@ -56,6 +56,7 @@ static void begin_again(void)
     memory_reset();
     race_reset();
     files_forget_location();
+    bounded_begin();
     struct thread *t = &G.threads[0];
     t->spin_count = 0;
     t->last_event = 1;

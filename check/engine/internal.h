@@ -170,9 +170,10 @@ struct event {
  * is taken. The list of them is the search stack, and replays the execution. */
 struct node {
     uint8_t is_choice;
-    uint8_t taken;  /* thread, or number of the possibility */
-    uint8_t count;  /* choices: of how many */
-    bool read_only; /* all explored steps of `taken` at this node were reads */
+    uint8_t taken;    /* thread, or number of the possibility */
+    uint8_t count;    /* choices: of how many */
+    bool only_newest; /* choices: of a message, and the bound permits no old one */
+    bool read_only;   /* all explored steps of `taken` at this node were reads */
     uint16_t enabled, backtrack, done, sleep;
     uint16_t done_reads, sleep_reads; /* those of done, sleep whose step was a
                                        read whatever its op says */
@@ -339,6 +340,7 @@ void sched_block(enum status status);  /* the current thread cannot go on;
 void sched_wake(int thread, uint32_t by_event);
 _Noreturn void sched_thread_ended(void);
 int choose(int n);
+int choose_message(int n); /* the same; 0 is the newest one */
 uint64_t next_random(void);
 void pct_begin(void);
 void pct_yield(void);
@@ -360,7 +362,24 @@ void dpor_blocked(int thread, struct location *l);
 struct event *event_current(void);
 bool dpor_next(void); /* moves the search stack to the next execution; false at the end */
 
+/* bounded.c */
+void bounded_setup(void);
+void bounded_begin(void);
+void bounded_event(const struct event *e);
+void bounded_choice(int taken);
+int bounded_pick(struct node *n, uint32_t enabled);
+bool bounded_only_newest(void);
+uint64_t **bounded_table(size_t **room, size_t **count);
+void bounded_old(void);
+
+/* checkpoint.c */
+bool checkpoint_resume(void);
+void checkpoint_write(void);
+void checkpoint_done(void);
+void checkpoint_fix_addresses(char **argv);
+
 /* private.c */
+void *private_memory(size_t *size);
 void private_begin(void);
 bool private_again(void);
 bool private_step(const struct op *op);
@@ -491,6 +510,7 @@ void state_begin(void);
 bool state_forgotten(uintptr_t address);
 uint64_t hash_memory(const void *start, const void *end, uint64_t seed);
 uint64_t state_count(void);
+uint64_t **state_table(size_t **room, size_t **count);
 
 /* coverage.c */
 void coverage_begin(void);

@@ -303,7 +303,7 @@ uint64_t memory_load(uintptr_t address, int size, int order, const void *pc)
         heap_check(address, (size_t)size, false, pc);
         struct location *l = location_at(address, size, pc);
         int n = candidates(l, sc, TO_LOAD, 0, offered);
-        struct message *m = offered[choose(n)];
+        struct message *m = offered[choose_message(n)];
         event_current()->op.quiet = tells_nothing(l, m, order);
         see(l, G.current, ME->seq, m);
         acquire(m, order);
@@ -333,7 +333,7 @@ void memory_store(uintptr_t address, int size, int order, uint64_t value, const 
     struct location *l = location_at(address, size, pc);
     access_atomic(address, (size_t)size, true, pc);
     int n = candidates(l, sc, TO_STORE, 0, offered);
-    struct message *m = add_message(l, offered[choose(n)], value, order, NULL, pc);
+    struct message *m = add_message(l, offered[choose_message(n)], value, order, NULL, pc);
     sc_store(l, m, sc);
     event_end_at(l);
     if (G.tracing)
@@ -380,7 +380,7 @@ uint64_t memory_rmw(uintptr_t address, int size, int order, int operation, uint6
     heap_check(address, (size_t)size, true, pc);
     struct location *l = location_at(address, size, pc);
     int n = candidates(l, sc, TO_RMW, 0, offered);
-    struct message *from = offered[choose(n)];
+    struct message *from = offered[choose_message(n)];
     acquire(from, order);
     access_atomic(address, (size_t)size, true, pc);
     from->claimed = true;
@@ -417,7 +417,7 @@ bool memory_cas(uintptr_t address, int size, int order, int failure, uint64_t *e
                     offered[kept++] = offered[i];
             n = kept;
         }
-        struct message *from = offered[choose(n)];
+        struct message *from = offered[choose_message(n)];
         bool success = from->value == *expected, for_no_reason = false;
         if (success && weak && G.budget_weak > 0 && choose(2) == 1) {
             G.budget_weak--;

@@ -26,6 +26,13 @@ ENGINE_STATE static struct {
     bool relied, again;
 } places;
 
+/* What a checkpoint keeps. */
+void *private_memory(size_t *size)
+{
+    *size = sizeof places;
+    return &places;
+}
+
 void private_begin(void)
 {
     memset(&places, 0, sizeof places);
@@ -58,7 +65,7 @@ bool private_step(const struct op *op)
 /* Is this place used by one thread alone, or only read? */
 bool private_place(uintptr_t address)
 {
-    if (G.opt.mode != VGC_DPOR && G.opt.mode != VGC_STATEFUL)
+    if (G.opt.mode != VGC_DPOR && G.opt.mode != VGC_STATEFUL && G.opt.mode != VGC_PREEMPT)
         return false;
     if (G.opt.mode == VGC_STATEFUL && state_forgotten(address))
         return true;

@@ -20,6 +20,11 @@ extern void *vgc_plain_sp;
 ENGINE_STATE void *vgc_plain_sp = NULL;
 ENGINE_STATE static bool ready = false;
 
+enum {
+    LOOK_AROUND = 200,
+    CHECKPOINT_SECONDS = 30
+};
+
 extern char __data_start[], _end[];
 extern char __start_vgc_state[], __stop_vgc_state[];
 
@@ -184,6 +189,7 @@ static void execute(void)
     heap_reset();
     files_reset();
     outcome_begin();
+    bounded_begin();
     G.depth = 0;
     G.steps = 0;
     G.alone_steps = 0;
@@ -311,7 +317,7 @@ static void show_progress(double started, double now)
     fprintf(stderr, "\n");
 }
 
-void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *options, struct vgc_result *result)
+static void explore(const struct vgc_scenario *scenario, const struct vgc_options *options, struct vgc_result *result)
 {
     memset(result, 0, sizeof *result);
     set_up();
@@ -319,11 +325,14 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
     apply_options(scenario, options);
     remember_data();
     fork_forget();
-    private_begin();
     state_begin();
     if (G.opt.mode == VGC_STATEFUL)
         state_setup();
-    double started = seconds_now(), shown = started;
+    if (G.opt.mode == VGC_PREEMPT)
+        bounded_setup();
+    checkpoint_resume();
+    const double before = result->seconds;
+    double started = seconds_now(), shown = started, written = started;
     uint64_t runs = 0;
     for (;;) {
         execute();
@@ -348,6 +357,8 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
             outcome_forget();
             if (G.opt.mode == VGC_STATEFUL)
                 state_setup();
+            if (G.opt.mode == VGC_PREEMPT)
+                bounded_setup();
             continue;
         }
         bool more;
@@ -373,7 +384,14 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
                     result->verdict = result->truncated ? VGC_TRUNCATED : VGC_PASS;
                 else
                     result->verdict = VGC_INCOMPLETE;
+                result->seconds = before + now - started;
+                checkpoint_write();
                 break;
+            }
+            if (now - written > CHECKPOINT_SECONDS) {
+                written = now;
+                result->seconds = before + now - started;
+                checkpoint_write();
             }
             if (vgc_show_progress && now - shown > 5) {
                 shown = now;
@@ -383,9 +401,36 @@ void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *
     }
     if (G.opt.mode == VGC_STATEFUL)
         result->states = state_count();
-    result->seconds = seconds_now() - started;
+    result->seconds = before + seconds_now() - started;
+    if (result->verdict != VGC_INCOMPLETE)
+        checkpoint_done();
     reset_data(true);
     outcome_finish(result);
+}
+
+/* A search with a bound would begin again with each place that turns out to be shared (private.c). Some runs by chance find most of
+ * them before. */
+static bool look_around(const struct vgc_scenario *scenario, const struct vgc_options *options,
+                        struct vgc_result *result)
+{
+    struct vgc_options around = options != NULL ? *options : scenario->opt;
+    if (around.mode != VGC_PREEMPT || around.broken_rules != 0)
+        return true;
+    around.mode = VGC_PCT;
+    around.runs = LOOK_AROUND;
+    around.time_limit = 0;
+    explore(scenario, &around, result);
+    const bool nothing = result->verdict == VGC_PASS || result->verdict == VGC_TRUNCATED;
+    if (nothing)
+        vgc_result_free(result);
+    return nothing;
+}
+
+void vgc_explore(const struct vgc_scenario *scenario, const struct vgc_options *options, struct vgc_result *result)
+{
+    private_begin();
+    if (look_around(scenario, options, result))
+        explore(scenario, options, result);
 }
 
 bool vgc_replay(const struct vgc_scenario *scenario, const struct vgc_options *options, const char *schedule,

@@ -230,21 +230,9 @@ static int pick(void)
         chosen = self >= 0 ? self : lowest(enabled);
         n->backtrack = (uint16_t)enabled;
         break;
-    case VGC_PREEMPT: {
-        int used = 0;
-        for (uint32_t d = G.depth; d > 0; d--)
-            if (!G.nodes[d - 1].is_choice) {
-                used = G.nodes[d - 1].preemptions;
-                break;
-            }
-        n->preemptions = (int16_t)used;
-        chosen = self >= 0 ? self : lowest(enabled);
-        n->backtrack = (uint16_t)(self >= 0 && used >= G.opt.preemptions ? 1u << self : enabled);
-        /* A node remembers who could go on for free, so that choosing somebody else
-     * there is counted. */
-        n->count = (uint8_t)(self + 1);
+    case VGC_PREEMPT:
+        chosen = bounded_pick(n, enabled);
         break;
-    }
     case VGC_PCT:
         chosen = pct_pick(enabled);
         break;
@@ -380,6 +368,7 @@ int choose(int n)
                  G.depth);
         c->count = (uint8_t)n;
         G.depth++;
+        bounded_choice(c->taken);
         return c->taken;
     }
     *c = (struct node){.is_choice = 1, .count = (uint8_t)n};
@@ -387,5 +376,20 @@ int choose(int n)
         c->taken = (uint8_t)((next_random() & 3) != 0 ? 0 : random_below(n));
     G.depth++;
     G.node_count = G.depth;
+    bounded_choice(c->taken);
     return c->taken;
+}
+
+int choose_message(int n)
+{
+    if (n <= 1)
+        return 0;
+    struct node *c = &G.nodes[G.depth];
+    const bool is_new = G.depth >= G.fixed;
+    const int taken = choose(n);
+    if (is_new && G.opt.mode == VGC_PREEMPT)
+        c->only_newest = bounded_only_newest();
+    if (taken > 0)
+        bounded_old();
+    return taken;
 }

@@ -111,6 +111,14 @@ void state_setup(void)
     seen.table = map_pages(seen.room * sizeof(uint64_t));
 }
 
+/* What a checkpoint keeps. */
+uint64_t **state_table(size_t **room, size_t **count)
+{
+    *room = &seen.room;
+    *count = &seen.count;
+    return &seen.table;
+}
+
 uint64_t state_count(void)
 {
     return seen.count;

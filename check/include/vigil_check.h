@@ -95,6 +95,7 @@ struct vgc_options {
     enum vgc_mode mode;
     bool sc_memory;  /* sequentially consistent memory: loads see the newest store; much smaller space         */
     int preemptions; /* VGC_PREEMPT: the bound (default 2)                                                     */
+    bool bound_old;  /* VGC_PREEMPT: reading an old value, or storing before a newer one, counts as a preemption      */
     int max_steps;   /* scheduling steps per execution; more is VGC_TRUNCATED (default 5000, at most 30000)    */
     uint64_t max_executions; /* stop after so many (0: no limit) and say VGC_INCOMPLETE                              */
     double time_limit;   /* seconds of CPU (0: no limit), then VGC_INCOMPLETE; in the random modes it ends the runs  */
@@ -265,7 +266,8 @@ enum vgc_rule {
     VGC_RULE_MUTEX = 1u << 23,           /* lock takes over what unlock published                                    */
     VGC_RULE_STATIC_RESET = 1u << 24,    /* static data is put back between executions                               */
     VGC_RULE_SPURIOUS = 1u << 25,        /* futex waits may return without a wake                                   */
-    VGC_RULE_COUNT = 26
+    VGC_RULE_COUNT = 26,
+    VGC_PLAIN_BOUND = 1u << 26 /* not a rule: VGC_PREEMPT enters equal nodes again, and leaves a thread before any step */
 };
 
 #ifdef __cplusplus

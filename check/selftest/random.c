@@ -324,6 +324,33 @@ static void describe_difference(const struct vgc_result *a, const struct vgc_res
     }
 }
 
+/* The same bound with and without what bounded.c leaves out. */
+static int compare_bounds(const struct vgc_scenario *s, const struct vgc_options *like, int bound)
+{
+    struct vgc_options cached = *like, plain;
+    struct vgc_result a, b;
+    cached.mode = VGC_PREEMPT;
+    cached.preemptions = bound;
+    cached.bound_old = bound == 2;
+    plain = cached;
+    plain.broken_rules = VGC_PLAIN_BOUND;
+    plain.max_executions = 10000;
+    vgc_explore(s, &plain, &b);
+    int wrong = 0;
+    if (b.verdict != VGC_INCOMPLETE) {
+        vgc_explore(s, &cached, &a);
+        wrong = !same(&a, &b);
+        if (wrong) {
+            printf("  FAILED: %d preemptions, with and without memory of nodes\n", bound);
+            describe(s->arg);
+            describe_difference(&a, &b);
+        }
+        vgc_result_free(&a);
+    }
+    vgc_result_free(&b);
+    return wrong;
+}
+
 int random_programs(int count, uint64_t seed, bool locks)
 {
     int wrong = 0, compared = 0, skipped = 0;
@@ -352,6 +379,7 @@ int random_programs(int count, uint64_t seed, bool locks)
         }
         vgc_explore(&s, &dpor, &a);
         vgc_explore(&s, &stateful, &c);
+        wrong += compare_bounds(&s, &dpor, 1 + i % 3);
         compared++;
         reduced += a.executions;
         all += b.executions;
