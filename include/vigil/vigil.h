@@ -7,6 +7,7 @@
 #include <vigil/async.h>
 #include <vigil/cancel.h>
 #include <vigil/base.h>
+#include <vigil/io.h>
 #include <vigil/loop.h>
 #include <vigil/parallel.h>
 #include <vigil/pool.h>

@@ -38,6 +38,7 @@ struct vg_op {
     vigil_timer timer;       /* owner; 0: none */
     union {
         uint64_t id;        /* of a watch, a child or a signal */
+        void *above[8];     /* for a room above */
         vg_removable guard; /* vigil_promise_guard: in the list of the guarded promise */
         struct {            /* vigil_cancel_create_timeout */
             vg_cancel_clock clock;

@@ -156,6 +156,8 @@ static void realm_forked(vg_upstairs *upstairs, vigil_loop *loop)
     if (realm->fences == VG_FENCE_MEMBARRIER)
         (void)vg_fence_register(); /* belongs to the process; succeeded in the parent */
     vg_realm_fork_ops(realm);
+    if (realm->io != NULL)
+        realm->io_forked(realm->io);
 }
 
 /* ---- making it --------------------------------------------------------------------------------------------------- */

@@ -70,6 +70,8 @@ struct vg_realm {
     _Atomic uint64_t unhandled;
     _Atomic uint64_t handled_late;
     vigil_promise_hooks hooks;
+    void *io; /* owner: of the room above, or NULL */
+    void (*io_forked)(void *io);
 
     vg_slab slabs[VG_SLABS];
     vg_realm_stripe stripes[VG_REALM_STRIPES];

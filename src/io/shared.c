@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared.h"
+
+#include "base/why.h"
+#include "loop/guard.h"
+#include "promise/realm.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static void shared_loop_ended(vigil_at_end *it)
+{
+    vg_io_shared *shared = vg_container_of(it, vg_io_shared, at_end);
+    int error;
+    vg_realm *realm = vg_realm_of_owner(shared->loop, &error);
+    if (realm != NULL)
+        realm->io = NULL;
+    shared->ended = true;
+    vg_list_each (link, &shared->members) {
+        vg_io_member *member = vg_list_entry(link, vg_io_member, link);
+        member->ended(member);
+    }
+}
+
+/* vigil_loop_fork: the loop is this process's own now, and so are its streams. */
+static void shared_after_fork(void *io)
+{
+    vg_io_shared *shared = io;
+    shared->pid = getpid();
+}
+
+vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
+{
+    vg_realm *realm = vg_realm_of_owner(loop, error);
+    if (realm == NULL)
+        return NULL;
+    vg_io_shared *shared = realm->io;
+    if (shared == NULL) {
+        shared = malloc(sizeof *shared);
+        if (shared == NULL) {
+            *error = vg_why(-ENOMEM, "no memory for the buffer that streams share");
+            return NULL;
+        }
+        shared->loop = loop;
+        shared->refs = 0;
+        shared->ended = false;
+        vg_list_init(&shared->members);
+        shared->pid = getpid();
+        vigil_at_end_init(&shared->at_end, shared_loop_ended);
+        *error = vigil_loop_at_end_add(loop, &shared->at_end);
+        if (*error != 0) {
+            free(shared);
+            return NULL;
+        }
+        realm->io = shared;
+        realm->io_forked = shared_after_fork;
+    }
+    shared->refs++;
+    vg_list_push_back(&shared->members, &member->link);
+    return shared;
+}
+
+void vg_io_leave(vg_io_shared *shared, vg_io_member *member)
+{
+    vg_list_remove(&member->link);
+    if (--shared->refs != 0)
+        return;
+    if (!shared->ended && !vg_io_forked(shared)) {
+        int error;
+        vg_realm *realm = vg_realm_of_owner(shared->loop, &error);
+        (void)vigil_loop_at_end_remove(shared->loop, &shared->at_end);
+        if (realm != NULL)
+            realm->io = NULL;
+    }
+    free(shared);
+}
+
+bool vg_io_forked(const vg_io_shared *shared)
+{
+    return shared->pid != getpid();
+}
+
+int vg_io_guard(const vg_io_shared *shared)
+{
+    if (shared->ended)
+        return vg_why(-ESHUTDOWN, "the loop of this stream has ended");
+    return vg_guard_owner(shared->loop);
+}

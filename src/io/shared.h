@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.h - what the streams of one loop share: the buffer that they read into, and who they belong to after a fork
+ * and after the end of the loop.
+ */
+#ifndef VG_IO_SHARED_H
+#define VG_IO_SHARED_H
+
+#include "base/list.h"
+
+#include <vigil/loop.h>
+
+#include <sys/types.h>
+
+enum {
+    VG_IO_BUFFER = 65536
+};
+
+/* A stream or a listener, as the loop's end sees it. */
+typedef struct vg_io_member {
+    vg_list_link link;
+    void (*ended)(struct vg_io_member *member); /* the loop has ended; calls nobody */
+} vg_io_member;
+
+typedef struct vg_io_shared {
+    vigil_loop *loop;
+    bool ended;    /* the loop has, and may be gone */
+    unsigned refs; /* owner: members */
+    pid_t pid;     /* whose it is; another one after a fork */
+    vg_list members;
+    vigil_at_end at_end;
+    unsigned char buffer[VG_IO_BUFFER];
+} vg_io_shared;
+
+/* Owner. Enter the loop's members. NULL: *error says why. */
+vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error);
+/* Owner, or anybody after the end of the loop. The last one frees the rest. */
+void vg_io_leave(vg_io_shared *shared, vg_io_member *member);
+/* The process is a child, and the loop was not made its own (vigil_loop_fork): the loop may be gone. */
+bool vg_io_forked(const vg_io_shared *shared);
+/* 0: the owner may go on. Else the error: another thread, a child, an ended loop. */
+int vg_io_guard(const vg_io_shared *shared);
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c - the life of a stream: made, watched, broken, closed. STREAMS.md has the rules.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "stream.h"
+
+#include "base/options.h"
+#include "base/why.h"
+#include "listener.h"
+#include "loop/guard.h"
+#include "loop/post.h"
+#include "stream_promise.h"
+#include "stream_read.h"
+#include "stream_write.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STREAM_HIGH_WATER 65536
+
+/* ---- the work ---------------------------------------------------------------------------------------------------- */
+
+static void stream_run_work(vigil_post *post);
+
+void vg_stream_want(vigil_stream *stream, uint32_t todo)
+{
+    stream->todo |= todo;
+    if ((stream->state & VG_STREAM_QUEUED) != 0)
+        return;
+    /* Fails only behind the end, where nobody asks for it (stream_give_back). */
+    if (vigil_loop_tick(stream->shared->loop, &stream->work) == 0)
+        stream->state |= VG_STREAM_QUEUED;
+}
+
+void vg_stream_keep(vigil_stream *stream)
+{
+    if (stream->shared->ended)
+        return;
+    const bool wanted = (stream->state & VG_STREAM_CLOSED) == 0 && stream->error == 0 &&
+                        ((vg_stream_has_reader(stream) && (stream->state & VG_STREAM_READ_END) == 0) ||
+                         stream->first != NULL || stream->on_drained != NULL);
+    if (wanted == ((stream->state & VG_STREAM_KEEPS) != 0))
+        return;
+    stream->state ^= VG_STREAM_KEEPS;
+    if (!wanted)
+        vg_loop_unkeep(stream->shared->loop);
+    else if (vg_loop_keep(stream->shared->loop) != 0)
+        stream->state &= ~(uint32_t)VG_STREAM_KEEPS; /* the loop ends, and tells those who wait */
+}
+
+/* ---- broken, closed ---------------------------------------------------------------------------------------------- */
+
+static void stream_stop_timer(vigil_stream *stream)
+{
+    if (stream->timer.id != 0 && !stream->shared->ended)
+        (void)vigil_timer_cancel(stream->shared->loop, stream->timer);
+    stream->timer.id = 0;
+}
+
+/* No more events, no descriptor. */
+static void stream_leave_system(vigil_stream *stream)
+{
+    if ((stream->state & VG_STREAM_CLOSED) != 0)
+        return;
+    stream->state |= VG_STREAM_CLOSED;
+    if (!stream->shared->ended)
+        (void)vigil_watch_remove(stream->shared->loop, stream->watch);
+    if ((stream->state & VG_STREAM_BORROWED) == 0)
+        (void)close(stream->fd);
+    stream->fd = -1;
+    stream_stop_timer(stream);
+    vg_stream_keep(stream);
+    if (stream->listener != NULL)
+        vg_listener_forget(stream);
+}
+
+void vg_stream_emptied(vigil_stream *stream)
+{
+    stream_leave_system(stream);
+    vg_stream_want(stream, VG_TODO_CLOSED | VG_TODO_SENT);
+}
+
+void vg_stream_fail_sending(vigil_stream *stream, int error)
+{
+    if (stream->write_error != 0)
+        return;
+    stream->write_error = error;
+    vg_stream_drop_writes(stream, error);
+    vg_stream_keep(stream);
+    if ((stream->state & VG_STREAM_CLOSING) != 0)
+        vg_stream_emptied(stream);
+    else if (stream->sent_first != NULL || stream->on_drained != NULL)
+        vg_stream_want(stream, VG_TODO_SENT | VG_TODO_DRAINED);
+}
+
+void vg_stream_fail(vigil_stream *stream, int error)
+{
+    if (stream->error != 0)
+        return;
+    stream->error = error;
+    stream_stop_timer(stream);
+    vg_stream_fail_sending(stream, error);
+    vg_stream_keep(stream);
+    if (vg_stream_has_reader(stream))
+        vg_stream_want(stream, VG_TODO_READ);
+}
+
+static void stream_free(vigil_stream *stream)
+{
+    if ((stream->state & (VG_STREAM_QUEUED | VG_STREAM_AGAIN)) != 0) {
+        stream->state |= VG_STREAM_OVER; /* one of the posts frees it */
+        return;
+    }
+    vg_io_leave(stream->shared, &stream->member);
+    free(stream->rest);
+    free(stream);
+}
+
+static void stream_again(vigil_post *post)
+{
+    vigil_stream *stream = vg_container_of(post, vigil_stream, again);
+    stream->state &= ~(uint32_t)VG_STREAM_AGAIN;
+    if ((stream->state & VG_STREAM_OVER) != 0)
+        stream_free(stream);
+    else if (vg_stream_has_reader(stream))
+        vg_stream_read_turn(stream);
+}
+
+/* The user is told, and the memory goes. */
+static void stream_say_closed(vigil_stream *stream)
+{
+    void (*on_closed)(void *user, const vigil_stream_end *end) = stream->on_closed;
+    void *user = stream->user;
+    const vigil_stream_end end = {.size = sizeof end, .status = stream->write_error, .unsent = stream->lost};
+    stream_free(stream);
+    if (on_closed != NULL)
+        on_closed(user, &end);
+}
+
+/* One thing that is to be done, with at most one call of the user's, at the end (C1). */
+static void stream_run_work(vigil_post *post)
+{
+    vigil_stream *stream = vg_container_of(post, vigil_stream, work);
+    vigil_write *write = NULL;
+    stream->state &= ~(uint32_t)VG_STREAM_QUEUED;
+    if ((stream->state & VG_STREAM_OVER) != 0) {
+        stream_free(stream);
+        return;
+    }
+    if ((stream->todo & VG_TODO_FLUSH) != 0) {
+        stream->todo &= ~(uint32_t)VG_TODO_FLUSH;
+        vg_stream_flush(stream); /* may add to the work */
+    }
+    while ((stream->todo & VG_TODO_SENT) != 0) {
+        if (stream->sent_first == NULL) {
+            stream->todo &= ~(uint32_t)VG_TODO_SENT;
+        } else if (vg_stream_next_sent(stream, &write)) {
+            vg_stream_want(stream, stream->todo);
+            write->done(write, write->vg_status);
+            return;
+        }
+    }
+    if ((stream->todo & VG_TODO_DRAINED) != 0) {
+        vigil_call_fn fn = stream->on_drained;
+        void *arg = stream->drained_arg;
+        stream->todo &= ~(uint32_t)VG_TODO_DRAINED;
+        stream->on_drained = NULL;
+        vg_stream_keep(stream);
+        if (fn != NULL) {
+            if (stream->todo != 0)
+                vg_stream_want(stream, stream->todo);
+            fn(arg);
+            return;
+        }
+    }
+    if ((stream->todo & VG_TODO_CLOSED) != 0) {
+        stream_say_closed(stream);
+        return;
+    }
+    if ((stream->todo & VG_TODO_READ) != 0) {
+        stream->todo &= ~(uint32_t)VG_TODO_READ;
+        vg_stream_read_turn(stream);
+    }
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
+{
+    vigil_stream *stream = arg;
+    (void)loop;
+    (void)watch;
+    (void)fd;
+    if ((events & VIGIL_FD_GONE) != 0) {
+        stream->state |= VG_STREAM_BORROWED; /* the number may be somebody else's by now */
+        stream_leave_system(stream);
+        vg_stream_fail(stream, -EBADF);
+        return;
+    }
+    if ((events & (VIGIL_FD_RDHUP | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0)
+        stream->state |= VG_STREAM_HUNG_UP;
+    if ((events & (VIGIL_FD_READ | VIGIL_FD_RDHUP | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0)
+        stream->state |= VG_STREAM_READABLE;
+    if ((events & (VIGIL_FD_WRITE | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0) {
+        stream->state |= VG_STREAM_WRITABLE;
+        if (stream->first != NULL)
+            vg_stream_want(stream, VG_TODO_FLUSH);
+    }
+    if ((stream->state & VG_STREAM_READABLE) != 0 && vg_stream_has_reader(stream))
+        vg_stream_read_turn(stream);
+}
+
+/* The loop has ended: so has the stream, except for its memory. */
+static void stream_loop_ended(vg_io_member *member)
+{
+    vigil_stream *stream = vg_container_of(member, vigil_stream, member);
+    stream_leave_system(stream);
+    vg_stream_fail(stream, -ESHUTDOWN);
+}
+
+/* ---- time limits ------------------------------------------------------------------------------------------------- */
+
+static void stream_start_timer(vigil_stream *stream, int64_t delay_ns, vigil_timer_fn fn)
+{
+    vigil_timer_options options = VIGIL_TIMER_OPTIONS_INIT;
+    options.delay_ns = delay_ns;
+    options.slack_ns = delay_ns / 4 < INT64_C(4000000000) ? delay_ns / 4 : INT64_C(4000000000);
+    options.flags = VIGIL_TIMER_UNREF;
+    const int error = vigil_timer_start_with(stream->shared->loop, &options, fn, stream, &stream->timer);
+    if (error != 0)
+        vg_stream_fail(stream, error);
+}
+
+/* The timer runs on through traffic and looks when it ends: a read or a send costs nothing here. */
+static void stream_idle(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    vigil_stream *stream = arg;
+    (void)timer;
+    stream->timer.id = 0;
+    const int64_t quiet = (int64_t)(vigil_loop_now(loop) - stream->quiet);
+    if (quiet >= stream->idle_ns)
+        vg_stream_fail(stream, -ETIMEDOUT);
+    else
+        stream_start_timer(stream, stream->idle_ns - quiet, stream_idle);
+}
+
+static void stream_flush_over(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    vigil_stream *stream = arg;
+    (void)loop;
+    (void)timer;
+    stream->timer.id = 0;
+    vg_stream_fail(stream, -ETIMEDOUT);
+}
+
+/* ---- making it --------------------------------------------------------------------------------------------------- */
+
+int vg_stream_options_take(vigil_stream_options *ours, const vigil_stream_options *given)
+{
+    const vigil_stream_options plain = VIGIL_STREAM_OPTIONS_INIT;
+    *ours = plain;
+    if (given == NULL)
+        return 0;
+    int error = vg_options_take(ours, sizeof *ours, given, given->size, sizeof *ours, "options");
+    if (error == 0 && ours->idle_ns == 0)
+        error = vg_why(-EINVAL, "options.idle_ns is 0: the stream would fail at once; VIGIL_FOREVER is no limit");
+    return error;
+}
+
+static int stream_check_fd(int fd, uint32_t *state)
+{
+    struct stat what;
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    if (fstat(fd, &what) != 0)
+        return vg_why_say(-errno, "fd %d: %s", fd, strerror(errno));
+    if (S_ISREG(what.st_mode) || S_ISDIR(what.st_mode))
+        return vg_why_say(-EOPNOTSUPP, "fd %d is a regular file or a directory, which is never waited for", fd);
+    if (S_ISSOCK(what.st_mode)) {
+        *state |= VG_STREAM_SOCKET;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0)
+            return vg_why_say(-EOPNOTSUPP, "fd %d listens for connections; see vigil_listener_open", fd);
+    }
+    return 0;
+}
+
+static int stream_set_nonblocking(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || ((flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0))
+        return vg_why_say(-errno, "fd %d: %s", fd, strerror(errno));
+    return 0;
+}
+
+int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t state, const vigil_stream_options *options)
+{
+    int error = 0;
+    vigil_stream *it = calloc(1, sizeof *it);
+    if (it == NULL)
+        return vg_why(-ENOMEM, "no memory for a stream");
+    it->member.ended = stream_loop_ended;
+    it->shared = vg_io_enter(loop, &it->member, &error);
+    if (it->shared == NULL) {
+        free(it);
+        return error;
+    }
+    it->fd = fd;
+    /* A new descriptor takes and gives until a call shows otherwise. */
+    it->state = state | VG_STREAM_READABLE | VG_STREAM_WRITABLE | (options->borrowed ? VG_STREAM_BORROWED : 0U);
+    it->high_water = options->high_water != 0 ? options->high_water : STREAM_HIGH_WATER;
+    it->most_unsent = options->most_unsent;
+    it->idle_ns = options->idle_ns;
+    it->flush_ns = options->flush_ns;
+    it->on_closed = options->on_closed;
+    it->user = options->user;
+    it->since = vigil_loop_now(loop);
+    it->quiet = it->since;
+    vigil_post_init(&it->work, stream_run_work, stream_run_work);
+    vigil_post_init(&it->again, stream_again, stream_again);
+    vg_list_link_init(&it->in_listener);
+    error = vigil_watch_add(loop, fd, VIGIL_FD_READ | VIGIL_FD_WRITE | VIGIL_FD_RDHUP,
+                            VIGIL_WATCH_EDGE | VIGIL_WATCH_UNREF, stream_event, NULL, it, &it->watch);
+    if (error != 0) {
+        stream_free(it);
+        return error;
+    }
+    if (it->idle_ns >= 0)
+        stream_start_timer(it, it->idle_ns, stream_idle);
+    *stream = it;
+    return 0;
+}
+
+int vigil_stream_open(vigil_stream **stream, vigil_loop *loop, int fd, const vigil_stream_options *options)
+{
+    vigil_stream_options ours;
+    uint32_t state = 0;
+    if (stream == NULL)
+        return VG_WHY_NULL("stream");
+    int error = vg_guard_owner(loop);
+    if (error == 0)
+        error = vg_guard_open(loop);
+    if (error == 0)
+        error = vg_stream_options_take(&ours, options);
+    if (error == 0)
+        error = stream_check_fd(fd, &state);
+    if (error == 0)
+        error = stream_set_nonblocking(fd);
+    return error != 0 ? error : vg_stream_make(stream, loop, fd, state, &ours);
+}
+
+/* ---- giving it back ---------------------------------------------------------------------------------------------- */
+
+int vg_stream_guard(const vigil_stream *stream)
+{
+    if (stream == NULL)
+        return VG_WHY_NULL("stream");
+    const int error = vg_io_guard(stream->shared);
+    if (error == 0 && (stream->state & VG_STREAM_CLOSING) != 0)
+        return vg_why(-EINVAL, "the stream was given back");
+    return error;
+}
+
+/* In a child the loop may be gone: only what is ours. Posts that wait in the child's copy of the loop keep the memory. */
+static void stream_close_in_child(vigil_stream *stream)
+{
+    vigil_write *write;
+    if ((stream->state & (VG_STREAM_CLOSED | VG_STREAM_BORROWED)) == 0)
+        (void)close(stream->fd);
+    vg_stream_drop_writes(stream, -ECHILD);
+    while (stream->sent_first != NULL)
+        (void)vg_stream_next_sent(stream, &write); /* the user's are the parent's business */
+    stream_free(stream);
+}
+
+static int stream_give_back(vigil_stream *stream, bool drop)
+{
+    if (stream == NULL)
+        return 0;
+    if (vg_io_forked(stream->shared)) {
+        stream_close_in_child(stream);
+        return 0;
+    }
+    const int error = stream->shared->ended ? 0 : vg_guard_owner(stream->shared->loop);
+    if (error != 0)
+        return error;
+    if ((stream->state & VG_STREAM_CLOSING) != 0)
+        return vg_why(-EINVAL, "the stream was given back");
+    stream->state |= VG_STREAM_CLOSING;
+    if (stream->shared->ended) { /* everything else was told at the end; there is nobody to do this later */
+        if ((stream->state & VG_STREAM_QUEUED) == 0)
+            stream_say_closed(stream);
+        else
+            stream->todo |= VG_TODO_CLOSED;
+        return 0;
+    }
+    vg_stream_drop_promises(stream);
+    stream->on_data = NULL;
+    stream->read = NULL;
+    stream->on_drained = NULL;
+    stream->todo &= ~(uint32_t)(VG_TODO_READ | VG_TODO_DRAINED);
+    if (drop && stream->first != NULL)
+        vg_stream_fail(stream, -ECANCELED);
+    if (stream->first != NULL) { /* the rest is sent without the user */
+        stream_stop_timer(stream);
+        if (stream->flush_ns >= 0)
+            stream_start_timer(stream, stream->flush_ns, stream_flush_over);
+        vg_stream_want(stream, VG_TODO_FLUSH);
+        vg_stream_keep(stream);
+        return 0;
+    }
+    vg_stream_emptied(stream);
+    return 0;
+}
+
+int vigil_stream_close(vigil_stream *stream)
+{
+    return stream_give_back(stream, false);
+}
+
+int vigil_stream_reset(vigil_stream *stream)
+{
+    if (stream != NULL && (stream->state & (VG_STREAM_CLOSED | VG_STREAM_SOCKET)) == VG_STREAM_SOCKET &&
+        !vg_io_forked(stream->shared)) {
+        const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+        (void)setsockopt(stream->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    }
+    return stream_give_back(stream, true);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+int vigil_stream_stats_get(vigil_stream *stream, vigil_stream_stats *stats)
+{
+    int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (stats == NULL)
+        return VG_WHY_NULL("stats");
+    const uint64_t now = vigil_loop_now(stream->shared->loop);
+    const vigil_stream_stats ours = {.size = sizeof ours,
+                                     .bytes_read = stream->bytes_read,
+                                     .bytes_sent = stream->bytes_sent,
+                                     .unsent = stream->unsent,
+                                     .unread = stream->rest_length,
+                                     .since_ns = now - stream->since,
+                                     .quiet_ns = now - stream->quiet,
+                                     .reads = stream->reads,
+                                     .sends = stream->sends,
+                                     .error = stream->error != 0 ? stream->error : stream->write_error};
+    return vg_options_give(stats, stats->size, &ours, sizeof ours, sizeof ours, "stats");
+}
+
+int vigil_stream_fd(const vigil_stream *stream)
+{
+    if (stream == NULL)
+        return VG_WHY_NULL("stream");
+    return stream->fd >= 0 ? stream->fd : vg_why(-EBADF, "the descriptor of this stream is closed");
+}
+
+int vigil_stream_peer(const vigil_stream *stream, vigil_address *address)
+{
+    const int fd = vigil_stream_fd(stream);
+    if (fd < 0)
+        return fd;
+    if (address == NULL)
+        return VG_WHY_NULL("address");
+    address->length = sizeof address->storage;
+    if (getpeername(fd, &address->any, &address->length) != 0)
+        return vg_why_say(-errno, "the peer of fd %d: %s", fd, strerror(errno));
+    return 0;
+}

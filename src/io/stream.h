@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.h - one stream. Owner only; STREAMS.md says what may call whom.
+ */
+#ifndef VG_IO_STREAM_H
+#define VG_IO_STREAM_H
+
+#include "base/list.h"
+#include "shared.h"
+
+#include <vigil/io.h>
+
+/* What the stream is and has seen. */
+enum {
+    VG_STREAM_READABLE = 1U << 0, /* the system may have data for us: a read is worth its call */
+    VG_STREAM_WRITABLE = 1U << 1,
+    VG_STREAM_HUNG_UP = 1U << 2, /* the peer has ended its side: reads go on until they find the end */
+    VG_STREAM_READ_END = 1U << 3,
+    VG_STREAM_FINISH = 1U << 4,   /* vigil_stream_finish was called */
+    VG_STREAM_FINISHED = 1U << 5, /* and the system was told */
+    VG_STREAM_CLOSING = 1U << 6,  /* given back; what is left is to be sent */
+    VG_STREAM_CLOSED = 1U << 7,   /* the descriptor is closed */
+    VG_STREAM_SOCKET = 1U << 8,
+    VG_STREAM_BORROWED = 1U << 9,
+    VG_STREAM_KEEPS = 1U << 10,  /* the loop is kept alive */
+    VG_STREAM_QUEUED = 1U << 11, /* stream->work waits for its turn */
+    VG_STREAM_AGAIN = 1U << 12,  /* stream->again does */
+    VG_STREAM_OVER = 1U << 13    /* the memory goes when neither of them waits any more */
+};
+
+/* What stream->work has to do. Each call of it makes at most one call of the user's, as its last step. */
+enum {
+    VG_TODO_FLUSH = 1U << 0,
+    VG_TODO_READ = 1U << 1,
+    VG_TODO_SENT = 1U << 2,    /* writes are done: tell them */
+    VG_TODO_DRAINED = 1U << 3, /* tell the one who waits for it */
+    VG_TODO_CLOSED = 1U << 4   /* tell the user, free it */
+};
+
+struct vigil_stream {
+    vg_io_shared *shared;
+    vg_io_member member;
+    int fd;
+    uint32_t state;  /* VG_STREAM_* */
+    uint32_t todo;   /* VG_TODO_* */
+    int error;       /* nothing goes any more: the first failure, or 0 */
+    int write_error; /* nothing can be sent; what the peer has sent before can still be read */
+    vigil_watch watch;
+    vigil_post work;
+    vigil_post again; /* more is there to read: in a later turn */
+
+    /* reading: one of them */
+    vigil_data_fn on_data;
+    void *data_arg;
+    vigil_read *read;
+    unsigned char *rest; /* read and not taken yet; NULL: nothing */
+    size_t rest_at, rest_length;
+
+    /* writing */
+    vigil_write *first, *last;           /* to be sent */
+    vigil_write *sent_first, *sent_last; /* done: to be told, or freed */
+    size_t unsent;
+    uint64_t lost; /* accepted, and will not be sent */
+    vigil_call_fn on_drained;
+    void *drained_arg;
+    bool promised_read, promised_drained; /* the reader, and who waits for on_drained, are promises */
+
+    /* limits and figures */
+    size_t high_water, most_unsent;
+    int64_t idle_ns, flush_ns;
+    vigil_timer timer; /* idle, or flush while closing; id 0: none */
+    uint64_t since, quiet;
+    uint64_t bytes_read, bytes_sent, reads, sends;
+
+    void (*on_closed)(void *user, const vigil_stream_end *end);
+    void *user;
+    vigil_listener *listener; /* that it counts for, or NULL */
+    vg_list_link in_listener;
+};
+
+/* Let the work run after the callback that runs now. */
+void vg_stream_want(vigil_stream *stream, uint32_t todo);
+/* The connection is broken. Whoever waits is told. */
+void vg_stream_fail(vigil_stream *stream, int error);
+/* The same for the sending side alone. */
+void vg_stream_fail_sending(vigil_stream *stream, int error);
+/* Closing, and nothing is left to send. */
+void vg_stream_emptied(vigil_stream *stream);
+/* Hold the loop or let it go, as somebody waits or not. */
+void vg_stream_keep(vigil_stream *stream);
+/* 0: the owner, and the stream works. Else the error. */
+int vg_stream_guard(const vigil_stream *stream);
+/* A stream of a descriptor that is non-blocking already; state: VG_STREAM_SOCKET, or 0. 0, or what
+   vigil_stream_open answers. */
+int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t state,
+                   const vigil_stream_options *options);
+/* Copy the options over, with the defaults. 0; -EINVAL. */
+int vg_stream_options_take(vigil_stream_options *ours, const vigil_stream_options *given);
+
+#endif

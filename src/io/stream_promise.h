@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VG_IO_STREAM_PROMISE_H
+#define VG_IO_STREAM_PROMISE_H
+
+#include "stream.h"
+
+/* The stream is given back: the promises that wait for it are rejected with -ECANCELED. */
+void vg_stream_drop_promises(vigil_stream *stream);
+
+#endif

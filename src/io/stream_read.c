@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_read.c - from the system to who waits for it.
+ */
+#include "stream_read.h"
+
+#include "base/why.h"
+#include "loop/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- one system call --------------------------------------------------------------------------------------------- */
+
+/* Bytes; 0: the end; -EAGAIN; an error. Keeps the readiness (STREAMS.md R1, R2). */
+static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
+{
+    ssize_t got;
+    if ((stream->state & VG_STREAM_READ_END) != 0)
+        return 0;
+    if (stream->error != 0)
+        return stream->error;
+    if ((stream->state & VG_STREAM_READABLE) == 0)
+        return -EAGAIN;
+    do {
+        stream->reads++;
+        got = (stream->state & VG_STREAM_SOCKET) != 0 ? recv(stream->fd, buffer, room, 0)
+                                                      : read(stream->fd, buffer, room);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            stream->state &= ~(uint32_t)VG_STREAM_READABLE;
+            return -EAGAIN;
+        }
+        if (errno == EIO && (stream->state & (VG_STREAM_SOCKET | VG_STREAM_HUNG_UP)) == VG_STREAM_HUNG_UP) {
+            got = 0; /* a terminal whose other side was closed */
+        } else {
+            const int error = -errno;
+            vg_stream_fail(stream, error);
+            return error;
+        }
+    }
+    if (got == 0) {
+        stream->state |= VG_STREAM_READ_END;
+        return 0;
+    }
+    if ((size_t)got < room && (stream->state & VG_STREAM_HUNG_UP) == 0)
+        stream->state &= ~(uint32_t)VG_STREAM_READABLE;
+    stream->bytes_read += (uint64_t)got;
+    stream->quiet = vigil_loop_now(stream->shared->loop);
+    return got;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+/* Keep bytes for the next read, in front of those that wait already. */
+static int rest_put_back(vigil_stream *stream, const unsigned char *data, size_t length)
+{
+    if (length == 0)
+        return 0;
+    unsigned char *all = malloc(length + stream->rest_length);
+    if (all == NULL)
+        return -ENOMEM;
+    memcpy(all, data, length);
+    if (stream->rest_length != 0)
+        memcpy(all + length, stream->rest + stream->rest_at, stream->rest_length);
+    free(stream->rest);
+    stream->rest = all;
+    stream->rest_at = 0;
+    stream->rest_length += length;
+    return 0;
+}
+
+static void rest_take(vigil_stream *stream, size_t length)
+{
+    stream->rest_at += length;
+    stream->rest_length -= length;
+    if (stream->rest_length == 0) {
+        free(stream->rest);
+        stream->rest = NULL;
+    }
+}
+
+/* ---- one read ---------------------------------------------------------------------------------------------------- */
+
+/* How many of the bytes at data the read takes, and whether it is complete then. */
+static size_t read_wants(const vigil_read *read, const unsigned char *data, size_t length, bool *complete)
+{
+    const size_t room = read->vg_room - read->vg_filled;
+    size_t taken = length < room ? length : room;
+    *complete = !read->vg_exact && read->vg_delimiter < 0;
+    if (read->vg_delimiter >= 0) {
+        const unsigned char *found = memchr(data, read->vg_delimiter, taken);
+        if (found != NULL) {
+            taken = (size_t)(found - data) + 1;
+            *complete = true;
+        }
+    }
+    if (taken == room)
+        *complete = true;
+    return taken;
+}
+
+/* What a complete read has to say. */
+static int64_t read_result(const vigil_read *read)
+{
+    if (read->vg_delimiter >= 0 && read->vg_filled == read->vg_room &&
+        read->vg_buffer[read->vg_filled - 1] != read->vg_delimiter)
+        return -EMSGSIZE;
+    return (int64_t)read->vg_filled;
+}
+
+/* The peer has ended, or the connection has failed, before the read was complete. */
+static int64_t read_cut_short(const vigil_read *read, int64_t got)
+{
+    if (got < 0 || read->vg_filled == 0)
+        return got;
+    return read->vg_exact ? -ENODATA : (int64_t)read->vg_filled;
+}
+
+/* True: *result says how it ended. */
+static bool read_from_rest(vigil_stream *stream, vigil_read *read, int64_t *result)
+{
+    bool complete;
+    if (stream->rest_length == 0)
+        return false;
+    const unsigned char *data = stream->rest + stream->rest_at;
+    const size_t taken = read_wants(read, data, stream->rest_length, &complete);
+    memcpy(read->vg_buffer + read->vg_filled, data, taken);
+    read->vg_filled += taken;
+    rest_take(stream, taken);
+    if (complete)
+        *result = read_result(read);
+    return complete;
+}
+
+static bool read_from_system(vigil_stream *stream, vigil_read *read, int64_t *result)
+{
+    unsigned char *place = read->vg_buffer + read->vg_filled;
+    bool complete;
+    for (;;) {
+        int64_t got;
+        size_t taken;
+        if (read->vg_delimiter < 0) { /* all of it is wanted: no copy */
+            got = stream_receive(stream, place, read->vg_room - read->vg_filled);
+            taken = got > 0 ? read_wants(read, place, (size_t)got, &complete) : 0;
+        } else {
+            unsigned char *buffer = stream->shared->buffer;
+            got = stream_receive(stream, buffer, VG_IO_BUFFER);
+            taken = got > 0 ? read_wants(read, buffer, (size_t)got, &complete) : 0;
+            if (taken != 0)
+                memcpy(place, buffer, taken);
+            if (got > 0 && rest_put_back(stream, buffer + taken, (size_t)got - taken) != 0) {
+                vg_stream_fail(stream, -ENOMEM); /* bytes are lost: the stream is over */
+                *result = -ENOMEM;
+                return true;
+            }
+        }
+        if (got == -EAGAIN)
+            return false;
+        if (got <= 0) {
+            *result = read_cut_short(read, got);
+            return true;
+        }
+        read->vg_filled += taken;
+        place += taken;
+        if (complete) {
+            *result = read_result(read);
+            return true;
+        }
+        if ((stream->state & VG_STREAM_READABLE) == 0)
+            return false;
+    }
+}
+
+static void read_turn_of_one(vigil_stream *stream)
+{
+    vigil_read *read = stream->read;
+    int64_t result = 0;
+    if (!read_from_rest(stream, read, &result) && !read_from_system(stream, read, &result))
+        return;
+    stream->read = NULL;
+    stream->todo &= ~(uint32_t)VG_TODO_READ;
+    vg_stream_keep(stream);
+    read->done(read, result);
+}
+
+/* ---- everything that comes --------------------------------------------------------------------------------------- */
+
+static void read_turn_of_data(vigil_stream *stream)
+{
+    vigil_data_fn fn = stream->on_data;
+    void *arg = stream->data_arg;
+    unsigned char *buffer = stream->shared->buffer;
+    int64_t got;
+    if (stream->rest_length != 0) { /* at most as much as the buffer holds: what a read has left */
+        got = (int64_t)(stream->rest_length < VG_IO_BUFFER ? stream->rest_length : VG_IO_BUFFER);
+        memcpy(buffer, stream->rest + stream->rest_at, (size_t)got);
+        rest_take(stream, (size_t)got);
+        vg_stream_want(stream, VG_TODO_READ);
+    } else {
+        got = stream_receive(stream, buffer, VG_IO_BUFFER);
+        if (got == -EAGAIN)
+            return;
+        if (got > 0 && (stream->state & VG_STREAM_READABLE) != 0) {
+            /* later, so that others have their turn */
+            if ((stream->state & VG_STREAM_AGAIN) == 0 &&
+                vigil_loop_post_internal(stream->shared->loop, &stream->again) == 0)
+                stream->state |= VG_STREAM_AGAIN;
+        }
+    }
+    if (got <= 0) { /* said once */
+        stream->on_data = NULL;
+        vg_stream_keep(stream);
+    }
+    fn(stream, got > 0 ? buffer : NULL, got, arg);
+}
+
+void vg_stream_read_turn(vigil_stream *stream)
+{
+    if (stream->read != NULL)
+        read_turn_of_one(stream);
+    else if (stream->on_data != NULL)
+        read_turn_of_data(stream);
+}
+
+/* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+/* Somebody waits now: is there something? */
+static void reader_came(vigil_stream *stream)
+{
+    if (stream->rest_length != 0 || stream->error != 0 ||
+        (stream->state & (VG_STREAM_READABLE | VG_STREAM_READ_END)) != 0)
+        vg_stream_want(stream, VG_TODO_READ);
+    vg_stream_keep(stream);
+}
+
+int vigil_stream_on_data(vigil_stream *stream, vigil_data_fn fn, void *arg)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (stream->read != NULL)
+        return vg_why(-EBUSY, "a vigil_read waits on this stream");
+    stream->on_data = fn;
+    stream->data_arg = arg;
+    if (fn == NULL)
+        stream->todo &= ~(uint32_t)VG_TODO_READ;
+    reader_came(stream);
+    return 0;
+}
+
+static int start_read(vigil_stream *stream, vigil_read *read, void *buffer, size_t room, bool exact, int delimiter)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (read == NULL || read->done == NULL)
+        return vg_why(-EINVAL, "read or read->done is NULL");
+    if (buffer == NULL || room == 0)
+        return vg_why(-EINVAL, "there is no room to read into");
+    if (stream->read != NULL || stream->on_data != NULL)
+        return vg_why(-EBUSY, "somebody else reads from this stream; one reader at a time");
+    read->vg_buffer = buffer;
+    read->vg_room = room;
+    read->vg_filled = 0;
+    read->vg_exact = exact;
+    read->vg_delimiter = delimiter;
+    stream->read = read;
+    reader_came(stream);
+    return 0;
+}
+
+int vigil_stream_read(vigil_stream *stream, vigil_read *read, void *buffer, size_t room)
+{
+    return start_read(stream, read, buffer, room, false, -1);
+}
+
+int vigil_stream_read_exactly(vigil_stream *stream, vigil_read *read, void *buffer, size_t length)
+{
+    return start_read(stream, read, buffer, length, true, -1);
+}
+
+int vigil_stream_read_until(vigil_stream *stream, vigil_read *read, void *buffer, size_t room, unsigned char delimiter)
+{
+    return start_read(stream, read, buffer, room, false, delimiter);
+}
+
+int vigil_stream_read_cancel(vigil_stream *stream, vigil_read *read)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (read == NULL || stream->read != read)
+        return -ESTALE;
+    if (rest_put_back(stream, read->vg_buffer, read->vg_filled) != 0)
+        return vg_why(-ENOMEM, "no memory to keep what the read has read");
+    stream->read = NULL;
+    stream->todo &= ~(uint32_t)VG_TODO_READ;
+    vg_stream_keep(stream);
+    return 0;
+}
+
+int64_t vigil_stream_try_read(vigil_stream *stream, void *buffer, size_t room)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (buffer == NULL || room == 0)
+        return vg_why(-EINVAL, "there is no room to read into");
+    if (stream->read != NULL)
+        return vg_why(-EBUSY, "a vigil_read waits on this stream");
+    if (stream->rest_length == 0)
+        return stream_receive(stream, buffer, room);
+    const size_t taken = stream->rest_length < room ? stream->rest_length : room;
+    memcpy(buffer, stream->rest + stream->rest_at, taken);
+    rest_take(stream, taken);
+    return (int64_t)taken;
+}

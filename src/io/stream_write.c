@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream_write.c - from the user to the system: queued, sent together, told one by one.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "stream_write.h"
+
+#include "base/why.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    SEND_PARTS = 64,  /* of one call */
+    COPY_ROOM = 2048, /* so that small writes share one piece of memory */
+    MOST_PARTS = 1024
+};
+
+/* A write of our own: its bytes are behind it. */
+typedef struct vg_stream_copy {
+    vigil_write write; /* first */
+    struct iovec part;
+    size_t room;
+    unsigned char bytes[];
+} vg_stream_copy;
+
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
+
+static void write_queue(vigil_stream *stream, vigil_write *write)
+{
+    write->vg_next = NULL;
+    if (stream->last != NULL)
+        stream->last->vg_next = write;
+    else
+        stream->first = write;
+    stream->last = write;
+}
+
+/* The first write is over. */
+static void write_settle(vigil_stream *stream, int status)
+{
+    vigil_write *write = stream->first;
+    stream->first = write->vg_next;
+    if (stream->first == NULL)
+        stream->last = NULL;
+    write->vg_status = status;
+    write->vg_next = NULL;
+    if (stream->sent_last != NULL)
+        stream->sent_last->vg_next = write;
+    else
+        stream->sent_first = write;
+    stream->sent_last = write;
+}
+
+void vg_stream_drop_writes(vigil_stream *stream, int status)
+{
+    stream->lost += stream->unsent;
+    stream->unsent = 0;
+    while (stream->first != NULL)
+        write_settle(stream, status);
+}
+
+bool vg_stream_next_sent(vigil_stream *stream, vigil_write **write)
+{
+    vigil_write *it = stream->sent_first;
+    stream->sent_first = it->vg_next;
+    if (stream->sent_first == NULL)
+        stream->sent_last = NULL;
+    if (!it->vg_copied) {
+        *write = it;
+        return true;
+    }
+    free(it);
+    return false;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+static size_t gather_parts(const vigil_stream *stream, struct iovec *parts, size_t *total)
+{
+    size_t count = 0;
+    *total = 0;
+    for (const vigil_write *it = stream->first; it != NULL && count < SEND_PARTS; it = it->vg_next) {
+        size_t skip = it->vg_skip;
+        for (size_t i = 0; i < it->vg_count && count < SEND_PARTS; i++) {
+            const struct iovec *part = &it->vg_parts[i];
+            if (skip >= part->iov_len) {
+                skip -= part->iov_len;
+                continue;
+            }
+            parts[count].iov_base = (char *)part->iov_base + skip;
+            parts[count].iov_len = part->iov_len - skip;
+            *total += parts[count].iov_len;
+            count++;
+            skip = 0;
+        }
+    }
+    return count;
+}
+
+/* A pipe has no flag that keeps SIGPIPE away: block it, and take it back if it came. */
+static ssize_t write_without_signal(int fd, const struct iovec *parts, int count)
+{
+    sigset_t pipe_signal, before, pending;
+    (void)sigemptyset(&pipe_signal);
+    (void)sigaddset(&pipe_signal, SIGPIPE);
+    (void)sigemptyset(&pending);
+    (void)sigpending(&pending);
+    const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+    (void)pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    const ssize_t sent = writev(fd, parts, count);
+    const int error = errno;
+    if (sent < 0 && error == EPIPE && !was_pending) {
+        const struct timespec none = {0};
+        while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR)
+            ;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return sent;
+}
+
+static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t count)
+{
+    ssize_t sent;
+    do {
+        stream->sends++;
+        if ((stream->state & VG_STREAM_SOCKET) != 0) {
+            const struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+            sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
+        } else {
+            sent = write_without_signal(stream->fd, parts, (int)count);
+        }
+    } while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+/* The system has taken so many bytes. */
+static void account_sent(vigil_stream *stream, size_t sent)
+{
+    stream->unsent -= sent;
+    stream->bytes_sent += sent;
+    stream->quiet = vigil_loop_now(stream->shared->loop);
+    while (stream->first != NULL && stream->first->vg_left <= sent) {
+        sent -= stream->first->vg_left;
+        write_settle(stream, 0);
+    }
+    if (stream->first != NULL) {
+        stream->first->vg_left -= sent;
+        stream->first->vg_skip += sent;
+    }
+}
+
+static void after_flush(vigil_stream *stream)
+{
+    uint32_t todo = stream->sent_first != NULL ? VG_TODO_SENT : 0;
+    if (stream->on_drained != NULL && stream->unsent <= stream->high_water / 4)
+        todo |= VG_TODO_DRAINED;
+    if (todo != 0)
+        vg_stream_want(stream, todo);
+    if (stream->first == NULL && (stream->state & VG_STREAM_FINISH) != 0 &&
+        (stream->state & (VG_STREAM_FINISHED | VG_STREAM_CLOSED)) == 0) {
+        stream->state |= VG_STREAM_FINISHED;
+        (void)shutdown(stream->fd, SHUT_WR); /* fails only if the peer has gone, which a read tells */
+    }
+    vg_stream_keep(stream);
+    if (stream->first == NULL && (stream->state & (VG_STREAM_CLOSING | VG_STREAM_CLOSED)) == VG_STREAM_CLOSING)
+        vg_stream_emptied(stream);
+}
+
+void vg_stream_flush(vigil_stream *stream)
+{
+    struct iovec parts[SEND_PARTS];
+    while (stream->first != NULL && (stream->state & VG_STREAM_WRITABLE) != 0) {
+        size_t total;
+        const size_t count = gather_parts(stream, parts, &total);
+        const ssize_t sent = count == 0 ? 0 : send_parts(stream, parts, count);
+        if (sent >= 0) {
+            account_sent(stream, (size_t)sent);
+            if ((size_t)sent < total)
+                stream->state &= ~(uint32_t)VG_STREAM_WRITABLE;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            stream->state &= ~(uint32_t)VG_STREAM_WRITABLE;
+        } else {
+            vg_stream_fail_sending(stream, -errno);
+            return;
+        }
+    }
+    after_flush(stream);
+}
+
+/* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+static int guard_write(vigil_stream *stream, size_t length)
+{
+    int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (stream->write_error != 0)
+        return vg_why_say(stream->write_error, "the connection has failed before: %s", strerror(-stream->write_error));
+    if ((stream->state & VG_STREAM_FINISH) != 0)
+        return vg_why(-EPIPE, "vigil_stream_finish was called on this stream");
+    if (stream->most_unsent != 0 && length > stream->most_unsent - stream->unsent)
+        return vg_why_say(-ENOBUFS, "%zu bytes are unsent, and %zu more would exceed options.most_unsent",
+                          stream->unsent, length);
+    return 0;
+}
+
+static int write_accepted(vigil_stream *stream, size_t length)
+{
+    stream->unsent += length;
+    if ((stream->state & VG_STREAM_WRITABLE) != 0)
+        vg_stream_want(stream, VG_TODO_FLUSH);
+    vg_stream_keep(stream);
+    return stream->unsent > stream->high_water ? 1 : 0;
+}
+
+int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
+{
+    const int error = guard_write(stream, length);
+    if (error != 0)
+        return error;
+    if (data == NULL && length != 0)
+        return VG_WHY_NULL("data");
+    if (length == 0)
+        return stream->unsent > stream->high_water ? 1 : 0;
+    vg_stream_copy *copy = (vg_stream_copy *)(void *)stream->last;
+    if (copy == NULL || !copy->write.vg_copied || copy->room - copy->part.iov_len < length) {
+        const size_t room = length > COPY_ROOM ? length : COPY_ROOM;
+        copy = malloc(sizeof *copy + room);
+        if (copy == NULL)
+            return vg_why_say(-ENOMEM, "no memory for a copy of %zu bytes", length);
+        copy->part.iov_base = copy->bytes;
+        copy->part.iov_len = 0;
+        copy->room = room;
+        copy->write = (vigil_write){.vg_parts = &copy->part, .vg_count = 1, .vg_copied = true};
+        write_queue(stream, &copy->write);
+    }
+    memcpy(copy->bytes + copy->part.iov_len, data, length);
+    copy->part.iov_len += length;
+    copy->write.vg_left += length;
+    return write_accepted(stream, length);
+}
+
+int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct iovec *parts, size_t count)
+{
+    size_t length = 0;
+    if (write == NULL || write->done == NULL)
+        return vg_why(-EINVAL, "write or write->done is NULL");
+    if (parts == NULL || count == 0 || count > MOST_PARTS)
+        return vg_why_say(-EINVAL, "%zu parts; there must be 1 to %d", parts == NULL ? 0 : count, MOST_PARTS);
+    for (size_t i = 0; i < count; i++)
+        if (__builtin_add_overflow(length, parts[i].iov_len, &length))
+            return vg_why(-EINVAL, "the parts are longer than memory");
+    const int error = guard_write(stream, length);
+    if (error != 0)
+        return error;
+    write->vg_parts = parts;
+    write->vg_count = count;
+    write->vg_skip = 0;
+    write->vg_left = length;
+    write->vg_status = 0;
+    write->vg_copied = false;
+    write_queue(stream, write);
+    return write_accepted(stream, length);
+}
+
+int vigil_stream_on_drained(vigil_stream *stream, vigil_call_fn fn, void *arg)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (fn != NULL && stream->on_drained != NULL)
+        return vg_why(-EBUSY, "somebody waits for this stream to drain already");
+    stream->on_drained = fn;
+    stream->drained_arg = arg;
+    stream->todo &= ~(uint32_t)VG_TODO_DRAINED;
+    if (fn != NULL && (stream->unsent <= stream->high_water / 4 || stream->write_error != 0))
+        vg_stream_want(stream, VG_TODO_DRAINED);
+    vg_stream_keep(stream);
+    return 0;
+}
+
+int vigil_stream_finish(vigil_stream *stream)
+{
+    const int error = guard_write(stream, 0);
+    if (error != 0)
+        return error == -EPIPE && (stream->state & VG_STREAM_FINISH) != 0 ? -EALREADY : error;
+    if ((stream->state & VG_STREAM_SOCKET) == 0)
+        return vg_why(-EOPNOTSUPP, "only a socket has two sides that end apart; close the stream instead");
+    stream->state |= VG_STREAM_FINISH;
+    vg_stream_want(stream, VG_TODO_FLUSH);
+    return 0;
+}
