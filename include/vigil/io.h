@@ -2,10 +2,11 @@
 /*
  * vigil/io.h - streams on a loop: addresses, connections, listeners.
  *
- * A stream is a descriptor that the loop watches once, for both directions. What the system said of it
- * is kept, so a wait costs no system call and a read that finds data costs one. Reads go into the
- * caller's memory, or into a buffer that all streams of the loop share and that no idle stream holds.
- * Writes are sent at the end of the callback that made them, all of them with one call.
+ * A stream is a descriptor that the loop watches once, for both directions. What the system said
+ * of it is kept, so a wait costs no system call and a read that finds data costs one. Reads go
+ * into the caller's memory, or into a buffer that all streams of the loop share and that no idle
+ * stream holds. Writes are sent at the end of the callback that made them, all of them with one
+ * call.
  *
  * Three ways to use it:
  *
@@ -13,17 +14,18 @@
  *   promises     vigil_promise_read and the like, with vigil/async.h or co_await
  *   by hand      vigil_stream_try_read where you know that there is something
  *
- * Threads: every call here is the owner's (vigil/loop.h). No call blocks. No callback runs inside the
- * call that asked for it.
+ * Threads: every call here is the owner's (vigil/loop.h). No call blocks. No callback runs inside
+ * the call that asked for it.
  *
- * Ends. A stream is given back with vigil_stream_close, once, by the one who has it: also after its
- * peer has gone, and after an error. What was written is still sent, within flush_ns. After the close
- * no callback of the stream runs but on_closed, which says how it ended. A stream keeps its loop alive
- * while somebody waits for it to read, and while it has something to send.
+ * Ends. A stream is given back with vigil_stream_close, once, by the one who has it: also after
+ * its peer has gone, and after an error. What was written is still sent, within flush_ns. After
+ * the close no callback of the stream runs but on_closed, which says how it ended. A stream keeps
+ * its loop alive while somebody waits for it to read, and while it has something to send.
  *
- * The end of the loop ends its streams: what waits is answered with -ESHUTDOWN, what was not sent is
- * lost (on_closed says how much), the descriptor is closed. vigil_stream_close is still needed, for
- * the memory. In the child of a fork close frees the memory and the child's copy of the descriptor.
+ * The end of the loop ends its streams: what waits is answered with -ESHUTDOWN, what was not sent
+ * is lost (on_closed says how much), the descriptor is closed. vigil_stream_close is still
+ * needed, for the memory. In the child of a fork close frees the memory and the child's copy of
+ * the descriptor.
  */
 #ifndef VIGIL_IO_H
 #define VIGIL_IO_H
@@ -84,7 +86,7 @@ typedef struct vigil_stream_options {
     size_t size;
     /* more unsent bytes than this: vigil_stream_write answers 1. 0: 64 KiB */
     size_t high_water;
-    /* more unsent bytes than this: vigil_stream_write answers -ENOBUFS and takes nothing. 0: no bound */
+    /* more unsent bytes than this: vigil_stream_write answers -ENOBUFS. 0: no bound */
     size_t most_unsent;
     /* nothing read and nothing sent for so long: the stream fails with -ETIMEDOUT. Looked at
        coarsely: a quarter more may pass */
@@ -106,16 +108,18 @@ typedef struct vigil_stream_options {
     }
 #endif
 
-/* Make a stream of a descriptor: a connected socket, a pipe, a terminal. It becomes non-blocking, and
-   is the stream's from here on, unless it is borrowed. options may be NULL. Owner; does not block.
+/* Make a stream of a descriptor: a connected socket, a pipe, a terminal. It becomes non-blocking,
+   and is the stream's from here on, unless it is borrowed. options may be NULL. Owner; does not
+   block.
    0; -EINVAL; -EBADF; -EOPNOTSUPP a regular file or a listening socket; -ENOMEM; -EMFILE; -EPERM;
    -ESHUTDOWN; -ECHILD: the descriptor is still the caller's. */
 VIGIL_API int vigil_stream_open(vigil_stream **stream, vigil_loop *loop, int fd,
                                 const vigil_stream_options *options);
 
-/* Give the stream back. What was accepted is sent first, without the caller, for at most flush_ns.
-   A vigil_read that waits is dropped: its function is not called. A vigil_write that waits keeps its
-   memory in use until its function is called. NULL is allowed. Owner; does not block.
+/* Give the stream back. What was accepted is sent first, without the caller, for at most
+   flush_ns. A vigil_read that waits is dropped: its function is not called. A promise that waits
+   is rejected with -ECANCELED. A vigil_write that waits keeps its memory in use until its
+   function is called. NULL is allowed. Owner; does not block.
    0; -EPERM another thread runs the loop. */
 VIGIL_API int vigil_stream_close(vigil_stream *stream);
 
@@ -125,8 +129,8 @@ VIGIL_API int vigil_stream_reset(vigil_stream *stream);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* data: `length` bytes, valid during the call. length 0: the peer has ended its side, data is NULL;
-   negative: the stream has failed. Nothing comes after either; close the stream. */
+/* data: `length` bytes, valid during the call. length 0: the peer has ended its side, data is
+   NULL; negative: the stream has failed. Nothing comes after either; close the stream. */
 typedef void (*vigil_data_fn)(vigil_stream *stream, const void *data, int64_t length, void *arg);
 
 /* Call fn for everything that comes, until it is replaced or taken away with fn NULL. This is the
@@ -136,8 +140,8 @@ VIGIL_API int vigil_stream_on_data(vigil_stream *stream, vigil_data_fn fn, void 
 
 /* One read, in your own struct. The vg_ fields are the library's. */
 typedef struct vigil_read vigil_read;
-/* result: how many bytes were read; 0: the peer had ended its side; negative: an error. The library's
-   last touch of the read is this call. */
+/* result: how many bytes were read; 0: the peer had ended its side; negative: an error. The
+   library's last touch of the read is this call. */
 typedef void (*vigil_read_fn)(vigil_read *read, int64_t result);
 struct vigil_read {
     vigil_read_fn done;
@@ -148,50 +152,51 @@ struct vigil_read {
     bool vg_exact;
 };
 
-/* Read what there is, at most `room` bytes, at least one. One read waits at a time. read->done must be
-   set. Owner; does not block.
+/* Read what there is, at most `room` bytes, at least one. One read waits at a time. read->done
+   must be set. Owner; does not block.
    0; -EINVAL; -EBUSY another read waits, or there is an on_data; -ESHUTDOWN; -EPERM; -ECHILD. */
 VIGIL_API int vigil_stream_read(vigil_stream *stream, vigil_read *read, void *buffer, size_t room);
 
-/* Read exactly `length` bytes. If the peer ends before: -ENODATA, or 0 if there was not one byte. Owner;
-   does not block.
+/* Read exactly `length` bytes. If the peer ends before: -ENODATA, or 0 if there was not one byte.
+   Owner; does not block.
    0; -EINVAL; -EBUSY; -ESHUTDOWN; -EPERM; -ECHILD. */
 VIGIL_API int vigil_stream_read_exactly(vigil_stream *stream, vigil_read *read, void *buffer,
                                         size_t length);
 
-/* Read up to the delimiter and with it: a line, with '\n'. `room` bytes without one: -EMSGSIZE, and
-   they are in the buffer. What the peer sent before its end without a delimiter is given like a last
-   line; then 0. What came behind the delimiter waits for the next read. Owner; does not block.
+/* Read up to the delimiter and with it: a line, with '\n'. `room` bytes without one: -EMSGSIZE,
+   and they are in the buffer. What the peer sent before its end without a delimiter is given like
+   a last line; then 0. What came behind the delimiter waits for the next read. Owner; does not
+   block.
    0; -EINVAL; -EBUSY; -ESHUTDOWN; -EPERM; -ECHILD. */
 VIGIL_API int vigil_stream_read_until(vigil_stream *stream, vigil_read *read, void *buffer,
                                       size_t room, unsigned char delimiter);
 
-/* Take a read back. What an unfinished vigil_stream_read_exactly or _until has read is kept for the next
-   read. Owner; does not block.
-   0 done is not called; -ESTALE it does not wait here; -ENOMEM no memory to keep what was read, nothing
-   changes; -EINVAL; -EPERM; -ECHILD. */
+/* Take a read back. What an unfinished vigil_stream_read_exactly or _until has read is kept for
+   the next read. Owner; does not block.
+   0 done is not called; -ESTALE it does not wait here; -ENOMEM no memory to keep what was read,
+   nothing changes; -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_stream_read_cancel(vigil_stream *stream, vigil_read *read);
 
 /* Read here and now. Owner; does not block.
-   Returns the number of bytes; 0 the peer has ended its side; -EAGAIN nothing is there; -EBUSY a read
-   waits; and what recv(2) answers. */
+   Returns the number of bytes; 0 the peer has ended its side; -EAGAIN nothing is there; -EBUSY a
+   read waits; and what recv(2) answers. */
 VIGIL_API int64_t vigil_stream_try_read(vigil_stream *stream, void *buffer, size_t room);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Send a copy of the bytes, after all that was written before. They leave at the end of the callback
-   that runs, with everything else it writes. A failure of the connection is told by the next read,
-   the next write, and on_closed. Owner; does not block.
-   0; 1 accepted, and more than high_water is unsent: wait for vigil_stream_drained; -EPIPE the stream
-   was ended; -ENOBUFS more than most_unsent; -ENOMEM; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD; and the
-   failure of the connection. */
+/* Send a copy of the bytes, after all that was written before. They leave at the end of the
+   callback that runs, with everything else it writes. A failure of the connection is told by the
+   next read, the next write, and on_closed. Owner; does not block.
+   0; 1 accepted, and more than high_water is unsent: wait for vigil_stream_drained; -EPIPE the
+   stream was ended; -ENOBUFS more than most_unsent; -ENOMEM; -EINVAL; -ESHUTDOWN; -EPERM;
+   -ECHILD; and the failure of the connection. */
 VIGIL_API int vigil_stream_write(vigil_stream *stream, const void *data, size_t length);
 
 /* The same from your own memory, without a copy and without allocation. The vg_ fields are the
    library's. */
 typedef struct vigil_write vigil_write;
-/* status: 0 the system has all of it; negative: the stream has failed or was closed first. The parts
-   and the write are yours again. */
+/* status: 0 the system has all of it; negative: the stream has failed or was closed first. The
+   parts and the write are yours again. */
 typedef void (*vigil_write_fn)(vigil_write *write, int status);
 struct vigil_write {
     vigil_write_fn done;
@@ -204,20 +209,20 @@ struct vigil_write {
     bool vg_copied;
 };
 
-/* Send the parts in their order. write->done must be set. The write, the parts and what they point to
-   are the stream's until done is called. Owner; does not block.
-   0; 1 as vigil_stream_write; -EPIPE; -ENOBUFS; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD; and the failure of
-   the connection. */
+/* Send the parts in their order. write->done must be set. The write, the parts and what they
+   point to are the stream's until done is called. Owner; does not block.
+   0; 1 as vigil_stream_write; -EPIPE; -ENOBUFS; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD; and the
+   failure of the connection. */
 VIGIL_API int vigil_stream_submit(vigil_stream *stream, vigil_write *write,
                                   const struct iovec *parts, size_t count);
 
-/* Call fn(arg) once, when at most a quarter of high_water is unsent; also if the stream fails first.
-   fn NULL: not any more. Owner; does not block.
+/* Call fn(arg) once, when at most a quarter of high_water is unsent; also if the stream fails
+   first. fn NULL: not any more. Owner; does not block.
    0; -EINVAL; -EBUSY somebody waits already; -ESHUTDOWN; -EPERM; -ECHILD. */
 VIGIL_API int vigil_stream_on_drained(vigil_stream *stream, vigil_call_fn fn, void *arg);
 
-/* End the sending side after what was written: the peer reads an end. Reading goes on. Owner; does not
-   block.
+/* End the sending side after what was written: the peer reads an end. Reading goes on. Owner;
+   does not block.
    0; -EALREADY; -ESHUTDOWN; -EPERM; -ECHILD; and the failure of the connection. */
 VIGIL_API int vigil_stream_finish(vigil_stream *stream);
 
@@ -258,8 +263,8 @@ typedef void (*vigil_accept_fn)(vigil_listener *listener, vigil_stream *stream, 
 typedef struct vigil_listener_options {
     size_t size;
     vigil_accept_fn on_stream; /* must be set */
-    /* Owner: accept(2) failed. EMFILE, ENFILE, ENOBUFS and ENOMEM pause the listener, and it goes on
-       when one of its streams is closed or a tenth of a second has passed. May be NULL */
+    /* Owner: accept(2) failed. EMFILE, ENFILE, ENOBUFS and ENOMEM pause the listener, and it goes
+       on when one of its streams is closed or a tenth of a second has passed. May be NULL */
     void (*on_error)(vigil_listener *listener, int error, void *user);
     void *user;
     int backlog;     /* of listen(2); 0: the system's most */
@@ -269,15 +274,16 @@ typedef struct vigil_listener_options {
 } vigil_listener_options;
 #define VIGIL_LISTENER_OPTIONS_INIT VG_SIZED(vigil_listener_options)
 
-/* Listen at an address. A Unix socket's path must not exist; it is removed at the close. Keeps the loop
-   alive. Owner; does not block.
-   0; -EINVAL; -EADDRINUSE; -EACCES; -ENOMEM; -EMFILE; -EPERM; -ESHUTDOWN; -ECHILD; and what socket(2),
-   bind(2) and listen(2) answer. */
+/* Listen at an address. A Unix socket's path must not exist; it is removed at the close. Keeps
+   the loop alive. Owner; does not block.
+   0; -EINVAL; -EADDRINUSE; -EACCES; -ENOMEM; -EMFILE; -EPERM; -ESHUTDOWN; -ECHILD; and what
+   socket(2), bind(2) and listen(2) answer. */
 VIGIL_API int vigil_listener_open(vigil_listener **listener, vigil_loop *loop,
                                   const vigil_address *address,
                                   const vigil_listener_options *options);
 
-/* Stop listening and give the listener back. Its streams go on. NULL is allowed. Owner; does not block.
+/* Stop listening and give the listener back. Its streams go on. NULL is allowed. Owner; does not
+   block.
    0; -EPERM another thread runs the loop. */
 VIGIL_API int vigil_listener_close(vigil_listener *listener);
 
@@ -308,10 +314,10 @@ typedef struct vigil_connect_options {
     }
 #endif
 
-/* Connect to the first of the addresses that answers, in turns of the families as RFC 8305 has it.
-   *promise is fulfilled with the stream (VIGIL_POINTER; vigil_value_move takes it; one that nobody
-   takes is closed), or rejected with the first address's error, -ETIMEDOUT, or the token's status.
-   token and options may be NULL. Keeps the loop alive. Owner; does not block.
+/* Connect to the first of the addresses that answers, in turns of the families as RFC 8305 has
+   it. *promise is fulfilled with the stream (VIGIL_POINTER; vigil_value_move takes it; one that
+   nobody takes is closed), or rejected with the first address's error, -ETIMEDOUT, or the token's
+   status. token and options may be NULL. Keeps the loop alive. Owner; does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_connect(vigil_loop *loop, const vigil_address *addresses, size_t count,
                                     const vigil_connect_options *options, vigil_cancel_token *token,
@@ -319,8 +325,8 @@ VIGIL_API int vigil_promise_connect(vigil_loop *loop, const vigil_address *addre
 
 /* ---- streams as promises --------------------------------------------------------------------- */
 
-/* vigil_stream_read as a promise for the number of bytes (VIGIL_INT; 0 at the end). The buffer must stay
-   until it is settled. If the token is aborted nothing is lost. Owner; does not block.
+/* vigil_stream_read as a promise for the number of bytes (VIGIL_INT; 0 at the end). The buffer
+   must stay until it is settled. If the token is aborted nothing is lost. Owner; does not block.
    0; -EINVAL; -EBUSY; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_read(vigil_stream *stream, void *buffer, size_t room,
                                  vigil_cancel_token *token, vigil_promise **promise);
@@ -336,8 +342,8 @@ VIGIL_API int vigil_promise_read_until(vigil_stream *stream, void *buffer, size_
                                        unsigned char delimiter, vigil_cancel_token *token,
                                        vigil_promise **promise);
 
-/* Fulfilled (VIGIL_NONE) when at most a quarter of high_water is unsent, rejected with the failure of the
-   connection. Owner; does not block.
+/* Fulfilled (VIGIL_NONE) when at most a quarter of high_water is unsent, rejected with the
+   failure of the connection. Owner; does not block.
    0; -EINVAL; -EBUSY; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_drained(vigil_stream *stream, vigil_cancel_token *token,
                                     vigil_promise **promise);

@@ -24,7 +24,7 @@
 
 enum {
     ACCEPTS_PER_EVENT = 64,
-    PAUSE_NS = 100000000
+    ACCEPT_PAUSE_NS = 100000000
 };
 
 struct vigil_listener {
@@ -62,7 +62,7 @@ static void listener_pause(vigil_listener *listener)
 {
     listener_unwatch(listener);
     if (listener->pause.id == 0)
-        (void)vigil_timer_start(listener->shared->loop, PAUSE_NS, listener_pause_over, listener, &listener->pause);
+        (void)vigil_timer_start(listener->shared->loop, ACCEPT_PAUSE_NS, listener_pause_over, listener, &listener->pause);
 }
 
 static void listener_resume(vigil_listener *listener)

@@ -6,6 +6,8 @@
 #include "support.h"
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <vigil/vigil.h>
 
@@ -455,6 +457,69 @@ static void the_recorder_and_the_watchdog(void **state)
     assert_string_equal(vigil_why(), "text is NULL");
 }
 
+static void on_read(vigil_read *read, int64_t result)
+{
+    (void)read;
+    (void)result;
+}
+
+static void on_stream(vigil_listener *listener, vigil_stream *stream, void *user)
+{
+    (void)listener;
+    (void)user;
+    (void)vigil_stream_close(stream);
+}
+
+static void streams(void **state)
+{
+    (void)state;
+    int ends[2];
+    vigil_promise *p = NULL;
+    vigil_stream *stream = NULL;
+    vigil_listener *listener = NULL;
+    vigil_address address;
+    vigil_read read = {.done = on_read};
+    vigil_write write = {0};
+    vigil_stream_stats stats = {0};
+    vigil_stream_options options = VIGIL_STREAM_OPTIONS_INIT;
+    vigil_listener_options listening = VIGIL_LISTENER_OPTIONS_INIT;
+    vigil_connect_options connecting = VIGIL_CONNECT_OPTIONS_INIT;
+    char byte;
+    refuses(vigil_address_init(&address, "here"), "here");
+    refuses(vigil_address_text(NULL, &byte, 1), "address");
+    must_equal(vigil_address_init(&address, "127.0.0.1:0"), 0);
+    must_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    options.idle_ns = 0;
+    refuses(vigil_stream_open(&stream, loop, ends[0], &options), "idle_ns");
+    must_equal(vigil_stream_open(&stream, loop, ends[0], NULL), 0);
+    refuses(vigil_stream_on_data(NULL, NULL, NULL), "stream");
+    refuses(vigil_stream_read(stream, NULL, &byte, 1), "read");
+    refuses(vigil_stream_read_exactly(stream, &read, NULL, 1), "room");
+    refuses(vigil_stream_read_until(stream, &read, &byte, 0, 10), "room");
+    refuses(vigil_stream_read_cancel(NULL, &read), "stream");
+    refuses(vigil_stream_try_read(stream, NULL, 1), "room");
+    refuses(vigil_stream_write(stream, NULL, 1), "data");
+    refuses(vigil_stream_submit(stream, &write, NULL, 0), "write->done");
+    refuses(vigil_stream_on_drained(NULL, NULL, NULL), "stream");
+    refuses(vigil_stream_stats_get(stream, &stats), "stats->size");
+    refuses(vigil_stream_fd(NULL), "stream");
+    refuses(vigil_stream_peer(stream, NULL), "address");
+    refuses(vigil_listener_open(&listener, loop, &address, &listening), "on_stream");
+    listening.on_stream = on_stream;
+    listening.size = 1;
+    refuses(vigil_listener_open(&listener, loop, &address, &listening), "options->size");
+    refuses(vigil_listener_address(NULL, &address), "listener");
+    refuses(vigil_promise_connect(loop, &address, 0, NULL, NULL, &p), "addresses");
+    connecting.attempt_ns = -1;
+    refuses(vigil_promise_connect(loop, &address, 1, &connecting, NULL, &p), "attempt_ns");
+    refuses(vigil_promise_read(stream, &byte, 1, NULL, NULL), "promise");
+    refuses(vigil_promise_read_exactly(stream, NULL, 1, NULL, &p), "room");
+    refuses(vigil_promise_read_until(stream, NULL, 1, 10, NULL, &p), "room");
+    refuses(vigil_promise_drained(stream, NULL, NULL), "promise");
+    must_equal(vigil_stream_close(stream), 0);
+    must_equal(close(ends[1]), 0);
+}
+
 static void a_success_leaves_the_sentence_and_threads_have_their_own(void **state)
 {
     (void)state;
@@ -495,6 +560,7 @@ int main(void)
         cmocka_unit_test(things_to_share),
         cmocka_unit_test(promises),
         cmocka_unit_test(combinations_and_work),
+        cmocka_unit_test(streams),
         cmocka_unit_test(the_recorder_and_the_watchdog),
         cmocka_unit_test(a_success_leaves_the_sentence_and_threads_have_their_own),
         cmocka_unit_test(another_thread_does_not_overwrite_it),

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* Examples of vigil/io.h, one for each function. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <vigil/io.h>
+
+/* vigil_address_init: read an address */
+static void read_an_address(void)
+{
+    vigil_address address;
+    int rc = vigil_address_init(&address, "127.0.0.1:0");
+    assert(rc == 0);
+    rc = vigil_address_init(&address, "localhost:80");
+    assert(rc == -EINVAL); /* vigil_why() says why */
+}
+
+/* vigil_address_text: print an address */
+static void print_an_address(const vigil_address *address)
+{
+    char text[VIGIL_ADDRESS_TEXT];
+    int rc = vigil_address_text(address, text, sizeof text);
+    assert(rc > 0);
+    assert(text[rc] == 0);
+}
+
+/* vigil_stream_open: make a stream of a socket */
+static vigil_stream *make_a_stream(vigil_loop *loop, int fd)
+{
+    vigil_stream_options options = VIGIL_STREAM_OPTIONS_INIT;
+    options.idle_ns = INT64_C(60000000000); /* a minute */
+    vigil_stream *stream;
+    if (vigil_stream_open(&stream, loop, fd, &options) < 0)
+        return NULL;
+    return stream;
+}
+
+/* vigil_stream_on_data: send everything back */
+static void echo(vigil_stream *stream, const void *data, int64_t length,
+                 void *arg)
+{
+    (void)arg;
+    if (length > 0)
+        (void)vigil_stream_write(stream, data, (size_t)length);
+    else /* the peer has ended, or the connection has failed */
+        (void)vigil_stream_close(stream);
+}
+
+static void start_to_echo(vigil_stream *stream)
+{
+    int rc = vigil_stream_on_data(stream, echo, NULL);
+    assert(rc == 0);
+}
+
+/* vigil_stream_read: read what there is */
+struct reading {
+    vigil_read read; /* first */
+    char bytes[128];
+};
+
+static void was_read(vigil_read *read, int64_t result)
+{
+    struct reading *it = (struct reading *)(void *)read;
+    assert(result == 5);
+    assert(memcmp(it->bytes, "hello", 5) == 0);
+}
+
+static void read_some(vigil_stream *stream, struct reading *it)
+{
+    it->read.done = was_read;
+    int rc = vigil_stream_read(stream, &it->read, it->bytes,
+                               sizeof it->bytes);
+    assert(rc == 0);
+}
+
+/* vigil_stream_read_exactly: read a header of known length */
+static void read_header(vigil_stream *stream, struct reading *it)
+{
+    it->read.done = was_read;
+    int rc = vigil_stream_read_exactly(stream, &it->read, it->bytes, 5);
+    assert(rc == 0);
+}
+
+/* vigil_stream_read_until: read a line */
+static void read_line(vigil_stream *stream, struct reading *it)
+{
+    it->read.done = was_read;
+    int rc = vigil_stream_read_until(stream, &it->read, it->bytes,
+                                     sizeof it->bytes, '\n');
+    assert(rc == 0);
+}
+
+/* vigil_stream_read_cancel: take a read back */
+static void stop_reading(vigil_stream *stream, struct reading *it)
+{
+    int rc = vigil_stream_read_cancel(stream, &it->read);
+    assert(rc == 0); /* was_read is not called */
+}
+
+/* vigil_stream_try_read: read here and now */
+static void look_for_data(vigil_stream *stream)
+{
+    char bytes[16];
+    int64_t got = vigil_stream_try_read(stream, bytes, sizeof bytes);
+    assert(got == -EAGAIN); /* nothing is there */
+}
+
+/* vigil_stream_write: send a copy */
+static void greet(vigil_stream *stream)
+{
+    int rc = vigil_stream_write(stream, "hello", 5);
+    assert(rc == 0); /* 1: wait until it has drained */
+}
+
+/* vigil_stream_submit: send without a copy */
+struct sending {
+    vigil_write write;
+    struct iovec parts[2];
+};
+
+static void was_sent(vigil_write *write, int status)
+{
+    assert(status == 0);
+    (void)write; /* the memory of the parts is ours again */
+}
+
+static void send_two_parts(vigil_stream *stream, struct sending *it)
+{
+    static char head[] = "head";
+    static char body[] = "body";
+    it->write.done = was_sent;
+    it->parts[0] = (struct iovec){head, 4};
+    it->parts[1] = (struct iovec){body, 4};
+    int rc = vigil_stream_submit(stream, &it->write, it->parts, 2);
+    assert(rc == 0);
+}
+
+/* vigil_stream_on_drained: wait until there is room */
+static void go_on(void *arg)
+{
+    *(int *)arg += 1; /* write the next piece here */
+}
+
+static void wait_for_room(vigil_stream *stream, int *pieces)
+{
+    int rc = vigil_stream_on_drained(stream, go_on, pieces);
+    assert(rc == 0);
+}
+
+/* vigil_stream_finish: end the sending side */
+static void say_that_it_is_all(vigil_stream *stream)
+{
+    int rc = vigil_stream_finish(stream);
+    assert(rc == 0); /* the peer reads an end; we read on */
+}
+
+/* vigil_stream_stats_get: see what a stream has done */
+static void look_at_it(vigil_stream *stream)
+{
+    vigil_stream_stats stats = VIGIL_STREAM_STATS_INIT;
+    int rc = vigil_stream_stats_get(stream, &stats);
+    assert(rc == 0);
+    assert(stats.error == 0);
+}
+
+/* vigil_stream_fd: set a socket option */
+static void larger_buffer(vigil_stream *stream)
+{
+    int bytes = 1 << 18;
+    int rc = setsockopt(vigil_stream_fd(stream), SOL_SOCKET, SO_SNDBUF,
+                        &bytes, sizeof bytes);
+    assert(rc == 0);
+}
+
+/* vigil_stream_peer: see who is there */
+static void who_is_there(vigil_stream *stream)
+{
+    vigil_address peer;
+    if (vigil_stream_peer(stream, &peer) == 0)
+        print_an_address(&peer);
+}
+
+/* vigil_stream_close: give a stream back */
+static void the_end(vigil_stream *stream)
+{
+    int rc = vigil_stream_close(stream);
+    assert(rc == 0); /* what was written is still sent */
+}
+
+/* vigil_stream_reset: give a stream back at once */
+static void at_once(vigil_stream *stream)
+{
+    int rc = vigil_stream_reset(stream);
+    assert(rc == 0);
+}
+
+/* vigil_listener_open: listen for connections */
+static void on_stream(vigil_listener *listener, vigil_stream *stream,
+                      void *user)
+{
+    (void)listener;
+    (void)user;
+    start_to_echo(stream);
+}
+
+static vigil_listener *listen_at(vigil_loop *loop,
+                                 const vigil_address *address)
+{
+    vigil_listener *listener;
+    vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
+    options.on_stream = on_stream;
+    int rc = vigil_listener_open(&listener, loop, address, &options);
+    if (rc < 0)
+        fprintf(stderr, "%s\n", vigil_why());
+    return rc == 0 ? listener : NULL;
+}
+
+/* vigil_listener_address: find out the port */
+static void where_is_it(vigil_listener *listener,
+                        vigil_address *address)
+{
+    int rc = vigil_listener_address(listener, address);
+    assert(rc == 0);
+}
+
+/* vigil_listener_streams: count the connections */
+static bool is_busy(vigil_listener *listener)
+{
+    return vigil_listener_streams(listener) > 0;
+}
+
+/* vigil_listener_close: stop listening */
+static void stop_listening(vigil_listener *listener)
+{
+    int rc = vigil_listener_close(listener);
+    assert(rc == 0); /* its streams go on */
+}
+
+/* vigil_promise_connect: connect to a server */
+static vigil_value connected(vigil_value *value, void *arg)
+{
+    vigil_value taken = vigil_value_move(value);
+    *(vigil_stream **)arg = taken.pointer;
+    return vigil_value_none();
+}
+
+static void connect_to(vigil_loop *loop, const vigil_address *address,
+                       vigil_stream **stream)
+{
+    vigil_promise *promise;
+    int rc =
+        vigil_promise_connect(loop, address, 1, NULL, NULL, &promise);
+    assert(rc == 0);
+    rc = vigil_promise_then(promise, connected, NULL, stream, NULL);
+    assert(rc == 0);
+    vigil_promise_unref(promise);
+}
+
+/* vigil_promise_read: read, as a promise */
+static vigil_promise *promise_some(vigil_stream *stream, char *bytes,
+                                   size_t room)
+{
+    vigil_promise *promise;
+    int rc = vigil_promise_read(stream, bytes, room, NULL, &promise);
+    return rc == 0 ? promise : NULL;
+}
+
+/* vigil_promise_read_exactly: so many bytes, as a promise */
+static vigil_promise *promise_header(vigil_stream *stream, char *bytes)
+{
+    vigil_promise *promise;
+    int rc =
+        vigil_promise_read_exactly(stream, bytes, 5, NULL, &promise);
+    return rc == 0 ? promise : NULL;
+}
+
+/* vigil_promise_read_until: a line, as a promise */
+static vigil_promise *promise_line(vigil_stream *stream, char *line,
+                                   size_t room)
+{
+    vigil_promise *promise;
+    int rc = vigil_promise_read_until(stream, line, room, '\n', NULL,
+                                      &promise);
+    return rc == 0 ? promise : NULL;
+}
+
+/* vigil_promise_drained: room to write, as a promise */
+static vigil_promise *promise_room(vigil_stream *stream)
+{
+    vigil_promise *promise;
+    int rc = vigil_promise_drained(stream, NULL, &promise);
+    return rc == 0 ? promise : NULL;
+}
+
+/* ---- all of them ---- */
+
+static void some_turns(vigil_loop *loop)
+{
+    for (int i = 0; i < 8; i++)
+        (void)vigil_loop_run(loop, VIGIL_RUN_NOWAIT);
+}
+
+static void settle(vigil_loop *loop, vigil_promise *promise)
+{
+    assert(promise != NULL);
+    while (vigil_promise_state_get(promise) == VIGIL_PENDING)
+        (void)vigil_loop_run(loop, VIGIL_RUN_NOWAIT);
+    vigil_promise_unref(promise);
+}
+
+int main(void)
+{
+    vigil_loop *loop;
+    vigil_address address;
+    vigil_stream *stream = NULL;
+    struct reading reading;
+    struct sending sending;
+    char bytes[64];
+    int pieces = 0;
+    int ends[2];
+    int rc = vigil_loop_create(&loop, NULL);
+    assert(rc == 0);
+    read_an_address();
+    rc = vigil_address_init(&address, "127.0.0.1:0");
+    assert(rc == 0);
+    vigil_listener *listener = listen_at(loop, &address);
+    where_is_it(listener, &address);
+    connect_to(loop, &address, &stream);
+    while (stream == NULL || !is_busy(listener))
+        (void)vigil_loop_run(loop, VIGIL_RUN_ONCE);
+    who_is_there(stream);
+    larger_buffer(stream);
+    greet(stream);
+    settle(loop, promise_some(stream, bytes, sizeof bytes));
+    greet(stream);
+    settle(loop, promise_header(stream, bytes));
+    (void)vigil_stream_write(stream, "line\n", 5);
+    settle(loop, promise_line(stream, bytes, sizeof bytes));
+    settle(loop, promise_room(stream));
+    send_two_parts(stream, &sending);
+    wait_for_room(stream, &pieces);
+    some_turns(loop);
+    assert(pieces == 1);
+    look_at_it(stream);
+    say_that_it_is_all(stream);
+    the_end(stream);
+    stop_listening(listener);
+
+    rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    assert(rc == 0);
+    stream = make_a_stream(loop, ends[0]);
+    look_for_data(stream);
+    read_some(stream, &reading);
+    ssize_t put = write(ends[1], "hellohello", 5);
+    assert(put == 5);
+    some_turns(loop);
+    read_header(stream, &reading);
+    stop_reading(stream, &reading);
+    read_line(stream, &reading);
+    stop_reading(stream, &reading);
+    at_once(stream);
+    (void)close(ends[1]);
+    rc = vigil_loop_run(loop, VIGIL_RUN);
+    assert(rc == 0);
+    rc = vigil_loop_destroy(loop);
+    assert(rc == 0);
+    return 0;
+}
