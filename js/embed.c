@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "limit.h"
 #include "turn.h"
+#include "why.h"
 
 struct vigil_js_class {
     vigil_js_class *next;
@@ -91,7 +92,7 @@ static int threw(vigil_js *js, vg_val thrown)
     embedded_state *state = state_of(js);
     vg_val none = NULL, value;
     if (!state)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory to keep what was thrown");
     free(state->message);
     free(state->stack);
     free(state->file);
@@ -109,7 +110,7 @@ static int threw(vigil_js *js, vg_val thrown)
             state->stack = vg_to_text(js->engine, value, NULL);
         place_of(state);
     }
-    return -EIO;
+    return vg_js_why(-EIO, state->message ? state->message : "JavaScript threw");
 }
 
 int vigil_js_error_get(vigil_js *js, vigil_js_error *error)
@@ -117,9 +118,10 @@ int vigil_js_error_get(vigil_js *js, vigil_js_error *error)
     embedded_state *state = js->embed;
     vigil_js_error full = {.size = sizeof full};
     if (!error || error->size == 0 || error->size > sizeof full)
-        return -EINVAL;
+        return vg_js_why(-EINVAL,
+                         "error is NULL, or its size is not that of this version; start from VIGIL_JS_ERROR_INIT");
     if (!state || !state->value)
-        return -ENOENT;
+        return vg_js_why(-ENOENT, "nothing was thrown yet");
     full.size = error->size;
     full.message = state->message ? state->message : "";
     full.stack = state->stack ? state->stack : "";
@@ -140,7 +142,7 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *va
         status = threw(js, thrown);
     /* A terminated call has neither a result nor a catchable error. */
     if (!result && !thrown)
-        status = -ECANCELED;
+        status = vg_js_why(-ECANCELED, "the call was ended before it returned");
     if (value)
         *value = result;
     if (js->depth == 0)
@@ -148,19 +150,19 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *va
     /* A program that has ended itself has no checkpoint, but the loop has to hear of it. */
     if (js->ended)
         vg_js_sync(js);
-    return js->ended && !result ? -ECANCELED : status;
+    return js->ended && !result ? vg_js_why(-ECANCELED, "the program has ended") : status;
 }
 
 int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *name, vigil_js_value *value)
 {
     vg_val thrown = NULL, result;
-    int status;
-    if (!js || !text || !name)
-        return -EINVAL;
-    if (!pthread_equal(js->owner, pthread_self()))
-        return -EPERM;
+    int status = vg_js_why_not_owner(js);
+    if (status < 0)
+        return status;
+    if (!text || !name)
+        return vg_js_why(-EINVAL, "text or name is NULL");
     if (js->ended)
-        return -ECANCELED;
+        return vg_js_why(-ECANCELED, "the program has ended");
     vg_engine_enter(js->engine);
     js->depth++;
     vg_js_limit_begin(js);
@@ -175,13 +177,15 @@ int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, si
                   vigil_js_value *value)
 {
     vg_val thrown = NULL, result;
-    int status;
-    if (js && !pthread_equal(js->owner, pthread_self()))
-        return -EPERM;
-    if (!js || !function || (count && !args) || !vg_is_function(js->engine, function))
-        return -EINVAL;
+    int status = vg_js_why_not_owner(js);
+    if (status < 0)
+        return status;
+    if (count && !args)
+        return vg_js_why(-EINVAL, "count is not 0 and args is NULL");
+    if (!function || !vg_is_function(js->engine, function))
+        return vg_js_why(-EINVAL, "function cannot be called");
     if (js->ended)
-        return -ECANCELED;
+        return vg_js_why(-ECANCELED, "the program has ended");
     vg_engine_enter(js->engine);
     js->depth++;
     vg_js_limit_begin(js);
@@ -283,7 +287,7 @@ int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name, vigil_js
 {
     vg_val thrown = NULL;
     if (!object || !value || vg_type_of(js->engine, object) != VG_OBJECT)
-        return -EINVAL;
+        return vg_js_why(-EINVAL, "value is NULL, or object is no object");
     return vg_set(js->engine, object, name, value, &thrown) ? 0 : threw(js, thrown);
 }
 
@@ -359,9 +363,9 @@ int vigil_js_class_create(vigil_js_class **out, vigil_js *js, const char *name, 
     vigil_js_class *class = state ? calloc(1, sizeof *class) : NULL;
     vg_val thrown = NULL, function, args[2];
     if (!js || !out || !name)
-        return -EINVAL;
+        return vg_js_why(-EINVAL, "class, js or name is NULL");
     if (!class)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for a class");
     class->construct = construct;
     class->class = vg_class_new(js->engine, name, finalize);
     function = vg_eval(js->engine, maker, sizeof maker - 1, "vigil:class", 1, &thrown);
@@ -373,7 +377,7 @@ int vigil_js_class_create(vigil_js_class **out, vigil_js *js, const char *name, 
     if (!class->class || !class->prototype) {
         vg_class_free(class->class);
         free(class);
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for a class");
     }
     vg_hold(js->engine, class->prototype);
     class->next = state->classes;
@@ -381,7 +385,7 @@ int vigil_js_class_create(vigil_js_class **out, vigil_js *js, const char *name, 
     for (; methods && methods->name; methods++) {
         vg_val method = vigil_js_function(js, methods->name, methods->fn, class);
         if (!method || !vg_set(js->engine, class->prototype, methods->name, method, &thrown))
-            return -ENOMEM;
+            return vg_js_why(-ENOMEM, "there is no memory for a method");
     }
     vg_set(js->engine, vg_global(js->engine), name, function, &thrown);
     *out = class;

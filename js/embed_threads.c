@@ -6,6 +6,7 @@
 
 #include "port.h"
 #include "turn.h"
+#include "why.h"
 
 /* A vigil_js_port is a vg_port: the public name only hides it. */
 static vg_port *inner(vigil_js_port *port)
@@ -16,7 +17,7 @@ static vg_port *inner(vigil_js_port *port)
 int vigil_js_port_open(vigil_js_port **port, vigil_js *js)
 {
     if (!port || !js)
-        return -EINVAL;
+        return vg_js_why(-EINVAL, "port or js is NULL");
     vg_port_hold(js->port);
     *port = (vigil_js_port *)(void *)js->port;
     return 0;
@@ -53,11 +54,15 @@ static void drop_post(vg_done *done)
 
 int vigil_js_port_call(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg), void (*dropped)(void *arg), void *arg)
 {
-    posted *it = port && fn ? malloc(sizeof *it) : NULL;
+    posted *it;
     if (!port || !fn)
-        return -EINVAL;
+        return vg_js_why(-EINVAL, "port or fn is NULL");
+    /* relaxed: a call that races with the shutdown may be on either side of it. */
+    if (atomic_load_explicit(&inner(port)->refusing, memory_order_relaxed))
+        return vg_js_why(-ESHUTDOWN, "the host is ending and accepts no further calls");
+    it = malloc(sizeof *it);
     if (!it)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for the call");
     *it = (posted){{NULL, deliver_post, drop_post}, fn, dropped, arg};
     vg_port_send(inner(port), &it->done);
     return 0;
@@ -111,13 +116,13 @@ int vigil_js_promise_create(vigil_js_promise **out, vigil_js *js, vigil_js_value
     vigil_js_promise *promise = js && out && value ? calloc(1, sizeof *promise) : NULL;
     vg_val made;
     if (!js || !out || !value)
-        return -EINVAL;
+        return vg_js_why(-EINVAL, "promise, js or value is NULL");
     if (!promise)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for a promise");
     made = vg_promise(js->engine, &promise->resolve, &promise->reject);
     if (!made) {
         free(promise);
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for a promise");
     }
     vg_hold(js->engine, promise->resolve);
     vg_hold(js->engine, promise->reject);
@@ -137,7 +142,7 @@ int vigil_js_promise_settle(vigil_js_promise *promise, bool fulfil, vigil_js_val
 {
     vg_port *port;
     if (!promise)
-        return -EINVAL;
+        return vg_js_why(-EINVAL, "promise is NULL");
     port = promise->port;
     promise->fulfil = fulfil;
     promise->make = make;

@@ -13,12 +13,12 @@
 #include "bind_system.h"
 #include "bind_text.h"
 #include "bind_watch.h"
-#include "embed.h"
+#include "ending.h"
 #include "http_bind.h"
 #include "library.h"
-#include "names.h"
 #include "port.h"
 #include "turn.h"
+#include "why.h"
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
@@ -56,18 +56,21 @@ static bool boot(vigil_js *js)
 }
 
 static void before_exit(void *arg);
-static void unpark(vigil_js *js);
 
 int vigil_js_create(vigil_js **out, const vigil_js_options *options)
 {
     vigil_js *js;
     const char *why;
     int error = 0;
-    if (!out || (options && (options->size == 0 || options->size > sizeof *options || options->argc < 0)))
-        return -EINVAL;
+    if (!out)
+        return vg_js_why(-EINVAL, "js is NULL");
+    if (options && (options->size == 0 || options->size > sizeof *options))
+        return vg_js_why(-EINVAL, "options->size is not that of this version; start from VIGIL_JS_OPTIONS_INIT");
+    if (options && options->argc < 0)
+        return vg_js_why(-EINVAL, "options.argc is negative");
     js = calloc(1, sizeof *js);
     if (!js)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for a host");
     if (options)
         memcpy(&js->options, options, options->size);
     js->options.size = sizeof js->options;
@@ -85,16 +88,16 @@ int vigil_js_create(vigil_js **out, const vigil_js_options *options)
     if (error == 0)
         error = vg_js_turn_init(js);
     if (error == 0 && !(js->port = vg_port_new(js)))
-        error = -ENOMEM;
+        error = vg_js_why(-ENOMEM, "there is no memory for a host");
     if (error == 0 && !(js->engine = vg_engine_new(js, &why)))
-        error = -ENOMEM;
+        error = vg_js_why(-ENOMEM, why);
     if (error == 0) {
         bool ok;
         vg_engine_enter(js->engine);
         ok = boot(js);
         vg_engine_leave(js->engine);
         if (!ok)
-            error = -ENOMEM;
+            error = vg_js_why(-ENOMEM, "the engine could not load the host's own library");
     }
     if (error < 0) {
         vigil_js_destroy(js);
@@ -102,53 +105,6 @@ int vigil_js_create(vigil_js **out, const vigil_js_options *options)
     }
     vg_js_sync(js);
     *out = js;
-    return 0;
-}
-
-int vigil_js_destroy(vigil_js *js)
-{
-    if (!js)
-        return 0;
-    if (js->depth > 0 || (js->loop && vigil_loop_is_owner(js->loop)))
-        return -EDEADLK;
-    js->ended = true;
-    if (js->port)
-        vg_port_close(js->port);
-    while (js->signals) {
-        vg_signal_watch *watch = js->signals;
-        js->signals = watch->next;
-        vg_js_forward_signal(watch->signo, false);
-        vigil_signal_remove(js->loop, watch->handle);
-        free(watch);
-    }
-    if (js->http)
-        js->http_end(js);
-    if (js->loop)
-        vg_js_turn_end(js);
-    if (js->own_pool)
-        vigil_pool_destroy(js->pool);
-    if (js->engine) {
-        unpark(js);
-        vg_js_embed_end(js, false);
-        vg_js_watch_side_end(js);
-        if (js->storm)
-            vg_release(js->engine, js->storm);
-        if (js->dispatch)
-            vg_release(js->engine, js->dispatch);
-        if (js->binding)
-            vg_release(js->engine, js->binding);
-        vg_engine_free(js->engine);
-        vg_js_embed_end(js, true);
-        vg_js_decode_end(js);
-    }
-    if (js->port)
-        vg_port_release(js->port);
-    vg_js_pool_side_end(js);
-    vg_js_names_end(js);
-    if (js->own_loop)
-        vigil_loop_destroy(js->loop);
-    free(js->http);
-    free(js);
     return 0;
 }
 
@@ -187,7 +143,7 @@ static void park(vigil_js *js)
     }
 }
 
-static void unpark(vigil_js *js)
+void vg_js_unpark(vigil_js *js)
 {
     if (parked == js) {
         vg_engine_leave(js->engine);
@@ -197,18 +153,17 @@ static void unpark(vigil_js *js)
 
 static int may_enter(vigil_js *js)
 {
-    if (!js)
-        return -EINVAL;
-    if (!pthread_equal(js->owner, pthread_self()))
-        return -EPERM;
+    int error = vg_js_why_not_owner(js);
+    if (error < 0)
+        return error;
     if (js->depth > 0)
-        return -EDEADLK;
-    return js->ended ? -ECANCELED : 0;
+        return vg_js_why(-EDEADLK, "JavaScript of this host is on the stack; use vigil_js_eval or vigil_js_call there");
+    return js->ended ? vg_js_why(-ECANCELED, "the program has ended") : 0;
 }
 
 int vigil_js_run_file(vigil_js *js, const char *path)
 {
-    int error = path ? may_enter(js) : -EINVAL;
+    int error = path ? may_enter(js) : vg_js_why(-EINVAL, "path is NULL");
     if (error < 0)
         return error;
     park(js);
@@ -218,13 +173,13 @@ int vigil_js_run_file(vigil_js *js, const char *path)
 
 int vigil_js_run_text(vigil_js *js, const char *text, size_t length, const char *name)
 {
-    int error = text && name ? may_enter(js) : -EINVAL;
+    int error = text && name ? may_enter(js) : vg_js_why(-EINVAL, "text or name is NULL");
     vg_val source;
     if (error < 0)
         return error;
     source = vg_text(js->engine, text, length);
     if (!source)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for the text");
     park(js);
     vg_js_dispatch(js, VG_DISPATCH_TEXT, source, vg_string(js->engine, name), NULL);
     return 0;
@@ -233,6 +188,8 @@ int vigil_js_run_text(vigil_js *js, const char *text, size_t length, const char 
 static void before_exit(void *arg)
 {
     vigil_js *js = arg;
+    if (js->ending)
+        return; /* beforeExit is where a program goes on; this one was asked to end */
     vg_js_dispatch(js, VG_DISPATCH_BEFORE_EXIT, NULL, NULL, NULL);
 }
 
@@ -240,7 +197,7 @@ static void before_exit(void *arg)
 static int run_turns(vigil_js *js)
 {
     int alive = 1;
-    while (!js->ended && !js->unwound) {
+    while (!js->ended && !js->ending && !js->unwound) {
         alive = vigil_loop_run(js->loop, VIGIL_RUN_ONCE);
         if (alive < 0)
             return alive;
@@ -253,16 +210,23 @@ static int run_turns(vigil_js *js)
     return 1;
 }
 
+static int run_loop(vigil_js *js)
+{
+    if (js->ending)
+        return vg_js_drain(js);
+    return js->own_loop ? vigil_loop_run(js->loop, VIGIL_RUN) : run_turns(js);
+}
+
 static vg_val run_inside(vg_call *call)
 {
     vigil_js *js = call->host;
     vg_engine_enter(js->engine);
-    js->run_result = js->own_loop ? vigil_loop_run(js->loop, VIGIL_RUN) : run_turns(js);
+    js->run_result = run_loop(js);
     vg_engine_leave(js->engine);
     return NULL;
 }
 
-static int run(vigil_js *js)
+int vg_js_run_to_end(vigil_js *js)
 {
     static const char caller[] = "(function (f) { f(); })";
     vg_val outer, inner, thrown = NULL;
@@ -271,7 +235,7 @@ static int run(vigil_js *js)
     outer = vg_eval(js->engine, caller, sizeof caller - 1, "vigil:run", 1, &thrown);
     inner = vg_function(js->engine, "run", run_inside, NULL, NULL);
     if (!outer || !inner)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory to begin a run");
     /* The loop runs inside one call from JavaScript: then the engine's watch over its running time starts once, and not with
        each callback, which costs more than most callbacks do. What it ends unwinds all of it; then it is begun again. */
     while (!js->ended) {
@@ -283,7 +247,7 @@ static int run(vigil_js *js)
         if (vg_engine_can_drain(js->engine))
             vg_apply(js->engine, outer, NULL, 1, &inner, &thrown);
         else
-            js->run_result = js->own_loop ? vigil_loop_run(js->loop, VIGIL_RUN) : run_turns(js);
+            js->run_result = run_loop(js);
         if (js->run_result < 0)
             return js->run_result;
         if (js->run_result == 0)
@@ -302,15 +266,13 @@ static int run(vigil_js *js)
 
 int vigil_js_run(vigil_js *js)
 {
-    int result;
-    if (!js)
-        return -EINVAL;
-    if (!pthread_equal(js->owner, pthread_self()))
-        return -EPERM;
+    int result = vg_js_why_not_owner(js);
+    if (result < 0)
+        return result;
     if (js->depth > 0)
-        return -EDEADLK;
-    result = run(js);
-    unpark(js);
+        return vg_js_why(-EDEADLK, "the host runs already: this is inside of its JavaScript");
+    result = vg_js_run_to_end(js);
+    vg_js_unpark(js);
     return result;
 }
 

@@ -39,6 +39,10 @@ struct vigil_js {
 
     /* the end of the program */
     bool ended;
+    bool ending;          /* ending.c: shutdown was asked for; what was accepted still runs */
+    bool closed;          /* ending.c: nothing outside leads to the host any more */
+    vigil_timer patience; /* ending.c: when it fires, the rest is dropped */
+    uint64_t patience_ns;
     int exit_code;
     bool unwound; /* a call was ended from outside: nothing runs until all frames are gone */
     int run_result;
@@ -63,6 +67,7 @@ struct vigil_js {
     struct vg_http *http;             /* http.h; NULL until a program asks for it */
     void (*http_poll)(vigil_js *js);
     void (*http_end)(vigil_js *js);
+    bool (*http_busy)(vigil_js *js);
     struct vg_class *converter_class; /* bind_decode.c */
     uint64_t memory_checked_ns, worked_ns;
     unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */

@@ -434,6 +434,19 @@ static void poll_now(vigil_js *js)
         deliver(js, &http->done);
 }
 
+/* A server listens, or a connection is open. */
+static bool busy(vigil_js *js)
+{
+    vg_http *http = js->http;
+    for (unsigned i = 0; i < http->conn_room; i++)
+        if (http->conns[i])
+            return true;
+    for (unsigned i = 0; i < http->server_room; i++)
+        if (http->servers[i] && http->servers[i]->fd >= 0)
+            return true;
+    return false;
+}
+
 static void end(vigil_js *js)
 {
     vg_http *http = js->http;
@@ -458,6 +471,11 @@ static void end(vigil_js *js)
         vg_release(js->engine, http->receive);
     free(http->conns);
     free(http->servers);
+    http->conns = NULL;
+    http->servers = NULL;
+    http->conn_room = http->server_room = 0;
+    http->timer_fd = -1;
+    http->receive = NULL;
 }
 
 vg_http *vg_http_get(vigil_js *js)
@@ -476,5 +494,6 @@ vg_http *vg_http_get(vigil_js *js)
     js->http = http;
     js->http_poll = poll_now;
     js->http_end = end;
+    js->http_busy = busy;
     return http;
 }

@@ -15,6 +15,7 @@
 #include "pool_side.h"
 #include "work_hash.h"
 #include "work_zip.h"
+#include "why.h"
 
 #define NAMED_TASKS 32
 
@@ -96,14 +97,18 @@ int vigil_js_task_expose(vigil_js *js, const char *name, vigil_js_task_fn fn, vo
     vg_pool_side *side = js ? vg_pool_side_of(js) : NULL;
     char shown[64];
     vg_exposed *task;
-    if (!js || !name || !*name || strlen(name) >= sizeof task->name || !fn || (flags & ~VIGIL_JS_TASK_BLOCKS))
-        return -EINVAL;
+    if (!js || !fn)
+        return vg_js_why(-EINVAL, "js or fn is NULL");
+    if (!name || !*name || strlen(name) >= sizeof task->name)
+        return vg_js_why(-EINVAL, "name is NULL, empty or too long");
+    if (flags & ~VIGIL_JS_TASK_BLOCKS)
+        return vg_js_why(-EINVAL, "flags has a bit that is none of VIGIL_JS_TASK_*");
     for (task = side ? side->tasks : NULL; task; task = task->next)
         if (strcmp(task->name, name) == 0)
-            return -EEXIST;
+            return vg_js_why(-EEXIST, "there is a task of this name");
     task = side ? calloc(1, sizeof *task) : NULL;
     if (!task)
-        return -ENOMEM;
+        return vg_js_why(-ENOMEM, "there is no memory for a task");
     task->fn = fn;
     task->data = data;
     task->flags = flags;

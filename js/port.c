@@ -56,6 +56,7 @@ vg_port *vg_port_new(vigil_js *js)
     atomic_init(&port->refs, 1U);
     atomic_init(&port->inside, 0U);
     atomic_init(&port->stack, NULL);
+    atomic_init(&port->refusing, false);
     port->loop = js->loop;
     port->js = js;
     vigil_post_init(&port->post, posted, dropped);

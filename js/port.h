@@ -18,6 +18,7 @@ struct vg_port {
     _Atomic uint32_t refs;
     _Atomic uint32_t inside; /* threads between "is it open" and the end of their post; bit 31: closed */
     _Atomic(vg_done *) stack;
+    _Atomic bool refusing; /* the host is ending: no further calls; results of work in flight still come */
     vigil_loop *loop;
     vigil_js *js;
     vigil_post post;

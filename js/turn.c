@@ -88,7 +88,7 @@ static void on_timer(vigil_loop *loop, vigil_timer timer, void *arg)
 
 static void sync_timer(vigil_js *js)
 {
-    double wanted = js->ended ? (double)INFINITY : js->state[VG_STATE_NEXT_EXPIRY];
+    double wanted = js->ended || js->ending ? (double)INFINITY : js->state[VG_STATE_NEXT_EXPIRY];
     bool ref = js->state[VG_STATE_TIMER_REFS] > 0;
     if (wanted == js->timer_expiry && (ref == js->timer_ref || isinf(wanted)))
         return;

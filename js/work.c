@@ -34,10 +34,10 @@ int vigil_js_work_result_set(vigil_js_work *work, vigil_js_datum_kind kind, cons
 {
     unsigned char *copy;
     if (!work || (kind != VIGIL_JS_DATUM_TEXT && kind != VIGIL_JS_DATUM_BYTES) || (length && !data))
-        return -EINVAL;
+        return vigil_why_set(-EINVAL, "work or data is NULL, or kind is neither TEXT nor BYTES");
     copy = malloc(length ? length : 1);
     if (!copy)
-        return -ENOMEM;
+        return vigil_why_set(-ENOMEM, "there is no memory for the result");
     if (length)
         memcpy(copy, data, length);
     vg_work_give((vg_work *)(void *)work, copy, length);

@@ -36,6 +36,14 @@ static void say_why(void)
         fprintf(stderr, "no pool: %s\n", vigil_why());
 }
 
+/* vigil_why_set: give the reason for a failure of your own library */
+static int open_shop(const char *name)
+{
+    if (name == NULL)
+        return vigil_why_set(-EINVAL, "name is NULL");
+    return 0;
+}
+
 /* ---- all of them ---- */
 
 int main(void)
@@ -45,6 +53,8 @@ int main(void)
     int status = 0;
     explain(-ESHUTDOWN);
     say_why();
+    if (open_shop(NULL) < 0)
+        fprintf(stderr, "no shop: %s\n", vigil_why());
     if (vigil_pool_create(&pool, NULL) < 0)
         return 1;
     assert(vigil_job_call(pool, parse_file, "nonsense", NULL, &job) ==

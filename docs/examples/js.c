@@ -34,6 +34,19 @@ static void give_the_host_back(vigil_js *js)
     vigil_js_destroy(js); /* before its loop, if that is yours */
 }
 
+/* vigil_js_shutdown: end a program, but not its work in flight */
+static void end_gracefully(vigil_js *js)
+{
+    vigil_js_shutdown(js, 2000000000); /* two seconds at most */
+}
+
+/* vigil_js_close: end a program at once */
+static void end_at_once(vigil_js *js)
+{
+    if (vigil_js_close(js, 1000000000) == -ETIMEDOUT)
+        fprintf(stderr, "a task of its pool does not return\n");
+}
+
 /* vigil_js_loop: get the loop of a host */
 static void pause_host(vigil_js *js)
 {
@@ -446,6 +459,8 @@ int main(int argc, char **argv)
     pause_host(js);
     if (argc > 1)
         printf("exit code %d\n", run_file(js, argv[1]));
+    end_gracefully(js);
+    end_at_once(js);
     vigil_js_destroy(js);
     return 0;
 }

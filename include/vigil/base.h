@@ -34,7 +34,7 @@
  * and may answer -ENOMEM. Registrations that are named by a handle (timers, watches, signals,
  * children, hooks) keep their record in the loop and may answer -ENOMEM too.
  *
- * Ends, of pools and loops alike (a JavaScript host ends with vigil_js_destroy).
+ * Ends, of pools, loops and JavaScript hosts alike.
  *   shutdown(x, timeout_ns)   graceful: everything that was accepted runs
  *   close(x, timeout_ns)      at once: what runs finishes, what has not started is cancelled
  *   destroy(x)                gives the memory back, and closes first if nobody has
@@ -124,6 +124,10 @@ extern "C" {
    is, so look only after a failure. "" if there was none. Any thread; does not block. Returns a
    text that is valid until the next failure on the same thread. */
 VIGIL_API const char *vigil_why(void);
+
+/* Set the reason for a failure: for a library on top of Vigil whose calls follow the same rule. The
+   text is copied, its first 191 bytes. Any thread; does not block. Returns error. */
+VIGIL_API int vigil_why_set(int error, const char *text);
 
 /* A sentence for one of the errors above ("the pool no longer accepts work"); other errnos get the
    system's text. Any thread; does not block. Returns a text that is static or lives until the next

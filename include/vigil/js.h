@@ -83,9 +83,28 @@ typedef struct vigil_js_options {
    0; -EINVAL; -ENOMEM; errors of vigil_loop_create. */
 VIGIL_API int vigil_js_create(vigil_js **js, const vigil_js_options *options);
 
-/* Give the host back. Work that is still on the pool goes on without it. Destroy the host before
-   its loop. NULL is allowed. Owner, outside of the loop's callbacks and of JavaScript; does not
-   block.
+/* End the program gracefully. From here on vigil_js_port_call answers -ESHUTDOWN. Everything
+   accepted before runs: calls through ports, work on the pool and its callbacks, promises of
+   vigil_js_promise_create, immediates, requests that a server has begun to receive, and the
+   microtasks of all these. Timers are dropped, servers take no further connection, and beforeExit
+   is not emitted; exit is. When timeout_ns has passed the rest is dropped as vigil_js_close does
+   it, without exit. Idempotent; a second call may shorten the time. Owner; blocks until the end,
+   except inside JavaScript or a callback of the loop, where it returns 0 at once and the
+   vigil_js_run around it ends so. Another thread calls it through a port.
+   0; -EINVAL; -EPERM; -ENOMEM; errors of vigil_loop_run. */
+VIGIL_API int vigil_js_shutdown(vigil_js *js, int64_t timeout_ns);
+
+/* End the program at once: no JavaScript of it runs again, dropped callbacks run for calls and
+   promises that were not delivered. A pool that the host has made is closed too (vigil_pool_close);
+   work on a pool of yours goes on without the host. Owner; waits for running tasks of the host's
+   own pool.
+   0; -ETIMEDOUT a task does not return, the end goes on; -EDEADLK inside JavaScript or a callback:
+   use vigil_js_shutdown there; -EINVAL; -EPERM. */
+VIGIL_API int vigil_js_close(vigil_js *js, int64_t timeout_ns);
+
+/* Give the host back; closes it first if nobody has. Destroy the host before its loop. NULL is
+   allowed. Owner, outside of the loop's callbacks and of JavaScript; waits for running tasks of the
+   host's own pool.
    0; -EDEADLK inside JavaScript or a callback. */
 VIGIL_API int vigil_js_destroy(vigil_js *js);
 
@@ -355,7 +374,7 @@ VIGIL_API void vigil_js_port_close(vigil_js_port *port);
 /* Call fn(js, arg) on the owner, in the poll phase of a turn. dropped(arg), if not NULL, instead
    when the host ends first, on any thread. FIFO per thread. Does not keep the loop alive by
    itself. Any thread; does not block.
-   0; -EINVAL; -ENOMEM. */
+   0; -ESHUTDOWN after vigil_js_shutdown; -EINVAL; -ENOMEM. */
 VIGIL_API int vigil_js_port_call(vigil_js_port *port, void (*fn)(vigil_js *js, void *arg),
                                  void (*dropped)(void *arg), void *arg);
 

@@ -174,6 +174,8 @@ return function dispatch(kind, a, b, c) {
     case KIND.SIGNAL:
       host.signal(a);
       return 0;
+    case KIND.SHUTDOWN:
+      return sched.inScope(host.closeServers, undefined, []);
     case KIND.BEFORE_EXIT:
       return sched.inScope(host.beforeExit, undefined, []);
     case KIND.EXIT:

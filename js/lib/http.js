@@ -33,6 +33,13 @@ function listenError(number, host, port, path) {
   return error;
 }
 
+// vigil_js_shutdown: nobody is let in any more; requests that are here get their answers.
+process[Symbol.for('vigil.host')].closeServers = () => {
+  for (let id = 0; id < servers.length; id++) {
+    if (servers[id]?.listening) servers[id].close();
+  }
+};
+
 class Server extends EventEmitter {
   #id = -1;
   #path;

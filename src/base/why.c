@@ -35,6 +35,13 @@ int vg_why_forked(void)
     return vg_why(-ECHILD, "the object belongs to the parent process of a fork; make a new one in this process");
 }
 
+int vigil_why_set(int error, const char *text)
+{
+    (void)snprintf(why_buffer, sizeof why_buffer, "%s", text ? text : "");
+    vg_why_text = why_buffer;
+    return error;
+}
+
 const char *vigil_why(void)
 {
     return vg_why_text;

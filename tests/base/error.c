@@ -46,6 +46,21 @@ static void every_number_has_some_text(void **state)
     assert_string_not_equal(vigil_strerror(0), vigil_strerror(-EIO));
 }
 
+static void a_library_on_top_gives_reasons_of_its_own(void **state)
+{
+    (void)state;
+    char long_text[400], text[] = "the shop is closed";
+    assert_int_equal(vigil_why_set(-ESHUTDOWN, text), -ESHUTDOWN);
+    text[0] = 'T'; /* it was copied */
+    assert_string_equal(vigil_why(), "the shop is closed");
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = 0;
+    assert_int_equal(vigil_why_set(-EINVAL, long_text), -EINVAL);
+    assert_int_equal(strlen(vigil_why()), 191);
+    assert_int_equal(vigil_why_set(-EINVAL, NULL), -EINVAL);
+    assert_string_equal(vigil_why(), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -53,6 +68,7 @@ int main(void)
         cmocka_unit_test(the_sign_does_not_matter),
         cmocka_unit_test(other_errors_get_the_systems_text),
         cmocka_unit_test(every_number_has_some_text),
+        cmocka_unit_test(a_library_on_top_gives_reasons_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
