@@ -16,7 +16,7 @@ enum {
     EXIT_FINE = 0,
     EXIT_FAILED = 1,  /* it could not be done; a line on stderr says why */
     EXIT_USAGE = 2,   /* the words were not understood */
-    EXIT_STALLED = 3, /* report: it was done, and the process that was looked at has a stall */
+    EXIT_STALLED = 3, /* report, doctor: it was done, and the process that was looked at has a stall */
 };
 
 enum option_kind {
@@ -51,7 +51,7 @@ struct command {
 };
 
 extern const struct command command_ps, command_top, command_report, command_trace, command_metrics, command_serve,
-    command_explain, command_demo, command_run_js, command_repl;
+    command_doctor, command_explain, command_demo, command_run_js, command_repl;
 
 /* Every verb, in the order of the help; NULL ends it. */
 extern const struct command *const commands[];

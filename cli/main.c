@@ -14,8 +14,8 @@
 #include "say.h"
 
 const struct command *const commands[] = {
-    &command_ps,   &command_top,    &command_report, &command_trace, &command_metrics, &command_serve, &command_explain,
-    &command_demo, &command_run_js, &command_repl,   NULL,
+    &command_ps,    &command_top,     &command_report, &command_doctor, &command_trace, &command_metrics,
+    &command_serve, &command_explain, &command_demo,   &command_run_js, &command_repl,  NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -37,9 +37,10 @@ static void help(void)
          "  vigil demo           a small game server to look at; nothing else is needed\n"
          "  vigil ps             which processes can be looked at\n"
          "  vigil report PID     what one of them does, and what is wrong with it, in words\n"
+         "  vigil doctor PID     why any process hangs, with Vigil inside or without\n"
          "  vigil explain        what the verdicts of a report mean, and what to do about each\n"
          "\n`vigil help VERB` explains a verb. PID can be left out while there is only one such process.\n"
-         "Exit status: 0 done, 1 could not be done, 2 wrong usage, 3 report found a stall.");
+         "Exit status: 0 done, 1 could not be done, 2 wrong usage, 3 report or doctor found a stall.");
 }
 
 static int unknown_verb(const char *word)

@@ -7,6 +7,7 @@ set(needs_js vigil-js-run)
 set(needs_blocks vigil vigil-static)
 set(needs_consumer installed)
 set(needs_docs "")
+set(needs_doctor vigil-command doctor-corpus)
 set(needs_lint "")
 set(needs_platforms "")
 

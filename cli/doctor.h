@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.h - what `vigil doctor` shows of an examination: in words, as JSON, as a drawing for Graphviz. */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include <json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "doctor/diagnoses.h"
+#include "doctor/exam.h"
+
+/* In words, on stdout. all: the stack of every thread too. */
+void doctor_text(const vg_exam *exam, bool all);
+
+/* NULL: no memory. docs/doctor.md lists the fields. */
+json_object *doctor_json(const vg_exam *exam);
+
+/* The wait-for graph in Graphviz's language, on stdout. */
+void doctor_dot(const vg_exam *exam);
+
+/* The process or core file that an operand means. *pid is 0 for a core file. 0, or an exit status after a line on stderr. */
+int doctor_find(const char *operand, pid_t *pid);
+
+#endif

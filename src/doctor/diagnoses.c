@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "diagnoses.h"
+#include "locks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONVOY_LEAST = 3 /* waiters */
+};
+
+const char *vg_diagnosis_name(vg_diagnosis_kind kind)
+{
+    static const char *const names[VG_DIAGNOSES] = {
+        "deadlock", "self-deadlock", "orphaned lock", "lost wakeup", "lock held over a wait", "convoy", "spin",
+        "starved",  "throttled",     "stopped",       "disk",        "descriptors",           "memory", "threads"};
+    return (unsigned)kind < VG_DIAGNOSES ? names[kind] : "?";
+}
+
+const char *vg_need_kind_name(vg_need_kind kind)
+{
+    static const char *const names[] = {
+        "running",   "mutex",      "stdio lock",  "read lock",    "write lock", "condition variable",
+        "semaphore", "barrier",    "join",        "lock",         "futex",      "spinlock",
+        "pipe read", "pipe write", "socket read", "socket write", "child",      "file lock",
+        "sleep",     "poll",       "signal",      "input",        "kernel"};
+    return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "?";
+}
+
+vg_diagnosis *vg_diagnose_add(vg_exam *exam, vg_diagnosis_kind kind, bool certain)
+{
+    static vg_diagnosis spare; /* beyond the last: nobody reads 32 verdicts */
+    if (exam->finding_count == sizeof exam->findings / sizeof exam->findings[0])
+        return &spare;
+    vg_diagnosis *finding = &exam->findings[exam->finding_count++];
+    *finding = (vg_diagnosis){.kind = kind, .certain = certain};
+    return finding;
+}
+
+static void fill(char *to, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void fill(char *to, size_t room, const char *format, ...)
+{
+    va_list words;
+    va_start(words, format);
+    (void)vsnprintf(to, room, format, words);
+    va_end(words);
+}
+#define TITLE(finding, ...)  fill((finding)->title, sizeof(finding)->title, __VA_ARGS__)
+#define ADVICE(finding, ...) fill((finding)->advice, sizeof(finding)->advice, __VA_ARGS__)
+
+/* Threads that wait, directly or not, for one that the finding names. */
+static unsigned behind(const vg_exam *exam, const vg_diagnosis *finding)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        bool named = false, leads = false;
+        unsigned at = i;
+        for (unsigned k = 0; k < finding->count; k++)
+            named = named || finding->chain[k] == i;
+        for (unsigned steps = 0; !named && !leads && steps < 64; steps++) {
+            const vg_need *w = &exam->threads[at].wait;
+            if (w->by != VG_BY_OWNER || w->owner < 0)
+                break;
+            at = (unsigned)w->owner;
+            for (unsigned k = 0; k < finding->count; k++)
+                leads = leads || finding->chain[k] == at;
+        }
+        count += leads;
+    }
+    return count;
+}
+
+static bool spans_processes(const vg_exam *exam, const unsigned *threads, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (exam->threads[threads[i]].process != exam->threads[threads[0]].process)
+            return true;
+    return false;
+}
+
+void vg_diagnose_circle(vg_exam *exam, const unsigned *circle, unsigned count, bool certain, bool loose)
+{
+    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_DEADLOCK, certain);
+    f->count = count;
+    memcpy(f->chain, circle, count * sizeof *circle);
+    f->more = behind(exam, f);
+    const bool processes = spans_processes(exam, circle, count);
+    bool joins = false, locks = false;
+    for (unsigned i = 0; i < count; i++) {
+        joins = joins || exam->threads[circle[i]].wait.kind == VG_NEED_JOIN;
+        locks = locks || exam->threads[circle[i]].wait.kind != VG_NEED_JOIN;
+    }
+    if (processes)
+        TITLE(f, "Deadlock between processes: %u threads wait for each other in a circle.", count);
+    else if (!loose)
+        TITLE(f, "Deadlock: %u threads wait for each other in a circle.", count);
+    else
+        TITLE(
+            f,
+            "Deadlock: %u threads wait for locks, and nobody is left who could release one. That is certain; which of "
+            "them holds which is not, because these locks do not say who holds them.",
+            count);
+    if (processes)
+        ADVICE(
+            f,
+            "One side must not wait while the other waits for it: close the ends of pipes that are not used, read "
+            "before you wait for a child, and never write more than the other side reads. Ending one of the processes "
+            "lets the others go on.");
+    else if (joins && locks)
+        ADVICE(f, "A thread must not hold a lock that another one needs in order to end while it joins that one.");
+    else
+        ADVICE(f,
+               "Acquire these locks in one order everywhere, or hold only one at a time. The process cannot go on by "
+               "itself: restart it.");
+}
+
+void vg_diagnose_self(vg_exam *exam, unsigned thread)
+{
+    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_SELF, true);
+    f->count = 1;
+    f->chain[0] = thread;
+    f->more = behind(exam, f);
+    TITLE(f, "Self-deadlock: thread %d waits for %s, which it holds itself.", (int)exam->threads[thread].tid,
+          exam->threads[thread].wait.text);
+    ADVICE(
+        f,
+        "A function that holds the lock calls one that acquires it again. Split off a variant that expects the lock to "
+        "be held, or make the mutex recursive.");
+}
+
+void vg_diagnose_orphan(vg_exam *exam, unsigned thread)
+{
+    const vg_exam_thread *t = &exam->threads[thread];
+    for (unsigned i = 0; i < exam->finding_count; i++) { /* one finding for one lock */
+        vg_diagnosis *old = &exam->findings[i];
+        if (old->kind == VG_DIAGNOSIS_ORPHAN && exam->threads[old->chain[0]].wait.address == t->wait.address &&
+            exam->threads[old->chain[0]].process == t->process) {
+            if (old->count < VG_EXAM_CHAIN)
+                old->chain[old->count++] = thread;
+            else
+                old->more++;
+            return;
+        }
+    }
+    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_ORPHAN, true);
+    f->count = 1;
+    f->chain[0] = thread;
+    f->more = behind(exam, f);
+    TITLE(f, "Orphaned lock: thread %d waits for %s, held by thread %d, which has ended without releasing it.",
+          (int)t->tid, t->wait.text, (int)t->wait.owner_tid);
+    ADVICE(
+        f,
+        "Look at the ways in which that thread could end while it held the lock: return, exit, cancellation, an "
+        "exception. A robust mutex tells the next owner about it. In a child of fork, locks that other threads of the "
+        "parent held stay locked for ever.");
+}
+
+void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, unsigned more)
+{
+    const vg_exam_process *process = &exam->processes[exam->threads[threads[0]].process];
+    const vg_need *first = &exam->threads[threads[0]].wait;
+    unsigned locks = 0, barriers = 0, polls = 0, pipes = 0, unknown = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const vg_need_kind kind = exam->threads[threads[i]].wait.kind;
+        locks += kind == VG_NEED_LOCK_WORD || kind == VG_NEED_READ_LOCK || kind == VG_NEED_WRITE_LOCK;
+        barriers += kind == VG_NEED_BARRIER;
+        polls += kind == VG_NEED_POLL;
+        pipes += kind == VG_NEED_PIPE_READ || kind == VG_NEED_PIPE_WRITE || kind == VG_NEED_SOCKET_READ ||
+                 kind == VG_NEED_SOCKET_WRITE;
+        unknown += kind == VG_NEED_FUTEX;
+    }
+    if (locks == count) {
+        vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_SELF, false);
+        f->count = count;
+        memcpy(f->chain, threads, count * sizeof *threads);
+        f->more = more;
+        TITLE(f,
+              "Deadlock on one lock: thread %d waits for %s, and no other thread can move. Either it holds the lock "
+              "itself, or "
+              "the thread that held it has ended.",
+              (int)exam->threads[threads[0]].tid, first->text);
+        ADVICE(
+            f,
+            "Look for a function that acquires the lock again while it is held, and for a way to end without releasing "
+            "it.");
+        return;
+    }
+    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_LOST, unknown < count || process->count > 1 || count == 1);
+    f->count = count;
+    memcpy(f->chain, threads, count * sizeof *threads);
+    f->more = more;
+    if (barriers > 0)
+        TITLE(f, "Thread %d waits for %s, and no thread is left that could come.", (int)exam->threads[threads[0]].tid,
+              first->text);
+    else if (pipes > 0 && first->peer_count == 1 && &exam->processes[first->peers[0]] == process)
+        TITLE(f, "Thread %d waits for %s, but only this process itself has the other end open.",
+              (int)exam->threads[threads[0]].tid, first->text);
+    else
+        TITLE(f, "Lost wakeup: thread %d waits for %s, and no thread is left that could give it.",
+              (int)exam->threads[threads[0]].tid, first->text);
+    if (barriers > 0)
+        ADVICE(f, "The barrier was made for more threads than there are, or one of them ended or is stuck before it.");
+    else if (pipes > 0)
+        ADVICE(
+            f,
+            "Close the ends of pipes and sockets that a process does not use: a reader sees the end only when the last "
+            "writer has closed.");
+    else if (polls > 0)
+        ADVICE(f, "Nothing that is watched can become ready. Was a descriptor closed or never registered?");
+    else
+        ADVICE(
+            f,
+            "The wake came before the wait, or on another object, or never. Change the condition and signal under the "
+            "mutex of the wait, and test the condition in a loop before waiting.");
+}
+
+/* ---- threads ---- */
+
+static void find_convoys(vg_exam *exam)
+{
+    for (unsigned o = 0; o < exam->thread_count; o++) {
+        const vg_exam_thread *owner = &exam->threads[o];
+        unsigned waiters[VG_EXAM_CHAIN], count = 0, all = 0;
+        const vg_need *lock = NULL;
+        if (!owner->can_move || owner->gone)
+            continue;
+        for (unsigned i = 0; i < exam->thread_count; i++) {
+            const vg_exam_thread *t = &exam->threads[i];
+            if (!t->same || t->wait.by != VG_BY_OWNER || t->wait.owner != (int)o || t->wait.kind == VG_NEED_JOIN ||
+                t->wait.limited || !t->owner_steady)
+                continue;
+            lock = &t->wait;
+            all++;
+            if (count < VG_EXAM_CHAIN - 1)
+                waiters[++count] = i;
+        }
+        const bool waits = owner->same && owner->wait.kind != VG_NEED_NONE;
+        if (lock == NULL || (!waits && all < CONVOY_LEAST))
+            continue;
+        waiters[0] = o;
+        vg_diagnosis *f = vg_diagnose_add(exam, all >= CONVOY_LEAST ? VG_DIAGNOSIS_CONVOY : VG_DIAGNOSIS_HELD, true);
+        f->count = count + 1;
+        f->more = all - count;
+        memcpy(f->chain, waiters, (count + 1) * sizeof *waiters);
+        if (waits)
+            TITLE(f, "%u thread%s for %s. Thread %d holds it while it waits for %s.", all,
+                  all == 1 ? " waits" : "s wait", lock->text, (int)owner->tid, owner->wait.text);
+        else
+            TITLE(f, "%u threads wait for %s. Thread %d has held it during all looks, and runs.", all, lock->text,
+                  (int)owner->tid);
+        ADVICE(f, waits ? "Release the lock before waiting for something slow, or wait with a time limit."
+                        : "Do less under this lock: compute first, then acquire it; or split it.");
+    }
+}
+
+/* A file lock whose owner, another process, sleeps. */
+static void find_file_locks(vg_exam *exam)
+{
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        const vg_exam_thread *t = &exam->threads[i];
+        if (!t->same || !t->can_move || t->wait.kind != VG_NEED_FILE_LOCK || t->wait.by != VG_BY_PEERS)
+            continue;
+        const vg_exam_process *holder = &exam->processes[t->wait.peers[0]];
+        unsigned still = 0;
+        for (unsigned k = holder->first; k < holder->first + holder->count; k++)
+            still += exam->threads[k].same;
+        if (holder->count == 0 || still < holder->count || t->wait.peer_count != 1)
+            continue;
+        vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_HELD, true);
+        f->count = 2;
+        f->chain[0] = i;
+        f->chain[1] = holder->first;
+        TITLE(f, "Thread %d waits for %s. Process %d (%s) holds it, and sleeps.", (int)t->tid, t->wait.text,
+              (int)holder->pid, holder->name);
+        ADVICE(f,
+               "Find out why process %d keeps the lock; it is released when that process unlocks it, closes the file "
+               "or ends.",
+               (int)holder->pid);
+    }
+}
+
+static void find_spins(vg_exam *exam)
+{
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        const vg_exam_thread *t = &exam->threads[i];
+        if (!t->spins)
+            continue;
+        vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_SPIN, true);
+        f->count = 1;
+        f->chain[0] = i;
+        const char *function = "";
+        for (unsigned k = 0; k < t->frame_count && function[0] == '\0'; k++)
+            function = t->frames[k].function;
+        TITLE(f, "Thread %d spins%s%.100s: it runs in one loop, and nothing in it changed between the looks.",
+              (int)t->tid, function[0] != '\0' ? " in " : "", function);
+        ADVICE(
+            f,
+            "Find who should change what the loop looks at; wait for it with a lock, a condition variable or a futex "
+            "instead.");
+    }
+}
+
+static void find_starved(vg_exam *exam)
+{
+    static const char *const policies[] = {"", "SCHED_FIFO", "SCHED_RR",      "SCHED_BATCH",
+                                           "", "SCHED_IDLE", "SCHED_DEADLINE"};
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        const vg_exam_thread *t = &exam->threads[i];
+        const uint64_t span = t->seen_ns - t->first_seen_ns;
+        if (t->gone || t->state != 'R' || t->looks < 2 || t->run_ns != t->first_run_ns || span < 500000000 ||
+            t->queue_ns - t->first_queue_ns < span / 10 * 9)
+            continue;
+        vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STARVED, true);
+        f->count = 1;
+        f->chain[0] = i;
+        const unsigned policy = (unsigned)t->policy < 7 ? (unsigned)t->policy : 0;
+        TITLE(f, "Thread %d is starved: it could run, and got no processor for %.1f s%s%s.", (int)t->tid,
+              (double)span / 1e9, policies[policy][0] != '\0' ? "; its policy is " : "", policies[policy]);
+        ADVICE(
+            f,
+            "Look at what else runs on its processors (top -H), at its priority and policy (chrt, nice), its affinity "
+            "and its cgroup.");
+    }
+}
+
+static void find_states(vg_exam *exam)
+{
+    for (unsigned p = 0; p < exam->process_count; p++) {
+        const vg_exam_process *process = &exam->processes[p];
+        unsigned stopped = 0, first = 0, disk = 0, first_disk = 0;
+        char state = 0;
+        for (unsigned i = process->first; i < process->first + process->count; i++) {
+            const vg_exam_thread *t = &exam->threads[i];
+            if (!t->gone && (t->state == 'T' || t->state == 't') && t->stop_seen) {
+                first = stopped++ == 0 ? i : first;
+                state = t->state;
+            }
+            if (!t->gone && t->state == 'D' && t->same && t->wait.kind != VG_NEED_CHILD)
+                first_disk = disk++ == 0 ? i : first_disk;
+        }
+        if (stopped > 0) {
+            vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STOPPED, true);
+            f->count = 1;
+            f->chain[0] = first;
+            f->more = stopped - 1;
+            if (state == 't' || process->tracer != 0)
+                TITLE(f, "Process %d is stopped by a tracer, process %u.", (int)process->pid, process->tracer);
+            else
+                TITLE(f, "Process %d is stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU).",
+                      (int)process->pid);
+            if (state == 't' || process->tracer != 0)
+                ADVICE(f, "Let the debugger continue it, or end the debugger.");
+            else
+                ADVICE(f,
+                       "kill -CONT %d lets it go on. A background job that reads from or writes to its terminal is "
+                       "stopped "
+                       "again.",
+                       (int)process->pid);
+        }
+        if (disk > 0) {
+            vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_DISK, true);
+            f->count = 1;
+            f->chain[0] = first_disk;
+            f->more = disk - 1;
+            TITLE(f, "Thread %d waits inside the kernel and cannot be interrupted (state D, in %s).",
+                  (int)exam->threads[first_disk].tid,
+                  exam->threads[first_disk].where[0] != '\0' ? exam->threads[first_disk].where : "an unknown function");
+            ADVICE(f, "The program is not to blame: look at the disk, the network file system or the driver (dmesg).");
+        }
+    }
+}
+
+void vg_diagnose_threads(vg_exam *exam)
+{
+    find_states(exam);
+    find_convoys(exam);
+    find_file_locks(exam);
+    find_spins(exam);
+    find_starved(exam);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* limits.h - descriptors, memory, threads and processor time that a process may use. */
+#ifndef VG_DOCTOR_LIMITS_H
+#define VG_DOCTOR_LIMITS_H
+
+#include "exam.h"
+
+typedef struct vg_limits {
+    uint64_t throttled_ns, periods_throttled, memory_refused, at_ns;
+    bool known;
+} vg_limits;
+
+/* At the first look. */
+void vg_limits_begin(const vg_exam *exam, vg_limits *limits);
+/* At the last one: adds findings. */
+void vg_limits_judge(vg_exam *exam, const vg_limits *before);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "stacks.h"
+#include "fence_in.h"
+#include "modules.h"
+#include "unwinding.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the child writes about one thread: how many frames are complete, or of a process: what it found. */
+typedef struct stack_result {
+    unsigned count;
+    uint64_t bp;
+    vg_frame frames[VG_EXAM_FRAMES];
+} stack_result;
+
+typedef struct stack_board {
+    vg_module_facts facts[VG_EXAM_PROCESSES];
+    stack_result of[];
+} stack_board;
+
+/* In the child. */
+static void read_stacks(vg_exam *exam, stack_board *board)
+{
+    vg_unwinding *sessions[VG_EXAM_PROCESSES] = {NULL};
+    vg_unwinding_begin();
+    for (unsigned i = 0; i < exam->process_count; i++)
+        if (exam->processes[i].readable)
+            sessions[i] = vg_unwinding_open(exam, i);
+    vg_fence_in();
+    for (unsigned i = 0; i < exam->process_count; i++)
+        if (sessions[i] != NULL)
+            vg_unwinding_facts(sessions[i], &board->facts[i]);
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        vg_exam_thread *thread = &exam->threads[i];
+        if (thread->sp == 0 || sessions[thread->process] == NULL)
+            continue;
+        stack_result *result = &board->of[i];
+        vg_unwinding_walk(sessions[thread->process], thread, result->frames, &result->count);
+        result->bp = thread->bp;
+    }
+}
+
+/* Wait for the child; it is killed when the time is up. */
+static bool await_stacks(pid_t child, int end, uint64_t limit_ns)
+{
+    const uint64_t limit = vg_now_ns() + limit_ns;
+    bool ended = false;
+    while (!ended) {
+        const uint64_t now = vg_now_ns();
+        if (now >= limit)
+            break;
+        struct pollfd fd = {end, POLLIN, 0};
+        ended = poll(&fd, 1, (int)((limit - now) / 1000000) + 1) > 0;
+    }
+    if (!ended)
+        (void)kill(child, SIGKILL);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The child may have been led astray: its words are cut where they must end. */
+static void take_results(vg_exam *exam, stack_board *board)
+{
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        stack_result *result = &board->of[i];
+        vg_exam_thread *thread = &exam->threads[i];
+        thread->frame_count = result->count <= VG_EXAM_FRAMES ? result->count : 0;
+        thread->frames = result->frames;
+        thread->bp = result->bp;
+        for (unsigned f = 0; f < thread->frame_count; f++) {
+            vg_frame *frame = &thread->frames[f];
+            frame->function[sizeof frame->function - 1] = '\0';
+            frame->file[sizeof frame->file - 1] = '\0';
+            frame->module[sizeof frame->module - 1] = '\0';
+        }
+    }
+    for (unsigned i = 0; i < exam->process_count; i++) {
+        vg_exam_process *process = &exam->processes[i];
+        const vg_module_facts *facts = &board->facts[i];
+        if (facts->is_go)
+            process->language = "Go";
+        else if (facts->is_rust && process->language == NULL)
+            process->language = "Rust";
+        else if (facts->is_python)
+            process->language = "Python";
+        process->stripped = facts->is_stripped;
+        process->vigil = process->vigil || facts->has_vigil;
+        process->musl = process->musl || facts->is_musl;
+        process->runtime = facts->python_runtime;
+        process->runtime_bytes = facts->python_runtime_bytes;
+    }
+}
+
+void vg_stacks_take(vg_exam *exam)
+{
+    exam->frames_bytes = sizeof(stack_board) + exam->thread_count * sizeof(stack_result);
+    stack_board *board = mmap(NULL, exam->frames_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED) {
+        exam->frames_bytes = 0;
+        exam->stacks_cut = true;
+        return;
+    }
+    exam->frames = (vg_frame *)(void *)board;
+    int ends[2];
+    if (pipe(ends) != 0) {
+        exam->stacks_cut = true;
+        return;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(ends[0]);
+        read_stacks(exam, board);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    if (child > 0)
+        exam->stacks_cut = !await_stacks(child, ends[0], exam->options.stacks_ns);
+    else
+        exam->stacks_cut = true;
+    (void)close(ends[0]);
+    take_results(exam, board);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* waits.h - what a thread that sleeps waits for: by its system call. */
+#ifndef VG_DOCTOR_WAITS_H
+#define VG_DOCTOR_WAITS_H
+
+#include "exam.h"
+#include "peers.h"
+
+/* Fill in thread->wait. Processes that could end the wait are entered into the examination. */
+void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned thread);
+
+#endif

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""sick.py NAME: the ways to hang of Python."""
+import sys
+import threading
+
+left, right, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
+
+
+def cross(start, end):
+    with start:
+        both.wait()
+        with end:
+            pass
+
+
+def abba():
+    threads = [threading.Thread(target=cross, args=pair) for pair in ((left, right), (right, left))]
+    for thread in threads:
+        thread.start()
+    print("ready", flush=True)
+    for thread in threads:
+        thread.join()
+
+
+def queue():
+    import queue as queues
+    print("ready", flush=True)
+    queues.Queue().get()
+
+
+def again():
+    left.acquire()
+    print("ready", flush=True)
+    left.acquire()
+
+
+{"abba": abba, "queue": queue, "again": again}[sys.argv[1]]()

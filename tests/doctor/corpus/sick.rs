@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Two mutexes in two orders; a channel whose sender is kept.
+use std::io::Write;
+use std::sync::{mpsc, Arc, Barrier, Mutex};
+use std::thread;
+
+fn say_ready() {
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+}
+
+fn abba() {
+    let left = Arc::new(Mutex::new(0));
+    let right = Arc::new(Mutex::new(0));
+    let both = Arc::new(Barrier::new(2));
+    let (l, r, b) = (left.clone(), right.clone(), both.clone());
+    let other = thread::spawn(move || {
+        let _held = r.lock().unwrap();
+        b.wait();
+        let _wanted = l.lock().unwrap();
+    });
+    let _held = left.lock().unwrap();
+    both.wait();
+    say_ready();
+    let _wanted = right.lock().unwrap();
+    other.join().unwrap();
+}
+
+fn channel() {
+    let (sender, receiver) = mpsc::channel::<i32>();
+    let keeps = sender.clone();
+    say_ready();
+    for value in receiver {
+        println!("{}", value);
+    }
+    drop(keeps);
+    drop(sender);
+}
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("abba") => abba(),
+        Some("channel") => channel(),
+        _ => std::process::exit(2),
+    }
+}
