@@ -65,7 +65,8 @@
  *   -ENOENT      there is nothing by that name or number
  *   -EIO         a task failed and gave no status of its own
  *   -EALREADY    it has happened before: the promise is resolved, the token aborted
- *   -EPIPE       nobody is left who could settle the promise
+ *   -EPIPE       nobody is left who could settle the promise; the channel is closed
+ *   -EOVERFLOW   there would be more units than the semaphore's limit
  *   -EXDEV       the promise belongs to another loop
  *   -ENODATA     the value has been taken by somebody else
  */

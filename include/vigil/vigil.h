@@ -6,6 +6,7 @@
 
 #include <vigil/async.h>
 #include <vigil/cancel.h>
+#include <vigil/channel.h>
 #include <vigil/base.h>
 #include <vigil/io.h>
 #include <vigil/loop.h>

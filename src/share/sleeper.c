@@ -117,6 +117,12 @@ uint32_t vg_sleeper_wait(vg_sleeper *sleeper, const vg_sleep_how *how, unsigned 
             return seen;
         vg_spin_pause();
     }
+    for (unsigned i = 0; i < how->yields; i++) {
+        const uint32_t seen = atomic_load_explicit(&sleeper->word, memory_order_acquire); /* Z2: pairs with Z1 */
+        if (seen >= VG_SLEEP_GIVEN)
+            return seen;
+        vg_thread_yield();
+    }
 #else
     (void)spins;
 #endif
@@ -204,14 +210,20 @@ void vg_waiters_remove(vigil_waiters *waiters, vg_entry *entry)
     entry->queued = false;
 }
 
-vg_sleeper *vg_waiters_claim(vigil_waiters *waiters)
+vg_entry *vg_waiters_claim_entry(vigil_waiters *waiters)
 {
     for (vg_entry *entry; (entry = waiters->vg_first) != NULL;) {
         vg_waiters_remove(waiters, entry);
         if (vg_sleeper_claim(entry->sleeper))
-            return entry->sleeper;
+            return entry;
     }
     return NULL;
+}
+
+vg_sleeper *vg_waiters_claim(vigil_waiters *waiters)
+{
+    const vg_entry *entry = vg_waiters_claim_entry(waiters);
+    return entry != NULL ? entry->sleeper : NULL;
 }
 
 vg_entry *vg_waiters_claim_all(vigil_waiters *waiters)

@@ -53,6 +53,8 @@ typedef struct vg_entry {
     struct vg_entry *next;
     struct vg_entry *previous;
     vg_sleeper *sleeper;
+    void *data;     /* of a channel: where the message is, or goes to */
+    uint32_t index; /* of a select: which case */
     bool queued;
 } vg_entry;
 
@@ -67,6 +69,7 @@ struct vg_sleeper {
     vigil_mutex *mutex; /* of a condition's waiter */
     uint64_t since;     /* ns; 0: unknown */
     uint64_t amount;    /* of a semaphore: units; of a rwlock: 1 for a writer; of a condition: 1 when signalled */
+    uint32_t chosen;    /* of a channel: the index of the entry that was claimed */
     void (*notify)(vg_sleeper *sleeper); /* NULL: a thread sleeps on the word. Else called at the end, under no lock */
 };
 
@@ -80,11 +83,12 @@ typedef struct vg_sleep_how {
     vigil_cancel_token *token;
     const void *where;             /* return address of the public call */
     const _Atomic uint32_t *owner; /* the word with the holder's thread; NULL: it has none */
+    unsigned yields;
 } vg_sleep_how;
 
 void vg_sleeper_init(vg_sleeper *sleeper, uint32_t kind, void *object);
 
-/* Wait until the sleeper has ended, after `spins` looks. Returns how it ended. The caller takes a sleeper that ended
+/* Wait until the sleeper has ended, after `spins` looks and how->yields turns of others. Returns how it ended. The caller takes a sleeper that ended
    with anything but GIVEN, RETRY and CLOSED out of its lists. */
 uint32_t vg_sleeper_wait(vg_sleeper *sleeper, const vg_sleep_how *how, unsigned spins);
 
@@ -122,6 +126,7 @@ static inline vg_entry *vg_waiters_first(const vigil_waiters *waiters)
 void vg_waiters_push_back(vigil_waiters *waiters, vg_entry *entry);
 void vg_waiters_push_front(vigil_waiters *waiters, vg_entry *entry);
 void vg_waiters_remove(vigil_waiters *waiters, vg_entry *entry); /* it may be out already */
+vg_entry *vg_waiters_claim_entry(vigil_waiters *waiters);
 vg_sleeper *vg_waiters_claim(vigil_waiters *waiters); /* take out and claim the first that can be; NULL: none is left */
 vg_entry *vg_waiters_claim_all(vigil_waiters *waiters); /* as a chain through next, in order */
 void vg_entries_end(vg_entry *chain, uint32_t end);     /* end the sleepers of such a chain; no guard */

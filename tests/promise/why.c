@@ -355,6 +355,16 @@ static void things_to_share(void **state)
     refuses(vigil_barrier_init(NULL, 1), "barrier");
     refuses(vigil_barrier_init(&barrier, 0), "parties");
     refuses(vigil_barrier_wait(NULL, 0, NULL), "barrier");
+    vigil_channel *channel = NULL;
+    vigil_channel_case cases[] = {{.channel = NULL}};
+    refuses(vigil_channel_create(NULL, 1, 1), "channel");
+    refuses(vigil_channel_create(&channel, 0, 1), "element");
+    refuses(vigil_channel_send(NULL, "", 0, NULL), "channel");
+    refuses(vigil_channel_receive(NULL, 0, NULL, cases), "channel");
+    refuses(vigil_channel_close(NULL), "channel");
+    refuses(vigil_channel_select(NULL, 1, 0, NULL), "cases");
+    refuses(vigil_channel_select(cases, 0, 0, NULL), "count");
+    refuses(vigil_channel_select(cases, 1, 0, NULL), "cases");
 }
 
 static void promises(void **state)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Examples of vigil/channel.h, one for each function. */
+#include <assert.h>
+#include <stdio.h>
+#include <vigil/channel.h>
+
+/*
+ * vigil_channel_create: make a channel
+ * vigil_channel_send: send a message
+ * vigil_channel_receive: receive the oldest one
+ * vigil_channel_close: no more messages
+ * vigil_channel_destroy: free the channel
+ */
+static void send_and_receive(void)
+{
+    vigil_channel *numbers;
+    if (vigil_channel_create(&numbers, sizeof(int), 8) < 0)
+        return;
+    for (int i = 1; i <= 3; i++)
+        vigil_channel_send(numbers, &i, VIGIL_FOREVER, NULL);
+    vigil_channel_close(numbers); /* the three are still there */
+    int number, sum = 0;
+    while (vigil_channel_receive(numbers, VIGIL_FOREVER, NULL,
+                                 &number) == 0)
+        sum += number;
+    assert(sum == 6);
+    vigil_channel_destroy(numbers);
+}
+
+/* vigil_channel_count: how many messages wait */
+static void show_backlog(vigil_channel *channel)
+{
+    printf("%zu waiting\n", vigil_channel_count(channel));
+}
+
+/* vigil_channel_select: take from whichever channel is first */
+static int next_event(vigil_channel *keys, vigil_channel *ticks)
+{
+    int key = 0, tick = 0;
+    vigil_channel_case cases[] = {
+        {.channel = keys, .receive = &key},
+        {.channel = ticks, .receive = &tick},
+    };
+    int done = vigil_channel_select(cases, 2, 1000000, NULL);
+    if (done < 0)
+        return done; /* -ETIMEDOUT: neither within a millisecond */
+    return cases[done].status < 0 ? cases[done].status : key + tick;
+}
+
+/* ---- all of them ---- */
+
+int main(void)
+{
+    vigil_channel *keys, *ticks;
+    int tick = 7;
+    if (vigil_channel_create(&keys, sizeof(int), 1) < 0 ||
+        vigil_channel_create(&ticks, sizeof(int),
+                             VIGIL_CHANNEL_UNBOUNDED) < 0)
+        return 1;
+    send_and_receive();
+    assert(next_event(keys, ticks) == -ETIMEDOUT);
+    vigil_channel_send(ticks, &tick, 0, NULL);
+    show_backlog(ticks);
+    assert(next_event(keys, ticks) == 7);
+    vigil_channel_destroy(keys);
+    vigil_channel_destroy(ticks);
+    return 0;
+}

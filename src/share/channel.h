@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h - a channel, and its three flavors: ring (bounded), list (unbounded), hand (capacity 0).
+ */
+#ifndef VG_SHARE_CHANNEL_H
+#define VG_SHARE_CHANNEL_H
+
+#include "sleeper.h"
+
+#include <stdalign.h>
+#include <string.h>
+#include <vigil/channel.h>
+
+/* What a try gives. CHANNEL_WAIT: full or empty. */
+enum {
+    VG_CHANNEL_DONE = 0,
+    VG_CHANNEL_WAIT = 1,
+    VG_CHANNEL_CLOSED = -EPIPE,
+    VG_CHANNEL_NO_MEMORY = -ENOMEM
+};
+
+typedef enum vg_channel_flavor {
+    VG_CHANNEL_RING,
+    VG_CHANNEL_LIST,
+    VG_CHANNEL_HAND
+} vg_channel_flavor;
+
+typedef struct vg_channel_block vg_channel_block;
+
+/* Those who wait to receive, or to send. waiters.vg_word: the list is not empty. */
+typedef struct vg_channel_side {
+    alignas(64) vigil_waiters waiters;
+} vg_channel_side;
+
+struct vigil_channel {
+    alignas(64) _Atomic uint64_t tail; /* of ring and list: where the next message goes, and a bit: closed */
+    _Atomic(vg_channel_block *) tail_block;
+    alignas(64) _Atomic uint64_t head;
+    _Atomic(vg_channel_block *) head_block;
+    alignas(64) vg_channel_flavor flavor; /* what follows is written by the maker alone, but `closed` and `spare` */
+    size_t element;
+    size_t capacity;
+    uint64_t mark;    /* of a ring: the bit that says closed */
+    size_t stride;    /* of a slot */
+    char *slots;      /* of a ring */
+    bool hand_closed; /* under the guard of receivers */
+    _Atomic(vg_channel_block *) spare;
+    vg_channel_side receivers; /* of a hand: its guard protects both lists */
+    vg_channel_side senders;
+};
+
+static inline void vg_channel_copy(void *to, const void *from, size_t size)
+{
+    if (size == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, size);
+}
+
+/* Each returns one of the codes above, and wakes nobody. */
+int vg_channel_ring_send(vigil_channel *channel, const void *element);
+int vg_channel_ring_receive(vigil_channel *channel, void *element);
+int vg_channel_ring_make(vigil_channel *channel);
+size_t vg_channel_ring_count(const vigil_channel *channel);
+bool vg_channel_ring_can_send(vigil_channel *channel); /* or it is closed; ordered against the word of the side */
+bool vg_channel_ring_can_receive(vigil_channel *channel);
+
+int vg_channel_list_send(vigil_channel *channel, const void *element);
+int vg_channel_list_receive(vigil_channel *channel, void *element);
+int vg_channel_list_make(vigil_channel *channel);
+void vg_channel_list_free(vigil_channel *channel);
+size_t vg_channel_list_count(const vigil_channel *channel);
+bool vg_channel_list_can_receive(vigil_channel *channel);
+
+/* A case of a wait, with its entry. */
+typedef struct vg_channel_wait {
+    vigil_channel *channel;
+    const void *send; /* NULL: receive */
+    void *receive;
+    vg_entry entry;
+} vg_channel_wait;
+
+/* Send or receive at once, and wake whoever can go on now. */
+int vg_channel_try(vigil_channel *channel, const void *send, void *receive);
+
+/* Join the lists. True: it may be possible now, look again. */
+bool vg_channel_join(vg_channel_wait *waits, size_t count, vg_sleeper *sleeper, bool front);
+void vg_channel_leave(vg_channel_wait *waits, size_t count);
+
+/* A waiter that was woken for this case did not use it: wake another. */
+void vg_channel_pass_on(const vg_channel_wait *wait);
+
+#endif
