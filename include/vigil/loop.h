@@ -399,17 +399,29 @@ typedef void (*vigil_timer_fn)(vigil_loop *loop, vigil_timer timer, void *arg);
 /* the delay counts from vigil_loop_now, not from the instant of the call */
 #define VIGIL_TIMER_FROM_TICK 2U
 
+/* The clock that a timer is on. */
+typedef enum vigil_clock {
+    VIGIL_CLOCK_MONOTONIC = 0, /* the loop's own; it stands still while the machine sleeps */
+    /* goes on while the machine sleeps: what became due in that time fires when it wakes up */
+    VIGIL_CLOCK_BOOTTIME,
+    /* the time of day, as CLOCK_REALTIME: when somebody sets it, the timer moves with it. It needs
+       deadline_ns: a delay does not depend on the time of day */
+    VIGIL_CLOCK_REALTIME
+} vigil_clock;
+
 typedef struct vigil_timer_options {
     size_t size;
     /* from the instant of the call, or with VIGIL_TIMER_FROM_TICK from the loop's time */
     int64_t delay_ns;
-    /* if not 0: the absolute CLOCK_MONOTONIC time, and delay_ns is not looked at */
+    /* if not 0: the absolute time on `clock`, and delay_ns is not looked at */
     uint64_t deadline_ns;
     /* 0: once. Else again at deadline + n * interval; see docs/loop.md on catching up */
     int64_t interval_ns;
     /* may be late by so much (at most 4 s), so that it can share a wake-up with others */
     int64_t slack_ns;
     unsigned flags;
+    /* others than the default take one descriptor for the loop, whose fast path must not be forced */
+    vigil_clock clock;
 } vigil_timer_options;
 #define VIGIL_TIMER_OPTIONS_INIT VG_SIZED(vigil_timer_options)
 
@@ -420,7 +432,7 @@ VIGIL_API int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_
                                 vigil_timer *timer);
 
 /* The same with options, which start from VIGIL_TIMER_OPTIONS_INIT. Owner; does not block.
-   0; -EINVAL; -EPERM; -ENOMEM; -ESHUTDOWN; -ECHILD. */
+   0; -EINVAL; -EPERM; -ENOMEM; -EMFILE for another clock; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options,
                                      vigil_timer_fn fn, void *arg, vigil_timer *timer);
 
@@ -442,7 +454,7 @@ VIGIL_API int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timer
    0; -EINVAL; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns);
 
-/* The same to an absolute CLOCK_MONOTONIC time. Owner; does not block.
+/* The same to an absolute time on the timer's clock. Owner; does not block.
    0; -EINVAL; -ESTALE; -EPERM; -ENOMEM; -ECHILD. */
 VIGIL_API int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns);
 
@@ -455,7 +467,7 @@ VIGIL_API int vigil_timer_ref(vigil_loop *loop, vigil_timer timer);
    0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_unref(vigil_loop *loop, vigil_timer timer);
 
-/* When the timer will fire. Owner; does not block.
+/* When the timer will fire, on its own clock. Owner; does not block.
    0; -EINVAL; -ESTALE; -EPERM; -ECHILD. */
 VIGIL_API int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline_ns);
 

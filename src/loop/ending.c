@@ -17,6 +17,7 @@
 #include "ending.h"
 #include "at_end.h"
 #include "children.h"
+#include "clocks.h"
 #include "guard.h"
 #include "loop.h"
 #include "micro.h"
@@ -76,6 +77,7 @@ static void drop_sources(vigil_loop *loop)
     loop->poll_count = 0;
     loop->hook_at = NULL;
     vg_timers_drop(loop);
+    vg_clocks_drop(loop);
     vg_signals_drop(loop);
     vg_children_drop(loop);
     vg_watch_drop_all(loop);

@@ -4,6 +4,7 @@
  */
 #include "loop.h"
 #include "children.h"
+#include "clocks.h"
 #include "guard.h"
 #include "hooks.h"
 #include "note.h"
@@ -57,6 +58,7 @@ static void free_parts(vigil_loop *loop)
     vg_fds_destroy(&loop->watches.fds);
     vg_children_free(loop);
     vg_signals_close(loop);
+    vg_clocks_close(loop);
     /* relaxed: the end of the loop acquired it (ending.c, end_upstairs) */
     vg_upstairs *upstairs = atomic_load_explicit(&loop->upstairs, memory_order_relaxed);
     if (upstairs == NULL || upstairs == &vg_upstairs_none || !upstairs->gone(upstairs, loop))
@@ -169,6 +171,8 @@ int vigil_loop_fork(vigil_loop *loop)
     int rc = vg_watch_after_fork(loop);
     if (rc == 0)
         rc = vg_signals_after_fork(loop);
+    if (rc == 0)
+        rc = vg_clocks_after_fork(loop);
     if (rc != 0)
         return vg_why(rc, "the child could not get descriptors of its own; close some and call again");
     /* Not before: the inherited set is the parent's own. */

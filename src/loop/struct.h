@@ -56,6 +56,14 @@ typedef enum vg_step {
     VG_STEPS
 } vg_step;
 
+/* Owner's: clocks.h */
+typedef struct vg_clocks {
+    bool used;
+    int fd;                         /* readable after a jump */
+    vg_watch *watch;                /* of it */
+    int64_t boot_ahead, wall_ahead; /* of the loop's clock, in ns */
+} vg_clocks;
+
 typedef struct vg_hook vg_hook;
 typedef struct vg_signals vg_signals;
 typedef struct vg_children vg_children;
@@ -137,6 +145,7 @@ struct vigil_loop {
     vg_fifo closers_now;
     vg_watch *dead_now; /* dead watches whose closed() has not run */
     vg_timers timers;
+    vg_clocks clocks;
     vg_registry hook_slots;
     vg_hook *hooks; /* in order; dead ones are unlinked at the end of the turn */
     vg_hook *hook_at;

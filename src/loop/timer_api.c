@@ -3,6 +3,7 @@
  * timer_api.c - the calls of timers, and running a batch. TIMERS.md names the states of a record.
  */
 #include "timer_api.h"
+#include "clocks.h"
 #include "guard.h"
 #include "micro.h"
 #include "note.h"
@@ -125,6 +126,34 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     return 0;
 }
 
+/* On a clock that jumps. */
+static __attribute__((noinline)) int start_clock_timer(vigil_loop *loop, vigil_timer *timer,
+                                                       const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
+                                                       const void *created)
+{
+    const unsigned flag = options->clock == VIGIL_CLOCK_BOOTTIME ? VG_TIMER_BOOT : VG_TIMER_WALL;
+    vigil_timer_options ours = *options;
+    vigil_timer made = {0};
+    if (options->clock != VIGIL_CLOCK_BOOTTIME && options->clock != VIGIL_CLOCK_REALTIME)
+        return vg_why(-EINVAL, "options->clock is not one of vigil_clock");
+    if (flag == VG_TIMER_WALL && options->deadline_ns == 0)
+        return vg_why(-EINVAL,
+                      "a delay does not change when the time is set; with VIGIL_CLOCK_REALTIME give deadline_ns");
+    int rc = vg_clocks_open(loop);
+    if (rc != 0)
+        return rc;
+    if (ours.deadline_ns != 0)
+        ours.deadline_ns = vg_clock_to_loop(loop, flag, ours.deadline_ns);
+    rc = start_timer(loop, &made, &ours, fn, arg, created);
+    if (rc != 0)
+        return rc;
+    vg_timer *found = vg_registry_at(&loop->timers.slots, slot_of(&loop->timers, made));
+    found->flags = (uint16_t)(found->flags | flag);
+    if (timer != NULL)
+        *timer = made;
+    return 0;
+}
+
 int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
                            vigil_timer *timer)
 {
@@ -146,6 +175,8 @@ int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options,
         return vg_why(-EINVAL, "options->flags has a flag that is not known");
     if ((options->delay_ns | options->interval_ns | options->slack_ns) < 0)
         return vg_why(-EINVAL, "options->delay_ns, interval_ns or slack_ns is negative");
+    if (__builtin_expect(options->clock != VIGIL_CLOCK_MONOTONIC, 0))
+        return start_clock_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
     return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
 }
 
@@ -232,10 +263,23 @@ int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns)
     return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant_now(&loop->instant), (uint64_t)delay_ns));
 }
 
+/* The flags of a timer that is on another clock; 0: it is not, or is none. */
+static inline unsigned clock_flags(const vigil_loop *loop, vigil_timer timer)
+{
+    if (__builtin_expect(!loop->clocks.used, 1))
+        return 0;
+    uint32_t slot = slot_of(&loop->timers, timer);
+    return slot == UINT32_MAX ? 0
+                              : ((const vg_timer *)vg_registry_at(&loop->timers.slots, slot))->flags & VG_TIMER_CLOCKS;
+}
+
 int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns)
 {
     int rc = vg_guard_owner(loop);
-    return rc != 0 ? rc : move_timer(loop, timer, deadline_ns);
+    if (rc != 0)
+        return rc;
+    const unsigned flags = clock_flags(loop, timer);
+    return move_timer(loop, timer, flags != 0 ? vg_clock_to_loop(loop, flags, deadline_ns) : deadline_ns);
 }
 
 static int set_timer_ref(vigil_loop *loop, vigil_timer timer, bool on)
@@ -276,6 +320,9 @@ int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline
     if (deadline_ns == NULL)
         return VG_WHY_NULL("deadline_ns");
     *deadline_ns = ((const vg_timer *)vg_registry_at(&loop->timers.slots, slot))->deadline;
+    const unsigned flags = clock_flags(loop, timer);
+    if (flags != 0)
+        *deadline_ns = vg_clock_from_loop(loop, flags, *deadline_ns);
     return 0;
 }
 

@@ -53,6 +53,22 @@ void vg_timers_sweep(vg_timers *timers)
     restore(heap);
 }
 
+void vg_timers_shift(vg_timers *timers, unsigned flag, int64_t by)
+{
+    vg_heap *heap = &timers->heap;
+    if (by == 0)
+        return;
+    vg_timers_sweep(timers);
+    for (size_t i = VG_HEAP_ROOT; i < heap->end; i++) {
+        vg_timer *timer = vg_timer_of(timers, &heap->at[i]);
+        if ((timer->flags & flag) == 0)
+            continue;
+        timer->deadline = vg_timer_moved(timer->deadline, by);
+        heap->at[i] = vg_timer_enter(timers, timer, heap->at[i].slot);
+    }
+    restore(heap);
+}
+
 static void insertion_sort(vg_heap_entry *entries, size_t count)
 {
     for (size_t i = 1; i < count; i++) {

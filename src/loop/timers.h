@@ -5,6 +5,7 @@
 #ifndef VG_LOOP_TIMERS_H
 #define VG_LOOP_TIMERS_H
 
+#include "base/futex.h"
 #include "base/heap.h"
 #include "registry.h"
 
@@ -15,6 +16,9 @@ enum {
     VG_TIMER_BATCHED = 2, /* an entry of the batch is its own */
     VG_TIMER_RUNNING = 4, /* its callback runs */
     VG_TIMER_REFD = 8,
+    VG_TIMER_BOOT = 16, /* on CLOCK_BOOTTIME: clocks.h */
+    VG_TIMER_WALL = 32, /* on CLOCK_REALTIME */
+    VG_TIMER_CLOCKS = VG_TIMER_BOOT | VG_TIMER_WALL,
     VG_SLACK_UNIT = 65536, /* ns */
     VG_SINCE_SHIFT = 20
 };
@@ -33,6 +37,14 @@ typedef struct vg_timer {
     uint16_t slack; /* in units of VG_SLACK_UNIT */
     uint16_t flags;
 } vg_timer;
+
+/* A time, moved and kept inside of what can be a deadline. */
+static inline uint64_t vg_timer_moved(uint64_t time, int64_t by)
+{
+    if (by < 0)
+        return time > 0 - (uint64_t)by ? time - (0 - (uint64_t)by) : 1;
+    return time < VG_NO_DEADLINE - 1 - (uint64_t)by ? time + (uint64_t)by : VG_NO_DEADLINE - 1;
+}
 
 /* When the heap looks at it: the roundest time in [deadline, deadline + slack], so that timers with slack meet. */
 static inline uint64_t vg_timer_key(uint64_t deadline, uint16_t slack)

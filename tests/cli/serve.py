@@ -40,12 +40,15 @@ class Serve(ServeTest):
     def test_idle_connections_do_not_shut_others_out(self):
         server = self.serve(self.game().pid)
         port = int(server.url.split(":")[2].partition("/")[0])
-        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
-        for one in idle:
-            self.addCleanup(one.close)
-        begin = time.monotonic()
-        self.assertEqual(server.get("metrics")[0], 200)
-        self.assertLess(time.monotonic() - begin, 20)
+        took = []
+        while len(took) < 5 and min(took, default=9) > 3:  # idle ones are closed after 5 s: we come before that, not thanks to it
+            idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+            for one in idle:
+                self.addCleanup(one.close)
+            begin = time.monotonic()
+            self.assertEqual(server.get("metrics")[0], 200)
+            took.append(time.monotonic() - begin)
+        self.assertLess(min(took), 3)
         # And they are closed before long.
         idle[0].settimeout(support.PATIENCE)
         self.assertEqual(idle[0].recv(1), b"")

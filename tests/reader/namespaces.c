@@ -222,10 +222,17 @@ static int copy_file(const char *from, const char *to)
     return out < 0 || got < 0 ? -1 : close(out);
 }
 
+struct squat {
+    bool hooked;
+    uid_t owner;
+    mode_t mode;
+};
+
 /* In a mount namespace of its own, where /dev/shm and /tmp are empty, and both of our names are taken. */
 static void work_beside_squatters(void *arg)
 {
-    const bool hooked = arg != NULL;
+    const struct squat *squat = arg;
+    const bool hooked = squat->hooked;
     char usual[64];
     char path[512];
     struct stat info;
@@ -236,7 +243,7 @@ static void work_beside_squatters(void *arg)
     (void)unsetenv("VIGIL_DIR");
     (void)unsetenv("XDG_RUNTIME_DIR");
     (void)unsetenv("VIGIL_LOG");
-    if (mkdir(usual, 0777) != 0 || chmod(usual, 0777) != 0 || chown(usual, 12345, 12345) != 0)
+    if (mkdir(usual, 0777) != 0 || chmod(usual, squat->mode) != 0 || chown(usual, squat->owner, squat->owner) != 0)
         _exit(20);
     int err = open("/tmp/stderr", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     const int kept = dup(STDERR_FILENO);
@@ -287,9 +294,10 @@ static void a_directory_of_another_user_is_gone_round_with_one_line_and_forgerie
     may_make_namespaces();
     if (geteuid() != 0)
         skip();
-    static int hooked;
-    for (int i = 0; i < 2; i++) {
-        int status = in_child(work_beside_squatters, i == 0 ? &hooked : NULL);
+    /* Another user's, ours that everybody may write to, and both. */
+    static struct squat squats[] = {{true, 12345, 0777}, {false, 12345, 0700}, {false, 0, 0777}, {false, 0, 0770}};
+    for (size_t i = 0; i < count_of(squats); i++) {
+        int status = in_child(work_beside_squatters, &squats[i]);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
             skip();
         must_equal(status, 0);
