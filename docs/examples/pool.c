@@ -111,6 +111,15 @@ static int scale_all(vigil_pool *pool, struct picture *pictures,
     return vigil_pool_submit_batch(pool, tasks, count, VIGIL_LOW);
 }
 
+/* vigil_pool_submit_for: submit a task, and wait a while for room */
+static int scale_if_there_is_room(vigil_pool *pool,
+                                  struct picture *picture)
+{
+    vigil_task_init(&picture->task, scale, NULL);
+    return vigil_pool_submit_for(pool, &picture->task, VIGIL_NORMAL,
+                                 10 * 1000000);
+}
+
 /* vigil_pool_submit_to: submit a task that one worker must run */
 static int say_where(vigil_task *task)
 {
@@ -407,6 +416,7 @@ int main(void)
 {
     vigil_pool *pool = make_a_pool();
     struct picture pictures[4];
+    static struct picture roomy;
     struct picture *later = &pictures[3];
     vigil_task task;
     vigil_group group;
@@ -415,6 +425,7 @@ int main(void)
         pictures[i].width = pictures[i].height = 16;
     make_a_task(&pictures[0]);
     assert(send_letter(pool, "a letter") == 0);
+    assert(scale_if_there_is_room(pool, &roomy) == 0);
     assert(scale_all(pool, pictures, 3) == 0);
     assert(run_on_worker_0(pool, &task) == 0);
     assert(scale_in_a_millisecond(pool, later) == 0);

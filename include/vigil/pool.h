@@ -140,7 +140,9 @@ typedef enum vigil_idle_policy {
 /* What submit does when max_queue is reached. */
 typedef enum vigil_full_policy {
     VIGIL_FULL_REFUSE = 0, /* -EAGAIN (default) */
-    /* wait for room; inside a task of the same pool -EAGAIN, because it could wait for itself */
+    /* wait for room, inside tasks as a blocked worker with a spare in its place; a task of the pool
+       itself that can have no spare runs queued tasks to make room, at most VIGIL_HELP_DEPTH deep,
+       and gets -EAGAIN if there is none to run */
     VIGIL_FULL_BLOCK = 1
 } vigil_full_policy;
 
@@ -240,6 +242,13 @@ VIGIL_API int vigil_pool_destroy(vigil_pool *pool);
    0; -EINVAL; -EBUSY the task is queued already; -EAGAIN max_queue is reached; -ESHUTDOWN;
    -ECHILD. */
 VIGIL_API int vigil_pool_submit(vigil_pool *pool, vigil_task *task, vigil_priority priority);
+
+/* Submit one task, and wait for room at most timeout_ns if the queue is full and the pool has
+   VIGIL_FULL_BLOCK. Any thread; blocks.
+   0; -ETIMEDOUT there was no room in time; -EAGAIN, -EINVAL, -EBUSY, -ESHUTDOWN, -ECHILD as
+   vigil_pool_submit. */
+VIGIL_API int vigil_pool_submit_for(vigil_pool *pool, vigil_task *task, vigil_priority priority,
+                                    int64_t timeout_ns);
 
 /* Submit `count` tasks of one class, in this order, with one decision about waking. All are
    accepted or none. Any thread; does not block, except with VIGIL_FULL_BLOCK.

@@ -10,6 +10,11 @@
 
 #include <stddef.h>
 
+static uint64_t shown_of(const vg_blocked_on *on)
+{
+    return on->shown != 0 ? on->shown : (uint64_t)(uintptr_t)on->object;
+}
+
 /* The slot of a thread that is no worker, if the recorder knows it; it is not introduced for a wait. */
 static vg_waiting record_stranger(const vg_blocked_on *on)
 {
@@ -19,7 +24,7 @@ static vg_waiting record_stranger(const vg_blocked_on *on)
         return waiting;
     waiting.wait = &vg_my_ring.thread->wait;
     waiting.outer_kind = VG_WAIT_NONE;
-    vg_wait_begin(waiting.wait, on->kind, (uint64_t)(uintptr_t)on->object, (uint64_t)(uintptr_t)on->where, vg_ticks());
+    vg_wait_begin(waiting.wait, on->kind, shown_of(on), (uint64_t)(uintptr_t)on->where, vg_ticks());
     return waiting;
 }
 
@@ -33,7 +38,7 @@ void vg_blocked_begin(vg_blocked *it, const vg_blocked_on *on)
         return;
     }
     vg_caps_suspend(worker, it->held); /* what it waits for may need the place */
-    it->waiting = vg_trace_wait(worker->pool, worker, on->kind, (uint64_t)(uintptr_t)on->object, on->where);
+    it->waiting = vg_trace_wait(worker->pool, worker, on->kind, shown_of(on), on->where);
     const vg_wait_what what = on->owner != NULL             ? VG_WAITS_LOCK
                               : on->kind == VG_WAIT_PROMISE ? VG_WAITS_PROMISE
                                                             : VG_WAITS_OTHER;

@@ -104,6 +104,8 @@ struct vigil_pool {
     alignas(64) _Atomic uint64_t queued_places; /* of max_queue */
     _Atomic uint32_t room_waiters;
     _Atomic uint32_t room_seq;
+    _Atomic uint32_t room_waking;  /* a wake is in flight */
+    _Atomic uint32_t room_batches; /* waiters for several places */
 
     alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop */
     _Atomic uint32_t idle_tickets;             /* tickets drawn */

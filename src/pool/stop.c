@@ -40,7 +40,7 @@ static void close_entrances(vigil_pool *pool)
     }
     vg_mutex_unlock(&pool->admin);
     vg_delay_close(pool);
-    vg_room_signal(pool);
+    vg_room_close(pool);
 }
 
 static void discard_mail(vigil_pool *pool, vg_seat *seat)

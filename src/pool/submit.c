@@ -79,10 +79,12 @@ static uint16_t submit_flags(const vigil_pool *pool)
     return pool->max_queue != 0 ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
 }
 
-static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, uint64_t count, unsigned class_)
+static inline __attribute__((always_inline)) int push_chain_within(vigil_pool *pool, vigil_task *newest,
+                                                                   vigil_task *oldest, uint64_t count, unsigned class_,
+                                                                   uint64_t deadline_ns)
 {
     submitter by = submit_enter(pool);
-    int error = vg_bound_take(by.pool, by.worker, count);
+    int error = pool->max_queue == 0 ? 0 : vg_bound_wait(by.pool, count, deadline_ns);
     if (error == 0) {
         count_submitted(by, class_, count);
         vg_trace_submit(pool, oldest, vg_task_function(oldest), class_, count);
@@ -96,6 +98,11 @@ static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, 
         }
     }
     return submit_leave(by, class_, count, error);
+}
+
+static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, uint64_t count, unsigned class_)
+{
+    return push_chain_within(pool, newest, oldest, count, class_, VG_NO_DEADLINE);
 }
 
 int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
@@ -133,6 +140,17 @@ int vigil_pool_submit(vigil_pool *pool, vigil_task *task, vigil_priority priorit
 {
     int error = begin_submit(pool, task, priority);
     return error != 0 ? error : end_submit(task, vg_submit_one(pool, task, (unsigned)priority));
+}
+
+int vigil_pool_submit_for(vigil_pool *pool, vigil_task *task, vigil_priority priority, int64_t timeout_ns)
+{
+    int error = begin_submit(pool, task, priority);
+    if (error != 0)
+        return error;
+    const uint64_t deadline = vg_deadline_after(timeout_ns);
+    task->vg_flags = submit_flags(pool);
+    task->vg_stamp = vg_ticks();
+    return end_submit(task, push_chain_within(pool, task, task, 1, (unsigned)priority, deadline));
 }
 
 int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks, size_t count, vigil_priority priority)
@@ -182,7 +200,7 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
     task->vg_flags = submit_flags(pool);
     task->vg_stamp = vg_ticks();
     submitter by = submit_enter(pool);
-    error = vg_bound_take(by.pool, by.worker, 1);
+    error = vg_bound_take(by.pool, 1);
     if (error == 0) {
         count_submitted(by, (unsigned)priority, 1);
         vg_trace_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
@@ -200,7 +218,7 @@ int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64
     task->vg_class = (uint8_t)class_;
     task->vg_flags = submit_flags(pool);
     submitter by = submit_enter(pool);
-    int error = vg_bound_take(by.pool, by.worker, 1);
+    int error = vg_bound_take(by.pool, 1);
     if (error == 0) {
         count_submitted(by, class_, 1);
         error = vg_delay_add(pool, task, delay_ns);

@@ -184,6 +184,22 @@ static void help_end(vg_worker *worker, const unsigned held[VG_CLASSES], vigil_w
     vg_worker_state(worker, before);
 }
 
+bool vg_worker_run_one(vg_worker *worker)
+{
+    const vigil_worker_state before =
+        (vigil_worker_state)atomic_load_explicit(&worker->seat.counts->state, memory_order_relaxed);
+    unsigned held[VG_CLASSES];
+    unsigned looked_at = 0;
+    help_begin(worker, held);
+    vigil_task *task = vg_take(worker, &looked_at);
+    vg_caps_look(worker);
+    if (task != NULL)
+        run_found(worker, task);
+    vg_caps_look(worker);
+    help_end(worker, held, before);
+    return task != NULL;
+}
+
 void vg_worker_help_above(vg_worker *worker, const vg_wait *wait)
 {
     const vigil_worker_state before =

@@ -2,6 +2,8 @@
 /* P9: a bound on what waits. Full gives a clear error or blocks, by option, and the sums still agree. */
 #include "support.h"
 
+#include <sys/resource.h>
+
 enum {
     BOUND = 4
 };
@@ -174,25 +176,193 @@ static void p09_a_blocking_submit_waits_for_room(void **state)
     pool_close(pool);
 }
 
+/* A producer inside a task sleeps with a spare in its place, so a pipeline with bounded memory can be built on one worker. */
 static int submit_inside(void *arg)
 {
     struct spawning *spawning = arg;
-    items_init(spawning->items, 2, &spawning->runs);
-    must_equal(vigil_pool_submit(spawning->pool, &spawning->items[0].task, VIGIL_NORMAL), 0);
-    spawning->submit_answer = vigil_pool_submit(spawning->pool, &spawning->items[1].task, VIGIL_NORMAL);
+    items_init(spawning->items, count_of(spawning->items), &spawning->runs);
+    for (size_t i = 0; i < count_of(spawning->items); i++) {
+        spawning->submit_answer = vigil_pool_submit(spawning->pool, &spawning->items[i].task, VIGIL_LOW);
+        must_equal(spawning->submit_answer, 0);
+    }
     return 0;
 }
 
-static void p09_inside_a_task_a_blocking_submit_refuses_rather_than_wait_for_itself(void **state)
+static void p09_a_task_that_waits_for_room_gets_a_spare(void **state)
 {
     (void)state;
-    vigil_pool *pool = bounded_pool(1, 1, VIGIL_FULL_BLOCK);
+    for (uint64_t round = scaled(100, 5); round > 0; round--) {
+        vigil_pool *pool = bounded_pool(1, 1, VIGIL_FULL_BLOCK);
+        struct spawning spawning = {.pool = pool};
+        must_equal(vigil_pool_call(pool, submit_inside, NULL, &spawning, VIGIL_NORMAL), 0);
+        must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+        must_equal(spawning.runs, count_of(spawning.items));
+        must_equal(pool_stats(pool).total.refused, 0);
+        must(pool_stats(pool).spares_started != 0);
+        pool_close(pool);
+    }
+}
+
+static void p09_without_spares_a_task_makes_room_itself(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.max_queue = 2;
+    options.when_full = VIGIL_FULL_BLOCK;
+    options.no_spares = true;
+    vigil_pool *pool = pool_with(&options);
     struct spawning spawning = {.pool = pool};
     must_equal(vigil_pool_call(pool, submit_inside, NULL, &spawning, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
-    must_equal(spawning.submit_answer, -EAGAIN);
+    must_equal(spawning.runs, count_of(spawning.items));
+    pool_close(pool);
+}
+
+static int submit_delayed_inside(void *arg)
+{
+    struct spawning *spawning = arg;
+    items_init(spawning->items, 2, &spawning->runs);
+    must_equal(vigil_pool_submit_after(spawning->pool, &spawning->items[0].task, VIGIL_LOW, 1000000), 0);
+    spawning->submit_answer = vigil_pool_submit(spawning->pool, &spawning->items[1].task, VIGIL_LOW);
+    return 0;
+}
+
+static void p09_a_task_that_can_neither_sleep_nor_make_room_is_refused(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.max_queue = 1;
+    options.when_full = VIGIL_FULL_BLOCK;
+    options.no_spares = true;
+    vigil_pool *pool = pool_with(&options);
+    struct spawning spawning = {.pool = pool};
+    must_equal(vigil_pool_call(pool, submit_delayed_inside, NULL, &spawning, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(spawning.submit_answer, -EAGAIN); /* the one place is that of a task that is not due */
     must_equal(spawning.runs, 1);
-    must_equal(pool_stats(pool).total.refused, 1);
+    pool_close(pool);
+}
+
+/* A worker of one pool waits for room in another: its own pool puts a spare in its place. */
+struct across {
+    vigil_pool *full;
+    struct item item;
+    struct hold *hold;
+    int answer;
+};
+
+static int submit_across(void *arg)
+{
+    struct across *across = arg;
+    across->answer = vigil_pool_submit(across->full, &across->item.task, VIGIL_NORMAL);
+    return 0;
+}
+
+static int release_hold(void *arg)
+{
+    hold_release(((struct across *)arg)->hold);
+    return 0;
+}
+
+static void p09_a_wait_for_room_in_another_pool_gets_a_spare(void **state)
+{
+    (void)state;
+    vigil_pool *full = bounded_pool(1, 1, VIGIL_FULL_BLOCK);
+    vigil_pool *pool = pool_of(1);
+    _Atomic unsigned runs = 0;
+    struct item first;
+    struct hold hold = {0};
+    struct across across = {.full = full, .hold = &hold, .answer = -1};
+    items_init(&first, 1, &runs);
+    items_init(&across.item, 1, &runs);
+    hold_workers(&hold, full, 1);
+    must_equal(vigil_pool_submit(full, &first.task, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_call(pool, submit_across, NULL, &across, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_call(pool, release_hold, NULL, &across, VIGIL_NORMAL), 0); /* behind it, on one worker */
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_wait_idle(full, VIGIL_FOREVER), 0);
+    must_equal(across.answer, 0);
+    must_equal(runs, 2);
+    pool_close(pool);
+    pool_close(full);
+}
+
+static void p09_a_submit_with_a_limit_gives_up_in_time(void **state)
+{
+    (void)state;
+    vigil_pool *pool = bounded_pool(1, 1, VIGIL_FULL_BLOCK);
+    _Atomic unsigned runs = 0;
+    struct item items[2];
+    items_init(items, 2, &runs);
+    struct hold hold = {0};
+    hold_workers(&hold, pool, 1);
+    must_equal(vigil_pool_submit_for(pool, &items[0].task, VIGIL_NORMAL, 0), 0); /* there is room: no need to wait */
+    const uint64_t before = now_ns();
+    must_equal(vigil_pool_submit_for(pool, &items[1].task, VIGIL_NORMAL, 3000000), -ETIMEDOUT);
+    must(now_ns() - before >= 3000000);
+    must_equal(vigil_pool_submit_for(pool, &items[1].task, VIGIL_NORMAL, 0), -ETIMEDOUT);
+    must_equal(pool_stats(pool).total.refused, 2);
+    hold_release(&hold);
+    must_equal(vigil_pool_submit_for(pool, &items[1].task, VIGIL_NORMAL, VIGIL_FOREVER), 0);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(runs, 2);
+    pool_close(pool);
+}
+
+/* A freed place wakes one producer, not all of them: counted in context switches. */
+enum {
+    CROWD = 64
+};
+
+struct crowd {
+    vigil_pool *pool;
+    uint64_t count;
+    _Atomic uint64_t *runs;
+    uint64_t slept;
+};
+
+static int crowd_run(void *arg)
+{
+    (void)atomic_fetch_add_explicit((_Atomic uint64_t *)arg, 1, memory_order_relaxed);
+    return 0;
+}
+
+static void *crowd_body(void *arg)
+{
+    struct crowd *crowd = arg;
+    for (uint64_t i = 0; i < crowd->count; i++)
+        must_equal(vigil_pool_call(crowd->pool, crowd_run, NULL, (void *)crowd->runs, VIGIL_NORMAL), 0);
+    struct rusage usage;
+    must_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+    crowd->slept = (uint64_t)usage.ru_nvcsw;
+    return NULL;
+}
+
+static void p09_a_freed_place_wakes_one_of_many_producers(void **state)
+{
+    (void)state;
+    vigil_pool *pool = bounded_pool(1, 4, VIGIL_FULL_BLOCK);
+    const uint64_t each = scaled(400, 20);
+    _Atomic uint64_t runs = 0;
+    struct crowd crowd[CROWD];
+    pthread_t threads[CROWD];
+    struct hold hold = {0};
+    hold_workers(&hold, pool, 1);
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = (struct crowd){.pool = pool, .count = each, .runs = &runs};
+        threads[i] = start_thread(crowd_body, &crowd[i]);
+    }
+    hold_release(&hold);
+    uint64_t slept = 0;
+    for (int i = 0; i < CROWD; i++) {
+        join_thread(threads[i]);
+        slept += crowd[i].slept;
+    }
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(runs, CROWD * each);
+    must(slept <= 3 * CROWD * each + 10 * CROWD);
     pool_close(pool);
 }
 
@@ -314,7 +484,12 @@ int main(void)
         test(p09_a_batch_that_does_not_fit_is_refused_whole),
         test(p09_spawns_are_not_bounded),
         test(p09_a_blocking_submit_waits_for_room),
-        test(p09_inside_a_task_a_blocking_submit_refuses_rather_than_wait_for_itself),
+        test(p09_a_task_that_waits_for_room_gets_a_spare),
+        test(p09_without_spares_a_task_makes_room_itself),
+        test(p09_a_task_that_can_neither_sleep_nor_make_room_is_refused),
+        test(p09_a_wait_for_room_in_another_pool_gets_a_spare),
+        test(p09_a_submit_with_a_limit_gives_up_in_time),
+        test(p09_a_freed_place_wakes_one_of_many_producers),
         test(p09_a_stop_lets_blocked_submitters_go),
         test(p09_the_counters_balance_after_a_storm_on_a_refusing_queue),
         test(p09_a_storm_on_a_blocking_queue_runs_everything),
