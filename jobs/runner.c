@@ -29,7 +29,7 @@ enum {
     PRUNES = 500,
     PRUNE_EVERY_MS = 60000,
     RETRY_FIRST_MS = 50, /* while the engine is away */
-    RETRY_MOST_MS = 5000,
+    RETRY_MOST_MS = 2000,
 };
 
 #define NEVER UINT64_MAX

@@ -145,8 +145,9 @@ int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filt
     sqlite3_stmt *look = vg_jobs_sqlite_get(conn, VG_SQL_LOOK);
     if (look == NULL)
         return -ENOTCONN;
-    bind_number(look, 1, filter->above_id);
-    bind_number(look, 2, filter->id);
+    /* One id is a range of one: the plan is the same. */
+    bind_number(look, 1, filter->id != 0 ? filter->id - 1 : filter->above_id);
+    bind_number(look, 2, filter->id != 0 ? filter->id : INT64_MAX);
     (void)sqlite3_bind_int64(look, 3, filter->states != 0 ? filter->states : 0x7f);
     bind_text(look, 4, filter->kind);
     (void)sqlite3_bind_int64(look, 5, filter->most != 0 ? filter->most : 100);

@@ -114,13 +114,13 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
                     "j.started, 0, progress, "
                     "text, error, w.name, ukey, payload, NULL, batch FROM vigil_jobs j LEFT JOIN vigil_jobs_workers w "
                     "ON w.id = worker WHERE "
-                    "j.id > ?1 AND (?2 = 0 OR j.id = ?2) AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = ?4) ORDER BY "
+                    "j.id > ?1 AND j.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = ?4) ORDER BY "
                     "j.id LIMIT ?5) "
                     "UNION ALL SELECT * FROM (SELECT e.id, number, state, class, kind, version, errors, crashes, "
                     "created, due, e.started, ended, "
                     "NULL, text, error, w.name, ukey, payload, result, batch FROM vigil_jobs_ended e LEFT JOIN "
                     "vigil_jobs_workers w ON w.id = "
-                    "worker WHERE e.id > ?1 AND (?2 = 0 OR e.id = ?2) AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = "
+                    "worker WHERE e.id > ?1 AND e.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = "
                     "?4) ORDER BY e.id LIMIT ?5) "
                     "ORDER BY 1 LIMIT ?5",
     [VG_SQL_STATE_OF] = "SELECT state, number, batch FROM vigil_jobs WHERE id = ?1",

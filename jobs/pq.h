@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pq.h - what the files of the PostgreSQL engine share: connection, statements, calls.
+ *
+ * Each connection has a loop of its own that watches the socket; libpq never blocks. A verb sends its statements in one pipeline
+ * with one sync at the end: they are one transaction and one round trip. Each statement has its own snapshot (READ COMMITTED).
+ */
+#ifndef VG_JOBS_PQ_H
+#define VG_JOBS_PQ_H
+
+#include <libpq-fe.h>
+#include <pthread.h>
+
+#include <vigil/loop.h>
+
+#include "engine.h"
+
+enum vg_pq_sql {
+    VG_PQ_INSERT,
+    VG_PQ_COUNT_ENQUEUED,
+    VG_PQ_NOTIFY,
+    VG_PQ_NOTIFY_ENDED,
+    VG_PQ_HOLDER,
+    VG_PQ_BATCH_NEW,
+    VG_PQ_BATCH_JOIN,
+    VG_PQ_BATCH_OPEN,
+    VG_PQ_BATCH_CLOSE,
+    VG_PQ_BATCH_RELEASE,
+    VG_PQ_BATCH_RELEASE_ALL,
+    VG_PQ_WORKER,
+    VG_PQ_CLAIM,
+    VG_PQ_CLAIM_QUARANTINE,
+    VG_PQ_LOCK_KIND,
+    VG_PQ_CLAIM_LIMITED,
+    VG_PQ_SPEND,
+    VG_PQ_COMPLETE_MANY,
+    VG_PQ_END_ONE,
+    VG_PQ_AGAIN,
+    VG_PQ_GIVE_BACK,
+    VG_PQ_NEXT,
+    VG_PQ_EXTEND,
+    VG_PQ_SAVE,
+    VG_PQ_RESCUE,
+    VG_PQ_RESCUE_DEAD,
+    VG_PQ_PRUNE,
+    VG_PQ_PRUNE_WORKERS,
+    VG_PQ_LOOK,
+    VG_PQ_CANCEL_WAITING,
+    VG_PQ_CANCEL_RUNNING,
+    VG_PQ_STATE_OF,
+    VG_PQ_RETRY_WAITING,
+    VG_PQ_RETRY_ENDED,
+    VG_PQ_PAUSE,
+    VG_PQ_AUDIT,
+    VG_PQ_WAITER_ADD,
+    VG_PQ_WAITER_REMOVE,
+    VG_PQ_COUNT
+};
+extern const char *const vg_pq_text[VG_PQ_COUNT];
+extern const char *const vg_pq_schema;
+
+struct vg_jobs_site {
+    char *where;
+    int64_t poll_ms;
+    pthread_mutex_t lock;
+    struct vg_jobs_conn *runner; /* whose loop `ring` wakes; under the lock */
+    bool rung;                   /* before there was a runner; under the lock */
+    vigil_post post;
+};
+
+struct vg_jobs_conn {
+    struct vg_jobs_site *site;
+    PGconn *pg;
+    vigil_loop *loop;
+    vigil_watch watch;
+    int socket; /* a copy of libpq's, while it is watched */
+    bool watched, listens, waits, timer_fired, progress;
+    bool broken;        /* connect anew before the next call */
+    int failure;        /* the first error of the pipeline */
+    uint64_t preparing; /* which of the statements sent are preparations */
+    unsigned events;    /* what the loop has seen */
+    uint32_t ended;     /* notifications of ended jobs */
+    bool prepared[VG_PQ_COUNT];
+    unsigned sent; /* statements in the pipeline whose results have not been read */
+    int64_t worker;
+    uint64_t full_look_at; /* CLOCK_MONOTONIC ms: when the watermarks are dropped */
+    int64_t *low;          /* per kind and class: due times below have been claimed */
+    unsigned low_count;
+};
+
+/* The arguments of one statement. */
+enum {
+    VG_PQ_ARGUMENTS = 14
+};
+struct vg_pq_call {
+    const char *values[VG_PQ_ARGUMENTS];
+    int lengths[VG_PQ_ARGUMENTS], formats[VG_PQ_ARGUMENTS];
+    char numbers[VG_PQ_ARGUMENTS][24];
+    int count;
+};
+void vg_pq_number(struct vg_pq_call *call, int64_t number);
+void vg_pq_number_or_null(struct vg_pq_call *call, int64_t number); /* 0 is NULL */
+void vg_pq_text_of(struct vg_pq_call *call, const char *text);      /* NULL is NULL */
+void vg_pq_bytes(struct vg_pq_call *call, const void *bytes, size_t length);
+
+/* Put a statement into the pipeline. */
+int vg_pq_send(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_pq_call *call);
+/* The result of the next statement; NULL after an error, which is kept. */
+PGresult *vg_pq_next(struct vg_jobs_conn *conn);
+/* End the pipeline: sync must have been sent. Gives the first error, or 0. */
+int vg_pq_sync(struct vg_jobs_conn *conn);
+int vg_pq_finish(struct vg_jobs_conn *conn, int error);
+/* One statement by itself; *result may be NULL and is the caller's. */
+int vg_pq_run(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_pq_call *call, PGresult **result);
+/* Statements without arguments, not prepared. */
+int vg_pq_execute(struct vg_jobs_conn *conn, const char *sql);
+int vg_pq_connected(struct vg_jobs_conn *conn);
+int vg_pq_error(struct vg_jobs_conn *conn, const PGresult *result);
+
+/* CLOCK_MONOTONIC. */
+uint64_t vg_pq_now_ms(void);
+
+/* Columns of a binary result. */
+int64_t vg_pq_get_number(const PGresult *result, int row, int column);
+int vg_pq_get_int(const PGresult *result, int row, int column);
+const char *vg_pq_get_text(const PGresult *result, int row, int column); /* "" for NULL */
+int vg_pq_changed(const PGresult *result);
+
+int vg_pq_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
+int vg_pq_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
+int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                   const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
+int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
+int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most);
+int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+int vg_pq_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
+int vg_pq_cancel(struct vg_jobs_conn *conn, uint64_t id);
+int vg_pq_retry(struct vg_jobs_conn *conn, uint64_t id);
+int vg_pq_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
+int vg_pq_batch(struct vg_jobs_conn *conn, uint64_t *batch);
+int vg_pq_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
+int vg_pq_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+
+extern VIGIL_API const struct vg_jobs_engine vigil_jobs_engine_pq;
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "pq_array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct vg_pq_array *array, const char *bytes, size_t length)
+{
+    if (array->length + length + 2 > array->room) {
+        size_t room = (array->length + length + 2) * 2 + 64;
+        char *more = realloc(array->text, room);
+        if (more == NULL) {
+            array->failed = true;
+            return;
+        }
+        array->text = more;
+        array->room = room;
+    }
+    memcpy(array->text + array->length, bytes, length);
+    array->length += length;
+    array->text[array->length] = '\0';
+}
+
+static void begin_element(struct vg_pq_array *array)
+{
+    add(array, array->length == 0 ? "{" : ",", 1);
+}
+
+void vg_pq_array_number(struct vg_pq_array *array, int64_t number)
+{
+    char text[24];
+    int length = snprintf(text, sizeof text, "%lld", (long long)number);
+    begin_element(array);
+    add(array, text, (size_t)length);
+}
+
+void vg_pq_array_string(struct vg_pq_array *array, const char *string)
+{
+    begin_element(array);
+    add(array, "\"", 1);
+    for (; *string != '\0'; string++) {
+        if (*string == '"' || *string == '\\')
+            add(array, "\\", 1);
+        add(array, string, 1);
+    }
+    add(array, "\"", 1);
+}
+
+const char *vg_pq_array_text(struct vg_pq_array *array)
+{
+    if (array->length == 0)
+        add(array, "{", 1);
+    add(array, "}", 1);
+    return array->failed ? NULL : array->text;
+}
