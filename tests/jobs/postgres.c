@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The suite of the engines on PostgreSQL, in a schema that every test makes anew. */
+#include "server.h"
+#include "suite.h"
+
+#include <libpq-fe.h>
+
+static struct server server;
+static char where[256];
+static unsigned number;
+
+static void execute(const char *address, const char *sql)
+{
+    PGconn *connection = PQconnectdb(address);
+    PGresult *result = PQexec(connection, sql);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK) {
+        print_error("%s: %s\n", sql, PQerrorMessage(connection));
+        support_fail(sql, __FILE__, __LINE__);
+    }
+    PQclear(result);
+    PQfinish(connection);
+}
+
+/* A schema is cheaper than a database. */
+static const char *fresh_queue(void)
+{
+    char base[160], sql[64];
+    server_where(&server, "postgres", base, sizeof base);
+    (void)snprintf(sql, sizeof sql, "CREATE SCHEMA t%u", number);
+    execute(base, sql);
+    (void)snprintf(where, sizeof where, "%s&options=-csearch_path%%3Dt%u", base, number++);
+    return where;
+}
+
+static void expire_leases(vigil_jobs *jobs)
+{
+    (void)jobs;
+    execute(where, "UPDATE vigil_jobs SET lease = 0 WHERE state = 1; SELECT pg_notify('vigil_jobs', 't')");
+}
+
+static void make_due(vigil_jobs *jobs)
+{
+    (void)jobs;
+    execute(where, "UPDATE vigil_jobs SET due = 0 WHERE state <> 1; SELECT pg_notify('vigil_jobs', 't')");
+}
+
+static void *begin_transaction(const char *address)
+{
+    PGconn *connection = PQconnectdb(address);
+    PQclear(PQexec(connection, "BEGIN"));
+    must_equal(PQtransactionStatus(connection), PQTRANS_INTRANS);
+    return connection;
+}
+
+static void end_transaction(void *connection, bool commit)
+{
+    PQclear(PQexec(connection, commit ? "COMMIT" : "ROLLBACK"));
+    PQfinish(connection);
+}
+
+/* The server stops at once and comes back: nothing is lost, and what ran meanwhile is recorded. */
+static void jobs_go_on_after_the_server_was_away(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    struct stage stage = {0};
+    must_equal(vigil_jobs_handle(jobs, "slow", stay_once, &stage, NULL), 0);
+    must_equal(vigil_jobs_start(jobs), 0);
+    uint64_t id = enqueue(jobs, "slow", "", NULL);
+    tally_wait(&stage.entered, 1);
+    must_equal(server_stop(&server, "immediate"), 0);
+    must(vigil_jobs_enqueue(jobs, "slow", "", 0, NULL, NULL) == -ENOTCONN);
+    event_set(&stage.out); /* its end has to wait */
+    while (stats_of(jobs).outages == 0)
+        yield();
+    must_equal(server_start(&server), 0);
+    must_end_as(jobs, id, VIGIL_JOBS_COMPLETED);
+    must_equal(look_at(jobs, id).info.crashes, 0);
+    must_end_as(jobs, enqueue(jobs, "slow", "", NULL), VIGIL_JOBS_COMPLETED);
+    must_equal(account_of(jobs).completed, 2);
+    vigil_jobs_close(jobs);
+}
+
+int main(void)
+{
+    if (!server_make(&server)) {
+        print_message("left out: there is no PostgreSQL server (Debian: postgresql)\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        JOBS_SUITE,
+        test(jobs_go_on_after_the_server_was_away),
+    };
+    int failed = run_all(tests);
+    server_remove(&server);
+    return failed;
+}
