@@ -11,9 +11,23 @@
 #include "doctor.h"
 #include "say.h"
 
+static bool has_ended(pid_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return true;
+    const char *end = fgets(text, sizeof text, file) != NULL ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return end == NULL || end[1] == '\0' || end[2] == 'Z' || end[2] == 'X';
+}
+
 static bool reads_as(pid_t pid, const char *name)
 {
     char path[64], text[256];
+    if (has_ended(pid))
+        return false;
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     FILE *file = fopen(path, "re");
     if (file == NULL)

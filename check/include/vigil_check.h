@@ -267,7 +267,8 @@ enum vgc_rule {
     VGC_RULE_STATIC_RESET = 1u << 24,    /* static data is put back between executions                               */
     VGC_RULE_SPURIOUS = 1u << 25,        /* futex waits may return without a wake                                   */
     VGC_RULE_COUNT = 26,
-    VGC_PLAIN_BOUND = 1u << 26 /* not a rule: VGC_PREEMPT enters equal nodes again, and leaves a thread before any step */
+    VGC_PLAIN_BOUND =
+        1u << 26 /* not a rule: VGC_PREEMPT enters equal nodes again, and leaves a thread before any step */
 };
 
 #ifdef __cplusplus

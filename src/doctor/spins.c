@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -21,6 +22,7 @@ enum {
     SPIN_PAIRS = 3,   /* samples of the same instruction */
     SPIN_THREADS = 8, /* threads that are sampled */
     SPIN_PAUSE_NS = 11000000,
+    SPIN_PRIORITY = -20,
     SPIN_PC = 16,
     SPIN_SP = 7,
     SPIN_KEPT = 256 /* bytes of the stack that are compared */
@@ -84,6 +86,9 @@ void vg_spins_sample(vg_exam *exam)
     unsigned had[SPIN_THREADS] = {0};
     if (samples == NULL)
         return;
+    /* As long as a thread is stopped, nobody else should get our processor. Only root may ask for that. */
+    const int before = getpriority(PRIO_PROCESS, 0);
+    (void)setpriority(PRIO_PROCESS, 0, SPIN_PRIORITY);
     for (unsigned round = 0; round < SPIN_SAMPLES; round++) {
         for (unsigned i = 0; i < count; i++)
             if (vg_registers_take(exam, &exam->threads[busy[i]], &samples[i * SPIN_SAMPLES + had[i]]))
@@ -92,6 +97,7 @@ void vg_spins_sample(vg_exam *exam)
         const struct timespec pause = {.tv_nsec = SPIN_PAUSE_NS + (long)(round * 7919 % 13) * 97003};
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     }
+    (void)setpriority(PRIO_PROCESS, 0, before);
     for (unsigned i = 0; i < count; i++)
         exam->threads[busy[i]].spins = changes_nothing(&samples[i * SPIN_SAMPLES], had[i]);
     free(samples);

@@ -62,7 +62,8 @@ static void listener_pause(vigil_listener *listener)
 {
     listener_unwatch(listener);
     if (listener->pause.id == 0)
-        (void)vigil_timer_start(listener->shared->loop, ACCEPT_PAUSE_NS, listener_pause_over, listener, &listener->pause);
+        (void)vigil_timer_start(listener->shared->loop, ACCEPT_PAUSE_NS, listener_pause_over, listener,
+                                &listener->pause);
 }
 
 static void listener_resume(vigil_listener *listener)
