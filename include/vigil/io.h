@@ -2,11 +2,10 @@
 /*
  * vigil/io.h - streams on a loop: addresses, connections, listeners.
  *
- * A stream is a descriptor that the loop watches once, for both directions. What the system said
- * of it is kept, so a wait costs no system call and a read that finds data costs one. Reads go
- * into the caller's memory, or into a buffer that all streams of the loop share and that no idle
- * stream holds. Writes are sent at the end of the callback that made them, all of them with one
- * call.
+ * A stream is a descriptor that the loop watches once. A wait costs no system call, and a read
+ * that finds data costs one. Reads go into the caller's memory, or into a buffer that all streams
+ * of the loop share and that no idle stream holds. Writes are sent at the end of the callback
+ * that made them, all of them with one call.
  *
  * Three ways to use it:
  *

@@ -69,7 +69,7 @@ static void stream_leave_system(vigil_stream *stream)
     if ((stream->state & VG_STREAM_CLOSED) != 0)
         return;
     stream->state |= VG_STREAM_CLOSED;
-    if (!stream->shared->ended)
+    if (!stream->shared->ended && (stream->state & VG_STREAM_UNWATCHED) == 0)
         (void)vigil_watch_remove(stream->shared->loop, stream->watch);
     if ((stream->state & VG_STREAM_BORROWED) == 0)
         (void)close(stream->fd);
@@ -95,8 +95,8 @@ void vg_stream_fail_sending(vigil_stream *stream, int error)
     vg_stream_keep(stream);
     if ((stream->state & VG_STREAM_CLOSING) != 0)
         vg_stream_emptied(stream);
-    else if (stream->sent_first != NULL || stream->on_drained != NULL)
-        vg_stream_want(stream, VG_TODO_SENT | VG_TODO_DRAINED);
+    else
+        vg_stream_want(stream, VG_TODO_SENT | VG_TODO_DRAINED | (vg_stream_has_reader(stream) ? VG_TODO_READ : 0U));
 }
 
 void vg_stream_fail(vigil_stream *stream, int error)
@@ -113,23 +113,13 @@ void vg_stream_fail(vigil_stream *stream, int error)
 
 static void stream_free(vigil_stream *stream)
 {
-    if ((stream->state & (VG_STREAM_QUEUED | VG_STREAM_AGAIN)) != 0) {
-        stream->state |= VG_STREAM_OVER; /* one of the posts frees it */
+    if ((stream->state & VG_STREAM_QUEUED) != 0) {
+        stream->state |= VG_STREAM_OVER; /* the work frees it */
         return;
     }
     vg_io_leave(stream->shared, &stream->member);
     free(stream->rest);
     free(stream);
-}
-
-static void stream_again(vigil_post *post)
-{
-    vigil_stream *stream = vg_container_of(post, vigil_stream, again);
-    stream->state &= ~(uint32_t)VG_STREAM_AGAIN;
-    if ((stream->state & VG_STREAM_OVER) != 0)
-        stream_free(stream);
-    else if (vg_stream_has_reader(stream))
-        vg_stream_read_turn(stream);
 }
 
 /* The user is told, and the memory goes. */
@@ -191,6 +181,10 @@ static void stream_run_work(vigil_post *post)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
+enum {
+    READ_EVENTS = VIGIL_FD_READ | VIGIL_FD_RDHUP
+};
+
 static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
     vigil_stream *stream = arg;
@@ -203,17 +197,55 @@ static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned e
         vg_stream_fail(stream, -EBADF);
         return;
     }
-    if ((events & (VIGIL_FD_RDHUP | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0)
+    if ((events & (VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0)
         stream->state |= VG_STREAM_HUNG_UP;
-    if ((events & (VIGIL_FD_READ | VIGIL_FD_RDHUP | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0)
-        stream->state |= VG_STREAM_READABLE;
     if ((events & (VIGIL_FD_WRITE | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0) {
-        stream->state |= VG_STREAM_WRITABLE;
+        stream->state &= ~(uint32_t)VG_STREAM_BLOCKED;
         if (stream->first != NULL)
             vg_stream_want(stream, VG_TODO_FLUSH);
+        else
+            vg_stream_disarm(stream, VIGIL_FD_WRITE);
     }
-    if ((stream->state & VG_STREAM_READABLE) != 0 && vg_stream_has_reader(stream))
-        vg_stream_read_turn(stream);
+    if (vg_stream_has_reader(stream)) {
+        if ((events & ~(unsigned)VIGIL_FD_WRITE) != 0)
+            vg_stream_read_turn(stream); /* as the last step: C1 */
+    } else if ((events & (VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0) {
+        stream->state |= VG_STREAM_UNWATCHED; /* these are reported for as long as there is a watch */
+        (void)vigil_watch_remove(stream->shared->loop, stream->watch);
+    } else if ((events & READ_EVENTS) != 0) {
+        vg_stream_disarm(stream, VIGIL_FD_READ);
+    }
+}
+
+static void stream_set_events(vigil_stream *stream, unsigned wanted)
+{
+    int error = 0;
+    if (stream->shared->ended || (stream->state & VG_STREAM_CLOSED) != 0)
+        return;
+    if ((stream->state & VG_STREAM_UNWATCHED) != 0) {
+        error = vigil_watch_add(stream->shared->loop, stream->fd, wanted, VIGIL_WATCH_UNREF, stream_event, NULL, stream,
+                                &stream->watch);
+        if (error == 0)
+            stream->state &= ~(uint32_t)VG_STREAM_UNWATCHED;
+    } else if (wanted != stream->armed) {
+        error = vigil_watch_modify(stream->shared->loop, stream->watch, wanted);
+    }
+    stream->armed = wanted;
+    if (error != 0 && error != -EBADF && error != -ENOENT) /* of these the watch's own event tells */
+        vg_stream_fail(stream, error);
+}
+
+void vg_stream_arm(vigil_stream *stream, unsigned events)
+{
+    stream_set_events(stream, stream->armed | ((events & VIGIL_FD_READ) != 0 ? READ_EVENTS : 0U) |
+                                  (events & (unsigned)VIGIL_FD_WRITE));
+}
+
+void vg_stream_disarm(vigil_stream *stream, unsigned events)
+{
+    if ((stream->state & VG_STREAM_UNWATCHED) == 0)
+        stream_set_events(stream, stream->armed & ~(((events & VIGIL_FD_READ) != 0 ? READ_EVENTS : 0U) |
+                                                    (events & (unsigned)VIGIL_FD_WRITE)));
 }
 
 /* The loop has ended: so has the stream, except for its memory. */
@@ -311,8 +343,7 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
         return error;
     }
     it->fd = fd;
-    /* A new descriptor takes and gives until a call shows otherwise. */
-    it->state = state | VG_STREAM_READABLE | VG_STREAM_WRITABLE | (options->borrowed ? VG_STREAM_BORROWED : 0U);
+    it->state = state | (options->borrowed ? VG_STREAM_BORROWED : 0U);
     it->high_water = options->high_water != 0 ? options->high_water : STREAM_HIGH_WATER;
     it->most_unsent = options->most_unsent;
     it->idle_ns = options->idle_ns;
@@ -322,10 +353,9 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
     it->since = vigil_loop_now(loop);
     it->quiet = it->since;
     vigil_post_init(&it->work, stream_run_work, stream_run_work);
-    vigil_post_init(&it->again, stream_again, stream_again);
     vg_list_link_init(&it->in_listener);
-    error = vigil_watch_add(loop, fd, VIGIL_FD_READ | VIGIL_FD_WRITE | VIGIL_FD_RDHUP,
-                            VIGIL_WATCH_EDGE | VIGIL_WATCH_UNREF, stream_event, NULL, it, &it->watch);
+    it->armed = READ_EVENTS; /* somebody will read from most of them at once */
+    error = vigil_watch_add(loop, fd, it->armed, VIGIL_WATCH_UNREF, stream_event, NULL, it, &it->watch);
     if (error != 0) {
         stream_free(it);
         return error;

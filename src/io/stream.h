@@ -12,9 +12,9 @@
 
 /* What the stream is and has seen. */
 enum {
-    VG_STREAM_READABLE = 1U << 0, /* the system may have data for us: a read is worth its call */
-    VG_STREAM_WRITABLE = 1U << 1,
-    VG_STREAM_HUNG_UP = 1U << 2, /* the peer has ended its side: reads go on until they find the end */
+    VG_STREAM_BLOCKED = 1U << 0,   /* the system takes no more for now: wait for its event */
+    VG_STREAM_HUNG_UP = 1U << 1,   /* the connection is over in both directions, or has an error */
+    VG_STREAM_UNWATCHED = 1U << 2, /* hung up, and nobody wanted to know: there is no watch */
     VG_STREAM_READ_END = 1U << 3,
     VG_STREAM_FINISH = 1U << 4,   /* vigil_stream_finish was called */
     VG_STREAM_FINISHED = 1U << 5, /* and the system was told */
@@ -24,8 +24,7 @@ enum {
     VG_STREAM_BORROWED = 1U << 9,
     VG_STREAM_KEEPS = 1U << 10,  /* the loop is kept alive */
     VG_STREAM_QUEUED = 1U << 11, /* stream->work waits for its turn */
-    VG_STREAM_AGAIN = 1U << 12,  /* stream->again does */
-    VG_STREAM_OVER = 1U << 13    /* the memory goes when neither of them waits any more */
+    VG_STREAM_OVER = 1U << 12    /* the memory goes when work has had its turn */
 };
 
 /* What stream->work has to do. Each call of it makes at most one call of the user's, as its last step. */
@@ -44,10 +43,10 @@ struct vigil_stream {
     uint32_t state;  /* VG_STREAM_* */
     uint32_t todo;   /* VG_TODO_* */
     int error;       /* nothing goes any more: the first failure, or 0 */
-    int write_error; /* nothing can be sent; what the peer has sent before can still be read */
+    int write_error; /* nothing can be sent; what the peer has sent before is read first */
     vigil_watch watch;
+    unsigned armed; /* VIGIL_FD_* that the watch is for */
     vigil_post work;
-    vigil_post again; /* more is there to read: in a later turn */
 
     /* reading: one of them */
     vigil_data_fn on_data;
@@ -84,6 +83,9 @@ void vg_stream_want(vigil_stream *stream, uint32_t todo);
 void vg_stream_fail(vigil_stream *stream, int error);
 /* The same for the sending side alone. */
 void vg_stream_fail_sending(vigil_stream *stream, int error);
+/* Watch for these events, VIGIL_FD_READ or _WRITE, or no longer for them. */
+void vg_stream_arm(vigil_stream *stream, unsigned events);
+void vg_stream_disarm(vigil_stream *stream, unsigned events);
 /* Closing, and nothing is left to send. */
 void vg_stream_emptied(vigil_stream *stream);
 /* Hold the loop or let it go, as somebody waits or not. */

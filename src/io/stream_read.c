@@ -13,7 +13,7 @@
 
 /* ---- one system call --------------------------------------------------------------------------------------------- */
 
-/* Bytes; 0: the end; -EAGAIN; an error. Keeps the readiness (STREAMS.md R1, R2). */
+/* Bytes; 0: the end; -EAGAIN; an error. */
 static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
 {
     ssize_t got;
@@ -21,8 +21,6 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
         return 0;
     if (stream->error != 0)
         return stream->error;
-    if ((stream->state & VG_STREAM_READABLE) == 0)
-        return -EAGAIN;
     do {
         stream->reads++;
         got = (stream->state & VG_STREAM_SOCKET) != 0 ? recv(stream->fd, buffer, room, 0)
@@ -30,8 +28,10 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            stream->state &= ~(uint32_t)VG_STREAM_READABLE;
-            return -EAGAIN;
+            if (stream->write_error == 0 || stream->write_error == -EPIPE)
+                return -EAGAIN;
+            vg_stream_fail(stream, stream->write_error); /* the peer may wait for what could not be sent */
+            return stream->error;
         }
         if (errno == EIO && (stream->state & (VG_STREAM_SOCKET | VG_STREAM_HUNG_UP)) == VG_STREAM_HUNG_UP) {
             got = 0; /* a terminal whose other side was closed */
@@ -45,8 +45,6 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
         stream->state |= VG_STREAM_READ_END;
         return 0;
     }
-    if ((size_t)got < room && (stream->state & VG_STREAM_HUNG_UP) == 0)
-        stream->state &= ~(uint32_t)VG_STREAM_READABLE;
     stream->bytes_read += (uint64_t)got;
     stream->quiet = vigil_loop_now(stream->shared->loop);
     return got;
@@ -135,51 +133,43 @@ static bool read_from_rest(vigil_stream *stream, vigil_read *read, int64_t *resu
     return complete;
 }
 
+/* One call. What it does not find, a later event brings. */
 static bool read_from_system(vigil_stream *stream, vigil_read *read, int64_t *result)
 {
     unsigned char *place = read->vg_buffer + read->vg_filled;
+    const bool direct = read->vg_delimiter < 0; /* all of it is wanted: no copy */
+    unsigned char *buffer = direct ? place : stream->shared->buffer;
+    const int64_t got = stream_receive(stream, buffer, direct ? read->vg_room - read->vg_filled : VG_IO_BUFFER);
     bool complete;
-    for (;;) {
-        int64_t got;
-        size_t taken;
-        if (read->vg_delimiter < 0) { /* all of it is wanted: no copy */
-            got = stream_receive(stream, place, read->vg_room - read->vg_filled);
-            taken = got > 0 ? read_wants(read, place, (size_t)got, &complete) : 0;
-        } else {
-            unsigned char *buffer = stream->shared->buffer;
-            got = stream_receive(stream, buffer, VG_IO_BUFFER);
-            taken = got > 0 ? read_wants(read, buffer, (size_t)got, &complete) : 0;
-            if (taken != 0)
-                memcpy(place, buffer, taken);
-            if (got > 0 && rest_put_back(stream, buffer + taken, (size_t)got - taken) != 0) {
-                vg_stream_fail(stream, -ENOMEM); /* bytes are lost: the stream is over */
-                *result = -ENOMEM;
-                return true;
-            }
-        }
-        if (got == -EAGAIN)
-            return false;
-        if (got <= 0) {
-            *result = read_cut_short(read, got);
-            return true;
-        }
-        read->vg_filled += taken;
-        place += taken;
-        if (complete) {
-            *result = read_result(read);
-            return true;
-        }
-        if ((stream->state & VG_STREAM_READABLE) == 0)
-            return false;
+    if (got == -EAGAIN)
+        return false;
+    if (got <= 0) {
+        *result = read_cut_short(read, got);
+        return true;
     }
+    const size_t taken = read_wants(read, buffer, (size_t)got, &complete);
+    if (!direct) {
+        memcpy(place, buffer, taken);
+        if (rest_put_back(stream, buffer + taken, (size_t)got - taken) != 0) {
+            vg_stream_fail(stream, -ENOMEM); /* bytes are lost: the stream is over */
+            *result = -ENOMEM;
+            return true;
+        }
+    }
+    read->vg_filled += taken;
+    if (complete)
+        *result = read_result(read);
+    return complete;
 }
 
 static void read_turn_of_one(vigil_stream *stream)
 {
     vigil_read *read = stream->read;
     int64_t result = 0;
-    if (!read_from_rest(stream, read, &result) && !read_from_system(stream, read, &result))
+    if (!read_from_rest(stream, read, &result) && !read_from_system(stream, read, &result)) {
+        vg_stream_arm(stream, VIGIL_FD_READ);
         return;
+    }
     stream->read = NULL;
     stream->todo &= ~(uint32_t)VG_TODO_READ;
     vg_stream_keep(stream);
@@ -203,12 +193,6 @@ static void read_turn_of_data(vigil_stream *stream)
         got = stream_receive(stream, buffer, VG_IO_BUFFER);
         if (got == -EAGAIN)
             return;
-        if (got > 0 && (stream->state & VG_STREAM_READABLE) != 0) {
-            /* later, so that others have their turn */
-            if ((stream->state & VG_STREAM_AGAIN) == 0 &&
-                vigil_loop_post_internal(stream->shared->loop, &stream->again) == 0)
-                stream->state |= VG_STREAM_AGAIN;
-        }
     }
     if (got <= 0) { /* said once */
         stream->on_data = NULL;
@@ -227,12 +211,14 @@ void vg_stream_read_turn(vigil_stream *stream)
 
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
 
-/* Somebody waits now: is there something? */
+/* Somebody waits now. What the system has comes as an event. */
 static void reader_came(vigil_stream *stream)
 {
     if (stream->rest_length != 0 || stream->error != 0 ||
-        (stream->state & (VG_STREAM_READABLE | VG_STREAM_READ_END)) != 0)
+        (stream->state & (VG_STREAM_UNWATCHED | VG_STREAM_READ_END)) != 0)
         vg_stream_want(stream, VG_TODO_READ);
+    else if (vg_stream_has_reader(stream))
+        vg_stream_arm(stream, VIGIL_FD_READ);
     vg_stream_keep(stream);
 }
 

@@ -81,10 +81,9 @@ bool vg_stream_next_sent(vigil_stream *stream, vigil_write **write)
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
-static size_t gather_parts(const vigil_stream *stream, struct iovec *parts, size_t *total)
+static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
 {
     size_t count = 0;
-    *total = 0;
     for (const vigil_write *it = stream->first; it != NULL && count < SEND_PARTS; it = it->vg_next) {
         size_t skip = it->vg_skip;
         for (size_t i = 0; i < it->vg_count && count < SEND_PARTS; i++) {
@@ -95,7 +94,6 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts, size
             }
             parts[count].iov_base = (char *)part->iov_base + skip;
             parts[count].iov_len = part->iov_len - skip;
-            *total += parts[count].iov_len;
             count++;
             skip = 0;
         }
@@ -176,21 +174,21 @@ static void after_flush(vigil_stream *stream)
 void vg_stream_flush(vigil_stream *stream)
 {
     struct iovec parts[SEND_PARTS];
-    while (stream->first != NULL && (stream->state & VG_STREAM_WRITABLE) != 0) {
-        size_t total;
-        const size_t count = gather_parts(stream, parts, &total);
+    while (stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) == 0) {
+        const size_t count = gather_parts(stream, parts);
         const ssize_t sent = count == 0 ? 0 : send_parts(stream, parts, count);
         if (sent >= 0) {
             account_sent(stream, (size_t)sent);
-            if ((size_t)sent < total)
-                stream->state &= ~(uint32_t)VG_STREAM_WRITABLE;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            stream->state &= ~(uint32_t)VG_STREAM_WRITABLE;
+            stream->state |= VG_STREAM_BLOCKED;
+            vg_stream_arm(stream, VIGIL_FD_WRITE);
         } else {
             vg_stream_fail_sending(stream, -errno);
             return;
         }
     }
+    if (stream->first == NULL && (stream->armed & VIGIL_FD_WRITE) != 0)
+        vg_stream_disarm(stream, VIGIL_FD_WRITE);
     after_flush(stream);
 }
 
@@ -214,7 +212,7 @@ static int guard_write(vigil_stream *stream, size_t length)
 static int write_accepted(vigil_stream *stream, size_t length)
 {
     stream->unsent += length;
-    if ((stream->state & VG_STREAM_WRITABLE) != 0)
+    if ((stream->state & VG_STREAM_BLOCKED) == 0)
         vg_stream_want(stream, VG_TODO_FLUSH);
     vg_stream_keep(stream);
     return stream->unsent > stream->high_water ? 1 : 0;
