@@ -8,6 +8,7 @@
 #include <vigil/cancel.h>
 #include <vigil/channel.h>
 #include <vigil/base.h>
+#include <vigil/graph.h>
 #include <vigil/io.h>
 #include <vigil/loop.h>
 #include <vigil/parallel.h>

@@ -217,6 +217,24 @@ static void parallel_calls(void **state)
     refuses(vigil_local_each(NULL, NULL, NULL), "local");
 }
 
+static void graphs_and_pipelines(void **state)
+{
+    (void)state;
+    vigil_graph *graph;
+    vigil_node node;
+    const vigil_stage stage = {VIGIL_STAGE_SERIAL, NULL, NULL};
+    refuses(vigil_graph_create(NULL), "graph");
+    must_equal(vigil_graph_create(&graph), 0);
+    refuses(vigil_graph_add(graph, NULL, NULL, NULL, &node), "fn");
+    refuses(vigil_graph_condition_add(graph, NULL, nothing, NULL, NULL), "node");
+    refuses(vigil_graph_edge_add(graph, 0, 1), "before");
+    refuses(vigil_graph_run(graph, NULL, NULL), "pool");
+    refuses(vigil_graph_dot(graph, NULL, 5), "text");
+    refuses(vigil_pipeline_run(pool, NULL, 1, NULL), "stages");
+    refuses(vigil_pipeline_run(pool, &stage, 1, NULL), "run");
+    vigil_graph_destroy(graph);
+}
+
 static void calls_of_the_loop(void **state)
 {
     (void)state;
@@ -564,6 +582,7 @@ int main(void)
         cmocka_unit_test(calls_of_the_pool),
         cmocka_unit_test(groups_and_looks),
         cmocka_unit_test(parallel_calls),
+        cmocka_unit_test(graphs_and_pipelines),
         cmocka_unit_test(calls_of_the_loop),
         cmocka_unit_test(timers_and_watches),
         cmocka_unit_test(tokens),
