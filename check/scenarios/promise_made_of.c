@@ -386,5 +386,4 @@ BOTH(guard, guard_against_abort, GUARDED, TAKEN, "1 thread settles, 1 aborts");
 BOTH(sleep, sleep_against_abort, GUARDED, TAKEN, "1 sleep, 1 thread aborts");
 BOTH(limit, calls_behind_a_limit, GUARDED, TAKEN, "1 worker, 2 calls behind a limit of 1, 1 thread aborts");
 VGC_REGISTER(handlers, "made_handlers", handlers_of_every_kind,
-             "handlers of every kind run once, and leave nothing behind",
-             .bound = "1 thread", .opt.max_steps = 30000);
+             "handlers of every kind run once, and leave nothing behind", .bound = "1 thread", .opt.max_steps = 30000);

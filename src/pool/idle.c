@@ -27,9 +27,9 @@ void vg_idle_init(vg_idle *idle)
 
 static bool deques_visible(vigil_pool *pool, unsigned class_, unsigned first, unsigned count)
 {
-    for (unsigned base = first & ~63U; base < first + count; base += 64) {
+    for (unsigned base = first & ~(VG_SEAT_BITS - 1U); base < first + count; base += VG_SEAT_BITS) {
         /* S2 acquire: a seat whose bit we see is in the table; pairs with the release in vg_push_own_slow */
-        uint64_t bits = atomic_load_explicit(&pool->spawners[class_][base / 64], memory_order_acquire);
+        uint64_t bits = atomic_load_explicit(&pool->spawners[class_][base / VG_SEAT_BITS], memory_order_acquire);
         while (bits != 0) {
             unsigned index = base + (unsigned)__builtin_ctzll(bits);
             bits &= bits - 1;
@@ -99,13 +99,13 @@ void vg_search_end(vigil_pool *pool)
 /* Claim one set bit among the seats first..first+count-1, lowest first to keep few workers warm; -1: none. */
 static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
 {
-    for (unsigned base = first & ~63U; base < first + count; base += 64) {
+    for (unsigned base = first & ~(VG_SEAT_BITS - 1U); base < first + count; base += VG_SEAT_BITS) {
         uint64_t mask = ~UINT64_C(0);
         if (base < first)
             mask &= ~UINT64_C(0) << (first - base);
-        if (first + count - base < 64)
+        if (first + count - base < VG_SEAT_BITS)
             mask &= (UINT64_C(1) << (first + count - base)) - 1;
-        _Atomic uint64_t *bits = &pool->idle.parked[base / 64];
+        _Atomic uint64_t *bits = &pool->idle.parked[base / VG_SEAT_BITS];
         uint64_t seen = atomic_load_explicit(bits, memory_order_relaxed) & mask;
         while (seen != 0) {
             uint64_t bit = seen & -seen;
@@ -123,9 +123,9 @@ static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
 static bool any_seat_claimable(vigil_pool *pool, uint64_t word)
 {
     const unsigned end = vg_idle_credits(word) > 0 ? VG_MAX_SEATS : VG_MAX_WORKERS;
-    for (unsigned base = 0; base < end; base += 64) {
-        uint64_t bits = atomic_load_explicit(&pool->idle.parked[base / 64], memory_order_relaxed);
-        if (end - base < 64)
+    for (unsigned base = 0; base < end; base += VG_SEAT_BITS) {
+        uint64_t bits = atomic_load_explicit(&pool->idle.parked[base / VG_SEAT_BITS], memory_order_relaxed);
+        if (end - base < VG_SEAT_BITS)
             bits &= (UINT64_C(1) << (end - base)) - 1;
         if (bits != 0)
             return true;
@@ -245,10 +245,11 @@ void vg_unpark(vg_seat *seat)
 void vg_rewake(vg_seat *seat)
 {
     vigil_pool *pool = seat->pool;
-    const uint64_t bit = UINT64_C(1) << (seat->index % 64);
+    const uint64_t bit = UINT64_C(1) << (seat->index % VG_SEAT_BITS);
     /* Like vg_wake_one for this worker, no matter who searches. If its bit is down, it was claimed and its token
        is counted: only wake it again. */
-    if ((atomic_fetch_and_explicit(&pool->idle.parked[seat->index / 64], ~bit, memory_order_relaxed) & bit) != 0)
+    if ((atomic_fetch_and_explicit(&pool->idle.parked[seat->index / VG_SEAT_BITS], ~bit, memory_order_relaxed) & bit) !=
+        0)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - (seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE),
                                         memory_order_relaxed);
     count_wake_sent(pool);
@@ -281,8 +282,8 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     vigil_pool *pool = worker->pool;
     vg_seat *seat = &worker->seat;
     const uint64_t step = seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE;
-    const uint64_t bit = UINT64_C(1) << (seat->index % 64);
-    _Atomic uint64_t *bits = &pool->idle.parked[seat->index / 64];
+    const uint64_t bit = UINT64_C(1) << (seat->index % VG_SEAT_BITS);
+    _Atomic uint64_t *bits = &pool->idle.parked[seat->index / VG_SEAT_BITS];
 
     const bool keep_one = pool->idle_policy == VIGIL_IDLE_KEEP_ONE_AWAKE && !seat->spare;
 

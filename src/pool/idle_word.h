@@ -28,8 +28,12 @@
 #define VG_MAX_WORKERS VIGIL_MAX_WORKERS
 #define VG_MAX_SPARES  1024
 #endif
-#define VG_MAX_SEATS  (VG_MAX_WORKERS + VG_MAX_SPARES)
-#define VG_SEAT_WORDS ((VG_MAX_SEATS + 63) / 64)
+#define VG_MAX_SEATS (VG_MAX_WORKERS + VG_MAX_SPARES)
+#ifndef VG_SEAT_BITS
+#define VG_SEAT_BITS \
+    64 /* seats in a word of a bitmap, a power of 2; one check program has fewer, and so several words */
+#endif
+#define VG_SEAT_WORDS ((VG_MAX_SEATS + VG_SEAT_BITS - 1) / VG_SEAT_BITS)
 
 #define VG_SEARCH_ONE  UINT64_C(1)
 #define VG_SEARCH_MASK UINT64_C(0xffff)

@@ -23,8 +23,9 @@ int vg_mail_push(vigil_pool *pool, vg_seat *seat, vigil_task *task)
     (void)atomic_fetch_add_explicit(&seat->mail_pushed, 1, memory_order_release);
     /* E full fence: the mail is there before the worker's parked bit is read; pairs with C in vg_park */
     atomic_thread_fence(memory_order_seq_cst);
-    if ((atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=
-        0)
+    if ((atomic_load_explicit(&pool->idle.parked[seat->index / VG_SEAT_BITS], memory_order_relaxed) >>
+             (seat->index % VG_SEAT_BITS) &
+         1) != 0)
         vg_unpark(seat);
     return 0;
 }

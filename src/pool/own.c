@@ -19,8 +19,8 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
     if ((worker->announced & (1U << class_)) == 0) {
         const unsigned index = worker->seat.index;
         /* S2 release: whoever sees the bit sees the seat and its deques; pairs with the acquires in idle.c, take.c */
-        (void)atomic_fetch_or_explicit(&pool->spawners[class_][index / 64], UINT64_C(1) << (index % 64),
-                                       memory_order_release);
+        (void)atomic_fetch_or_explicit(&pool->spawners[class_][index / VG_SEAT_BITS],
+                                       UINT64_C(1) << (index % VG_SEAT_BITS), memory_order_release);
         worker->announced |= 1U << class_;
     }
     if (vg_deque_grow(&queue->own) == 0) {

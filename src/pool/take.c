@@ -47,13 +47,13 @@ static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned w
     vg_file_worker *counts = thief->seat.counts;
     /* S2 acquire: a seat whose bit we see is in the table; pairs with the release in vg_push_own_slow */
     uint64_t bits = atomic_load_explicit(&pool->spawners[class_][word], memory_order_acquire);
-    if (thief->seat.index / 64 == word)
-        bits &= ~(UINT64_C(1) << (thief->seat.index % 64));
+    if (thief->seat.index / VG_SEAT_BITS == word)
+        bits &= ~(UINT64_C(1) << (thief->seat.index % VG_SEAT_BITS));
     while (bits != 0) {
         uint64_t later = bits & (~UINT64_C(0) << start); /* the first victim at or after start, else the first of all */
         unsigned at = (unsigned)__builtin_ctzll(later != 0 ? later : bits);
         bits &= ~(UINT64_C(1) << at);
-        vg_deque *victim = vg_seat_at(pool, word * 64 + at)->deques[class_];
+        vg_deque *victim = vg_seat_at(pool, word * VG_SEAT_BITS + at)->deques[class_];
         if (vg_deque_size(victim) == 0)
             continue;
         vg_worker_state(thief, VIGIL_WORKER_STEALING);
@@ -62,7 +62,7 @@ static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned w
         switch (vg_deque_steal(victim, thief->fences, &task)) {
         case VG_STEAL_WON:
             vg_count_release(&counts->steals_won, 1);
-            vg_trace_steal(thief, class_, word * 64 + at);
+            vg_trace_steal(thief, class_, word * VG_SEAT_BITS + at);
             return task;
         case VG_STEAL_LOST:
             vg_count_release(&counts->steals_lost, 1);
@@ -85,7 +85,7 @@ static vigil_task *steal_class(vg_worker *thief, unsigned class_)
         unsigned first_word = (unsigned)(random >> 32) % VG_SEAT_WORDS;
         for (unsigned i = 0; i < VG_SEAT_WORDS; i++) {
             unsigned word = (first_word + i) % VG_SEAT_WORDS;
-            vigil_task *task = steal_from_word(thief, class_, word, (unsigned)random % 64, &lost);
+            vigil_task *task = steal_from_word(thief, class_, word, (unsigned)random % VG_SEAT_BITS, &lost);
             if (task != NULL)
                 return task;
         }

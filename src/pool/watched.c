@@ -146,9 +146,9 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
         vg_label_read(counts, fact);
     }
     fact->called = atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_CALLED;
-    fact->shown =
-        (atomic_load_explicit(&pool->idle.parked[seat->index / 64], memory_order_relaxed) >> (seat->index % 64) & 1) !=
-        0;
+    fact->shown = (atomic_load_explicit(&pool->idle.parked[seat->index / VG_SEAT_BITS], memory_order_relaxed) >>
+                       (seat->index % VG_SEAT_BITS) &
+                   1) != 0;
     read_waits(seat, fact);
 }
 
