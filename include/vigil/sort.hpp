@@ -26,8 +26,8 @@ template <std::random_access_iterator I, class Less> class quick
     static constexpr bool plain = std::is_trivially_copyable_v<value> && sizeof(value) <= 32;
 
   public:
-    quick(pool_ref pool, Less &less, vigil_cancel_token *token)
-        : pool_(pool), less_(less), token_(token)
+    quick(pool_ref on, Less &order, vigil_cancel_token *stop)
+        : pool_(on), less_(order), token_(stop)
     {
     }
 
@@ -167,8 +167,8 @@ template <std::random_access_iterator I, class Less> class merging
     using value = std::iter_value_t<I>;
 
   public:
-    merging(pool_ref pool, Less &less, vigil_cancel_token *token)
-        : pool_(pool), less_(less), token_(token)
+    merging(pool_ref on, Less &order, vigil_cancel_token *stop)
+        : pool_(on), less_(order), token_(stop)
     {
     }
     template <class From, class To>
