@@ -2,6 +2,7 @@
 /* Examples of vigil/channel.h, one for each function. */
 #include <assert.h>
 #include <stdio.h>
+#include <vigil/async.h>
 #include <vigil/channel.h>
 
 /*
@@ -47,6 +48,65 @@ static int next_event(vigil_channel *keys, vigil_channel *ticks)
     return cases[done].status < 0 ? cases[done].status : key + tick;
 }
 
+/*
+ * vigil_promise_receive: receive in an asynchronous function
+ * vigil_promise_send: send in one
+ */
+struct echo {
+    vigil_frame frame; /* first */
+    vigil_channel *in, *out;
+    int number;
+};
+
+static void echo_steps(vigil_frame *frame)
+{
+    struct echo *self = (struct echo *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    for (;;) { /* until the channel is closed: -EPIPE */
+        VIGIL_AWAIT(frame, vigil_promise_receive(
+                               frame->loop, self->in, &self->number,
+                               frame->token, VIGIL_INTO(frame)));
+        VIGIL_AWAIT(frame, vigil_promise_send(
+                               frame->loop, self->out, &self->number,
+                               frame->token, VIGIL_INTO(frame)));
+    }
+    VIGIL_ASYNC_OUT(frame);
+    frame->error = frame->error == -EPIPE ? 0 : frame->error;
+    VIGIL_ASYNC_END(frame);
+}
+
+static vigil_channel *ins, *outs;
+
+static void start_echo(void *loop)
+{
+    struct echo *self = vigil_frame_alloc(sizeof *self, loop, NULL);
+    if (self == NULL)
+        return;
+    self->in = ins;
+    self->out = outs;
+    vigil_frame_start(&self->frame, echo_steps, NULL);
+}
+
+static void echo_on_a_loop(void)
+{
+    vigil_loop *loop;
+    int number = 5;
+    if (vigil_loop_create(&loop, NULL) < 0 ||
+        vigil_channel_create(&ins, sizeof(int), 1) < 0 ||
+        vigil_channel_create(&outs, sizeof(int), 1) < 0)
+        return;
+    vigil_channel_send(ins, &number, 0, NULL);
+    vigil_channel_close(ins);
+    vigil_loop_call(loop, start_echo, NULL, loop);
+    vigil_loop_run(loop, VIGIL_RUN);
+    number = 0;
+    vigil_channel_receive(outs, 0, NULL, &number);
+    assert(number == 5);
+    vigil_channel_destroy(ins);
+    vigil_channel_destroy(outs);
+    vigil_loop_destroy(loop);
+}
+
 /* ---- all of them ---- */
 
 int main(void)
@@ -62,6 +122,7 @@ int main(void)
     vigil_channel_send(ticks, &tick, 0, NULL);
     show_backlog(ticks);
     assert(next_event(keys, ticks) == 7);
+    echo_on_a_loop();
     vigil_channel_destroy(keys);
     vigil_channel_destroy(ticks);
     return 0;

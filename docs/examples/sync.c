@@ -2,6 +2,7 @@
 /* Examples of vigil/sync.h, one for each function. */
 #include <assert.h>
 #include <stdio.h>
+#include <vigil/async.h>
 #include <vigil/sync.h>
 
 /*
@@ -159,6 +160,46 @@ static void meet(void)
         printf("all are here; I was last\n");
 }
 
+/*
+ * vigil_promise_lock: lock a mutex in an asynchronous function
+ * vigil_promise_acquire: take units in one
+ */
+static vigil_semaphore connections = VIGIL_SEMAPHORE_INIT(8);
+
+static void fetch_steps(vigil_frame *frame)
+{
+    VIGIL_ASYNC_BEGIN(frame);
+    VIGIL_AWAIT(frame,
+                vigil_promise_acquire(frame->loop, &connections, 1,
+                                      frame->token, VIGIL_INTO(frame)));
+    /* ... fetch, with at most seven others at a time ... */
+    vigil_semaphore_post(&connections, 1);
+    VIGIL_AWAIT(frame,
+                vigil_promise_lock(frame->loop, &lock, frame->token,
+                                   VIGIL_INTO(frame)));
+    total++;
+    vigil_mutex_unlock(&lock);
+    VIGIL_ASYNC_OUT(frame);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void start_fetch(void *loop)
+{
+    vigil_frame *frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
+    if (frame != NULL)
+        vigil_frame_start(frame, fetch_steps, NULL);
+}
+
+static void fetch_on_a_loop(void)
+{
+    vigil_loop *loop;
+    if (vigil_loop_create(&loop, NULL) < 0)
+        return;
+    vigil_loop_call(loop, start_fetch, NULL, loop);
+    vigil_loop_run(loop, VIGIL_RUN);
+    vigil_loop_destroy(loop);
+}
+
 /* ---- all of them ---- */
 
 int main(void)
@@ -176,5 +217,7 @@ int main(void)
     assert(use_log(&log) == 1);
     wait_for_parts();
     meet();
+    fetch_on_a_loop();
+    assert(total == 8);
     return 0;
 }

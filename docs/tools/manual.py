@@ -26,7 +26,7 @@ from headers import WIDTH, members, prototype
 SECTIONS = ("Name", "Synopsis", "Description", "Return value", "Threads", "Example", "See also")
 # Where a header has a page of docs/ that goes with it.
 GUIDES = {"pool": ["guide", "priorities", "shutdown"], "loop": ["loop", "embedding", "shutdown"], "promise": ["promise"],
-          "async": ["async"], "sync": ["guide"], "channel": ["guide"], "cancel": ["promise"], "record": ["watching"], "watch": ["watching"], "watchdog": ["watching"],
+          "async": ["async"], "sync": ["sharing"], "channel": ["sharing"], "cancel": ["promise"], "record": ["watching"], "watch": ["watching"], "watchdog": ["watching"],
           "js": ["js"], "parallel": ["parallel"], "graph": ["parallel"], "base": ["guide"], "error": ["guide"]}
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/channel.h - messages between threads and tasks.
+ * vigil/channel.h - messages between threads, tasks and asynchronous functions.
  *
  *     vigil_channel *lines;
  *     vigil_channel_create(&lines, sizeof(char *), 64);
@@ -18,7 +18,8 @@
  * After vigil_channel_close no more can be sent, and what was sent can still be received. Then every
  * receive answers -EPIPE.
  *
- * A plain thread sleeps while it waits; a task lets a spare worker in. Timeouts and tokens are as in
+ * A plain thread sleeps while it waits; a task lets a spare worker in; an asynchronous function awaits
+ * vigil_promise_send and vigil_promise_receive. Timeouts and tokens are as in
  * vigil/sync.h: a timeout of 0 only tries. Each message wakes at most one receiver.
  */
 #ifndef VIGIL_CHANNEL_H
@@ -35,6 +36,7 @@ extern "C" {
 #endif
 
 typedef struct vigil_channel vigil_channel;
+typedef struct vigil_promise vigil_promise;
 
 #define VIGIL_CHANNEL_UNBOUNDED SIZE_MAX
 
@@ -58,6 +60,20 @@ VIGIL_API int vigil_channel_send(vigil_channel *channel, const void *element, in
    0; -ETIMEDOUT; -EPIPE the channel is closed and empty; -EINVAL; the token's status. */
 VIGIL_API int vigil_channel_receive(vigil_channel *channel, int64_t timeout_ns,
                                     vigil_cancel_token *token, void *element);
+
+/* Send from an asynchronous function: fulfilled (VIGIL_NONE) when *element is sent, which stays as it
+   is until then, as does the channel; rejected with -EPIPE if the channel is closed. Owner of the
+   loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_send(vigil_loop *loop, vigil_channel *channel, const void *element,
+                                 vigil_cancel_token *token, vigil_promise **promise);
+
+/* Receive in an asynchronous function: fulfilled (VIGIL_NONE) when the message is in *element, which
+   stays until then, as does the channel; rejected with -EPIPE if the channel is closed and empty.
+   Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_receive(vigil_loop *loop, vigil_channel *channel, void *element,
+                                    vigil_cancel_token *token, vigil_promise **promise);
 
 /* No more messages: who waits to send gets -EPIPE, who receives gets the rest and then -EPIPE. Any
    thread; does not block.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil/sync.h - locks and counters that threads and tasks share.
+ * vigil/sync.h - locks and counters that threads, tasks and asynchronous functions share.
  *
  *     static vigil_mutex lock = VIGIL_MUTEX_INIT;
  *
@@ -9,7 +9,8 @@
  *     vigil_mutex_unlock(&lock);
  *
  * One object serves all. A plain thread sleeps. A task sleeps too, and a spare worker takes its
- * place in the pool.
+ * place in the pool. An asynchronous function or a coroutine awaits a promise (vigil_promise_lock,
+ * vigil_promise_acquire) while its loop goes on.
  *
  * The objects are small, lie in the caller's memory and need no clean-up. Static ones start from
  * their _INIT macro; zeroed memory is an unlocked mutex, rwlock, condition and once. An object must
@@ -39,6 +40,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct vigil_promise vigil_promise;
 
 /* What the objects are made of: the library's alone. */
 typedef struct vigil_waiters {
@@ -70,9 +73,17 @@ VIGIL_API int vigil_mutex_lock(vigil_mutex *mutex);
 VIGIL_API int vigil_mutex_lock_timed(vigil_mutex *mutex, int64_t timeout_ns,
                                      vigil_cancel_token *token);
 
-/* Unlock. The thread that locked it; does not block.
+/* Unlock. The thread that locked it; any thread if an asynchronous function holds it. Does not
+   block.
    0; -EPERM another thread holds it, or nobody; -EINVAL. */
 VIGIL_API int vigil_mutex_unlock(vigil_mutex *mutex);
+
+/* Lock for an asynchronous function: fulfilled (VIGIL_NONE) when the mutex is locked. Whoever goes on
+   unlocks it with vigil_mutex_unlock. The mutex stays until the promise is settled. Owner of the loop;
+   does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_lock(vigil_loop *loop, vigil_mutex *mutex, vigil_cancel_token *token,
+                                 vigil_promise **promise);
 
 /* ---- rwlock ---------------------------------------------------------------------------------- */
 
@@ -152,6 +163,12 @@ VIGIL_API int vigil_semaphore_acquire(vigil_semaphore *semaphore, uint64_t units
 /* Put units back, or in. Any thread; does not block.
    0; -EOVERFLOW there would be more than the limit, and nothing changed; -EINVAL. */
 VIGIL_API int vigil_semaphore_post(vigil_semaphore *semaphore, uint64_t units);
+
+/* Take units for an asynchronous function: fulfilled (VIGIL_NONE) when they are taken. The semaphore
+   stays until the promise is settled. Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_acquire(vigil_loop *loop, vigil_semaphore *semaphore, uint64_t units,
+                                    vigil_cancel_token *token, vigil_promise **promise);
 
 /* How many units there are now. Any thread; does not block. Returns the number; 0 for NULL. */
 VIGIL_API uint64_t vigil_semaphore_units(const vigil_semaphore *semaphore);

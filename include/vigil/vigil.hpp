@@ -8,6 +8,7 @@
  *   parallel.hpp  loops, reductions, scans, searches over ranges; sort.hpp: sorts
  *   loop.hpp    loop, timer, watch, signal, child
  *   promise.hpp promise, cancel_source, cancel_token, async; co_await on promises
+ *   sync.hpp    mutex, semaphore, channel
  *   task.hpp    task<T>, sync_wait, detach; await.hpp: co_await on pools and loops, when_all,
  *               in_scope
  */
@@ -18,6 +19,7 @@
 #include <vigil/loop.hpp>
 #include <vigil/pool.hpp>
 #include <vigil/promise.hpp>
+#include <vigil/sync.hpp>
 #include <vigil/task.hpp>
 #include <vigil/version.h>
 

@@ -6,6 +6,7 @@
 #include "awaits.h"
 
 #include "promise.h"
+#include "shared.h"
 #include "then.h"
 
 #include <signal.h>
@@ -235,8 +236,10 @@ static void guard_stop(vg_op *op)
         vg_op_unref(op);
 }
 
-bool vg_op_is_served(const vg_op *op)
+bool vg_op_is_served(vg_op *op)
 {
+    if (vg_op_was_given(op))
+        return true;
     return op->stop == guard_stop && op->guard.link.source != NULL &&
            vg_promise_state(op->guard.link.source) != VIGIL_PENDING;
 }

@@ -8,6 +8,6 @@
 #include "op.h"
 
 /* Owner. What it waits for has come; only its microtask is outstanding, and nothing else finishes it. */
-bool vg_op_is_served(const vg_op *op);
+bool vg_op_is_served(vg_op *op);
 
 #endif

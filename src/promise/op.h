@@ -37,7 +37,7 @@ struct vg_op {
     void (*stop)(vg_op *op); /* owner: take back what it waits for; may be NULL */
     vigil_timer timer;       /* owner; 0: none */
     union {
-        uint64_t id;        /* of a watch, a child or a signal */
+        uint64_t id;        /* of a watch, a child or a signal; the address of a shared_wait */
         void *above[8];     /* for a room above */
         vg_removable guard; /* vigil_promise_guard: in the list of the guarded promise */
         struct {            /* vigil_cancel_create_timeout */

@@ -380,6 +380,13 @@ static void things_to_share(void **state)
     refuses(vigil_channel_send(NULL, "", 0, NULL), "channel");
     refuses(vigil_channel_receive(NULL, 0, NULL, cases), "channel");
     refuses(vigil_channel_close(NULL), "channel");
+    vigil_promise *promise = NULL;
+    refuses(vigil_promise_lock(loop, NULL, NULL, &promise), "mutex");
+    refuses(vigil_promise_lock(loop, &mutex, NULL, NULL), "promise");
+    refuses(vigil_promise_acquire(loop, NULL, 1, NULL, &promise), "semaphore");
+    refuses(vigil_promise_acquire(loop, &semaphore, UINT64_MAX, NULL, &promise), "units");
+    refuses(vigil_promise_send(loop, NULL, "", NULL, &promise), "channel");
+    refuses(vigil_promise_receive(loop, NULL, cases, NULL, &promise), "channel");
     refuses(vigil_channel_select(NULL, 1, 0, NULL), "cases");
     refuses(vigil_channel_select(cases, 0, 0, NULL), "count");
     refuses(vigil_channel_select(cases, 1, 0, NULL), "cases");
