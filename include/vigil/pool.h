@@ -15,9 +15,10 @@
  *                   a worker that has given up the core 256 times in vain for another that was put
  *                   aside while it moved tasks of a higher class starts one of a lower. A group
  *                   wait runs its own children first: they are part of the task that waits.
- *   Ageing.         Of every VIGIL_AGEING_PERIOD tasks that a worker takes while lower classes
- *                   wait, one comes from a lower class, in rotation over the classes that wait, so
- *                   each waiting class gets at least one start in 4 * VIGIL_AGEING_PERIOD.
+ *   Ageing.         While lower classes wait behind a higher one, each worker gives them a share of its
+ *                   time, VIGIL_LOWER_PERMILLE or the option lower_permille, whatever the length
+ *                   of the tasks: after a lower task of 5 ms, at 3 %, 160 ms of higher work follow.
+ *                   The classes that wait take turns. With strict_classes they get nothing.
  *   Order.          Submitted tasks of one class start in the order of their submission (FIFO over
  *                   all threads); a worker's own spawns run newest first (LIFO), and are stolen
  *                   oldest first.
@@ -73,10 +74,11 @@ typedef enum vigil_priority {
     VIGIL_IDLE = 4
 } vigil_priority;
 
-#define VIGIL_PRIORITIES    5
-#define VIGIL_AGEING_PERIOD 32
-#define VIGIL_MAX_WORKERS   1024
-#define VIGIL_HELP_DEPTH    32 /* waits on one stack that run strangers */
+#define VIGIL_PRIORITIES     5
+#define VIGIL_AGEING_PERIOD  32 /* of vigil/jobs.h: of as many claims one is of a lower class */
+#define VIGIL_LOWER_PERMILLE 30 /* the default of lower_permille */
+#define VIGIL_MAX_WORKERS    1024
+#define VIGIL_HELP_DEPTH     32 /* waits on one stack that run strangers */
 
 typedef struct vigil_pool vigil_pool;
 typedef struct vigil_task vigil_task;
@@ -193,6 +195,10 @@ typedef struct vigil_pool_options {
        place up while it waits, and takes it again regardless of the cap. With a cap of 1, a task
        sees what the one before it wrote. */
     unsigned class_cap[VIGIL_PRIORITIES];
+    /* share of a worker's time for lower classes that wait, in thousandths; 0:
+       VIGIL_LOWER_PERMILLE; at most 500 */
+    unsigned lower_permille;
+    bool strict_classes; /* no share: a lower class runs when no higher one is queued */
     /* bytes per worker; 0: the system's default, at least 1 MiB; less than the least: -EINVAL */
     size_t stack_size;
     const int *cpus; /* bind worker i to cpus[i % cpu_count]; NULL: not bound. Copied. */

@@ -38,6 +38,11 @@ static int check_options(const vigil_pool_options *options)
         return vg_why_say(-EINVAL, "options.max_spares is %u, and options.no_spares is set", options->max_spares);
     if (options->spin_us > 1000000)
         return vg_why_say(-EINVAL, "options.spin_us is %u; the most is 1000000", options->spin_us);
+    if (options->lower_permille > 500)
+        return vg_why_say(-EINVAL, "options.lower_permille is %u; the most is 500", options->lower_permille);
+    if (options->strict_classes && options->lower_permille != 0)
+        return vg_why_say(-EINVAL, "options.lower_permille is %u, and options.strict_classes is set",
+                          options->lower_permille);
     if (options->stack_size != 0 && options->stack_size < vg_thread_min_stack())
         return vg_why_say(-EINVAL, "options.stack_size is %zu; the least is %zu", options->stack_size,
                           vg_thread_min_stack());
@@ -81,6 +86,9 @@ static void take_options(vigil_pool *pool, const vigil_pool_options *options, un
     pool->max_queue = options->max_queue;
     pool->when_full = options->when_full;
     memcpy(pool->caps, options->class_cap, sizeof pool->caps);
+    pool->lower_permille = options->lower_permille != 0 ? options->lower_permille : VIGIL_LOWER_PERMILLE;
+    if (options->strict_classes)
+        pool->lower_permille = 0;
     if (options->no_spares)
         pool->max_spares = 0;
     else if (options->max_spares != 0)

@@ -71,6 +71,7 @@ struct vigil_pool {
     size_t max_queue;
     vigil_full_policy when_full;
     unsigned caps[VG_CLASSES];
+    unsigned lower_permille; /* share of time that lower classes get; 0: strict */
     unsigned max_spares;
     size_t stack_size;
     char name[16];

@@ -186,6 +186,27 @@ static unsigned own_ready(vg_worker *worker)
     return ready;
 }
 
+/*
+ * Charge the time since the last take: a task above a waiting class earns that class its share, a pick spends it. So the shares of
+ * time hold for tasks of any length. The clock is read only while classes compete.
+ */
+static __attribute__((noinline)) void settle_age(vg_worker *worker)
+{
+#ifdef VIGIL_CHECK
+    const uint64_t took = 1; /* its clock stands still */
+#else
+    const uint64_t now = vg_ticks();
+    const uint64_t took = now > worker->age_since ? now - worker->age_since : 0;
+    worker->age_since = now;
+#endif
+    const int64_t share = worker->pool->lower_permille;
+    if (worker->age_kind == VG_AGE_ABOVE)
+        worker->age_owed += (int64_t)took * share;
+    else if (worker->age_kind == VG_AGE_PICK)
+        worker->age_owed -= (int64_t)took * (1000 - share);
+    worker->age_kind = VG_AGE_NONE;
+}
+
 /* The pick of a lower class that ageing owes. */
 static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
 {
@@ -197,7 +218,7 @@ static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
         bool capped = false;
         vigil_task *task = take_class_within_cap(worker, class_, &capped);
         if (task != NULL) {
-            worker->since_ageing = 0;
+            worker->age_kind = VG_AGE_PICK;
             worker->ageing_next = (class_ + 1) % VG_CLASSES;
             vg_count_release(&worker->seat.counts->ageing_picks, 1);
             return task;
@@ -205,7 +226,7 @@ static vigil_task *ageing_pick(vg_worker *worker, unsigned lower)
         waits = waits || (!capped && vg_injector_moving(&worker->pool->injectors[class_]));
     }
     if (!waits) /* nothing waits, or a cap holds it; else the pick is still owed */
-        worker->since_ageing = 0;
+        worker->age_owed = 0;
     return NULL;
 }
 
@@ -221,11 +242,16 @@ static inline __attribute__((always_inline)) vigil_task *take_among(vg_worker *w
     if (ready != 0 && vg_fault(VG_FAULT_STARVE_CLASS))
         ready &= ~(1U << vg_fault_argument(VG_FAULT_STARVE_CLASS));
     ready &= classes;
-    if (ready == 0)
+    if (ready == 0) {
+        if (__builtin_expect(worker->age_kind != VG_AGE_NONE, 0))
+            settle_age(worker); /* the time to come is no task's */
         return NULL;
+    }
     vg_handling(worker, 1);
     unsigned lower = ready & (ready - 1);
-    if (lower != 0 && worker->since_ageing >= VIGIL_AGEING_PERIOD - 1) {
+    if (__builtin_expect((lower | worker->age_kind) != 0, 0))
+        settle_age(worker);
+    if (lower != 0 && worker->age_owed > 0) {
         vigil_task *task = ageing_pick(worker, lower);
         if (task != NULL)
             return task;
@@ -244,7 +270,7 @@ static inline __attribute__((always_inline)) vigil_task *take_among(vg_worker *w
         }
         worker->misses[class_] = 0;
         if ((rest & (rest - 1)) != 0)
-            worker->since_ageing++;
+            worker->age_kind = VG_AGE_ABOVE;
         for (; empty != 0; empty &= empty - 1) {
             unsigned passed = (unsigned)__builtin_ctz(empty);
             if (++worker->misses[passed] >= VG_STALE_LIMIT) {

@@ -31,6 +31,12 @@ enum {
     VG_WAITER_WILLING = 1,
     VG_WAITER_CALLED = 2
 };
+/* vg_worker.age_kind: how the running task counts for ageing */
+enum {
+    VG_AGE_NONE = 0,  /* no lower class waited when it was taken */
+    VG_AGE_ABOVE = 1, /* a lower class waited */
+    VG_AGE_PICK = 2   /* it was picked from a lower class */
+};
 /* vg_worker.hook: the user hook the worker is in */
 enum {
     VG_HOOK_NONE = 0,
@@ -127,7 +133,9 @@ typedef struct vg_worker {
     vigil_task *mail_last[VG_CLASSES];
     unsigned mail_ready;           /* classes with mail (bits) */
     unsigned turn;                 /* takes, to begin with the injector periodically */
-    unsigned since_ageing;         /* tasks taken past a waiting lower class */
+    int64_t age_owed;              /* time that the lower classes are owed, in ticks * 1000 (take.c) */
+    uint64_t age_since;            /* when the last task that counts for it was taken */
+    uint8_t age_kind;              /* vg_age_kind of that task */
     unsigned ageing_next;          /* the class whose turn is next */
     unsigned misses[VG_CLASSES];   /* looks in a row that found a ready class empty */
     unsigned cap_held[VG_CLASSES]; /* places of a capped class on this stack */
