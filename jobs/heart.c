@@ -165,6 +165,7 @@ static void *live(void *arg)
     struct beat beat = {0};
     int64_t period = jobs->options.lease_ns / 1000000 / 3;
     uint64_t last = 0;
+    (void)pthread_setname_np(pthread_self(), "jobs-heart");
     if (period < 1)
         period = 1;
     while (atomic_load_explicit(&jobs->heart_stop, memory_order_acquire) == 0) {

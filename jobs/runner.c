@@ -370,6 +370,7 @@ static void *run(void *arg)
     struct round round = {.jobs = arg, .look = true};
     vigil_jobs *jobs = arg;
     int64_t sleep_ms = 0;
+    (void)pthread_setname_np(pthread_self(), "jobs-runner");
     while (jobs->engine->connect(jobs->site, &round.conn) != 0) {
         count(&jobs->outages, 1);
         if (atomic_load_explicit(&jobs->stopping, memory_order_acquire) >= 2) {

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/* In libvigil-jobs and in each engine's library; the sentence is kept by the first (sentence.c). */
 #include "why.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <vigil/jobs.h>
-
-static _Thread_local char sentence[256];
+#include "sentence.h"
 
 int vg_jobs_why(int error, const char *format, ...)
 {
+    char text[VG_JOBS_SENTENCE];
     va_list list;
     va_start(list, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, list);
+    (void)vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    vigil_jobs_why_set(text);
     return error;
-}
-
-const char *vigil_jobs_why(void)
-{
-    return sentence;
 }
