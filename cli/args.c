@@ -109,7 +109,7 @@ static const struct option_spec *option_of(const struct command *command, char *
 
 int command_run(const struct command *command, int count, char **words)
 {
-    char *operands[2] = {NULL, NULL};
+    char *operands[4] = {NULL};
     int found = 0;
     bool only_operands = false;
     if (command->raw != NULL)

@@ -51,7 +51,7 @@ struct command {
 };
 
 extern const struct command command_ps, command_top, command_report, command_trace, command_metrics, command_serve,
-    command_doctor, command_explain, command_demo, command_run_js, command_repl;
+    command_doctor, command_explain, command_demo, command_run_js, command_repl, command_jobs;
 
 /* Every verb, in the order of the help; NULL ends it. */
 extern const struct command *const commands[];

@@ -15,7 +15,8 @@
 
 const struct command *const commands[] = {
     &command_ps,    &command_top,     &command_report, &command_doctor, &command_trace, &command_metrics,
-    &command_serve, &command_explain, &command_demo,   &command_run_js, &command_repl,  NULL,
+    &command_serve, &command_explain, &command_demo,   &command_run_js, &command_repl,  &command_jobs,
+    NULL,
 };
 
 const struct command *command_find(const char *name)

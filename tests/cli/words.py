@@ -11,7 +11,7 @@ import unittest
 import support
 from support import CommandTest, vigil
 
-VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "explain", "demo", "repl"]
+VERBS = ["ps", "top", "report", "trace", "metrics", "serve", "explain", "demo", "repl", "jobs"]
 # The verb `run` hands its words to a program of its own, which a build without the JavaScript engine has not.
 HAS_RUN = os.path.exists(os.path.join(os.path.dirname(support.VIGIL), "vigil-js"))
 if HAS_RUN:

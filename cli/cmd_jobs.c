@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The words of `vigil jobs`; jobs.c is the program. */
+#include "command.h"
+#include "jobs.h"
+
+struct jobs_request jobs_request = {.most = 100};
+
+static const struct option_spec options[] = {
+    {'q', "queue", OPTION_TEXT, "WHERE", &jobs_request.where, 0, 0,
+     "the file or postgresql:// of the queue; default: VIGIL_JOBS"},
+    {'j', "json", OPTION_FLAG, NULL, &jobs_request.json, 0, 0, "as JSON"},
+    {'s', "state", OPTION_TEXT, "STATE", &jobs_request.state_name, 0, 0,
+     "ls: waiting, running, held, quarantine, completed, dead, cancelled"},
+    {'k', "kind", OPTION_TEXT, "KIND", &jobs_request.kind, 0, 0, "ls: jobs of one kind"},
+    {'n', "most", OPTION_NUMBER, "N", &jobs_request.most, 1, 1000000, "ls: at most N jobs"},
+    {0, NULL, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
+};
+
+const struct command command_jobs = {
+    .name = "jobs",
+    .operands = "[ls|show|retry|kill|pause|resume|drain|add|top|audit] [ID|KIND] [PAYLOAD]",
+    .summary = "look at a queue of jobs that outlive the process, and steer it",
+    .text =
+        "ls lists jobs; show ID shows one with its error, payload and result. retry ID lets a dead or cancelled job "
+        "run\n"
+        "again; kill ID cancels one, also while it runs. pause [KIND] and resume [KIND] stop and start the starting "
+        "of\n"
+        "jobs, in all processes. drain waits until nothing waits or runs. add KIND [PAYLOAD] enqueues a job. top "
+        "shows\n"
+        "the account, what runs and what is dead, again each second. audit counts the whole queue and fails unless\n"
+        "enqueued = waiting + running + completed + dead + cancelled.",
+    .examples = "  vigil jobs ls --queue work.db --state dead     dead letters\n"
+                "  vigil jobs retry 4711 --queue work.db          try one again\n"
+                "  VIGIL_JOBS=postgresql:///app vigil jobs top    a queue on several hosts",
+    .most_operands = 3,
+    .options = options,
+    .program = "vigil-jobs",
+#ifndef VIGIL_HAVE_JOBS
+    .left_out = "it was built without SQLite. Install it (Debian: libsqlite3-dev) and build again",
+#endif
+};

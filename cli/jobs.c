@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* The program behind `vigil jobs`: looks at a queue of vigil/jobs.h and steers it (program.h says why it is apart). */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <vigil/jobs.h>
+
+#include "command.h"
+#include "jobs.h"
+#include "say.h"
+
+static const char *const states[] = {"waiting",   "running", "held",      "quarantine",
+                                     "completed", "dead",    "cancelled", NULL};
+static const char *const classes[] = {"critical", "high", "normal", "low", "idle"};
+
+static int failed(const char *what)
+{
+    say_error("jobs %s: %s", what, vigil_jobs_why());
+    return EXIT_FAILED;
+}
+
+/* ---- one job ----------------------------------------------------------------------------------------------------- */
+
+static struct json_object *text_json(const char *text, size_t length)
+{
+    char *clean = malloc(length + 1);
+    if (clean == NULL)
+        return NULL;
+    clean_text(clean, length + 1, text, length, true);
+    struct json_object *it = json_object_new_string(clean);
+    free(clean);
+    return it;
+}
+
+static void add(struct json_object *to, const char *name, struct json_object *value)
+{
+    (void)json_object_object_add(to, name, value);
+}
+
+static struct json_object *job_json(const vigil_jobs_info *info)
+{
+    struct json_object *it = json_object_new_object();
+    add(it, "id", json_object_new_int64((int64_t)info->id));
+    add(it, "state", json_object_new_string(states[info->state]));
+    add(it, "kind", text_json(info->kind, strlen(info->kind)));
+    add(it, "class", json_object_new_string(classes[info->priority]));
+    add(it, "number", json_object_new_int64((int64_t)info->number));
+    add(it, "version", json_object_new_int64(info->version));
+    add(it, "errors", json_object_new_int64(info->errors));
+    add(it, "crashes", json_object_new_int64(info->crashes));
+    add(it, "created_ms", json_object_new_int64(info->created_ms));
+    add(it, "due_ms", json_object_new_int64(info->due_ms));
+    add(it, "started_ms", json_object_new_int64(info->started_ms));
+    add(it, "ended_ms", json_object_new_int64(info->ended_ms));
+    if (info->progress >= 0)
+        add(it, "progress", json_object_new_double(info->progress));
+    add(it, "text", text_json(info->text, strlen(info->text)));
+    add(it, "error", text_json(info->error, strlen(info->error)));
+    add(it, "worker", text_json(info->worker, strlen(info->worker)));
+    add(it, "key", text_json(info->key, strlen(info->key)));
+    add(it, "payload", text_json(info->payload != NULL ? info->payload : "", info->payload_size));
+    add(it, "result", text_json(info->result != NULL ? info->result : "", info->result_size));
+    return it;
+}
+
+static void print_json(struct json_object *it)
+{
+    puts(json_object_to_json_string_ext(it, JSON_C_TO_STRING_PLAIN));
+    (void)json_object_put(it);
+}
+
+static void when(char *room, size_t length, int64_t ms)
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm parts;
+    if (ms == 0 || localtime_r(&seconds, &parts) == NULL || strftime(room, length, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+        (void)snprintf(room, length, "-");
+}
+
+/* What a person wants to know about it in the list: progress while it runs, the error otherwise. */
+static void print_row(const vigil_jobs_info *info, void *arg)
+{
+    (void)arg;
+    char about[64], name[24], due[32];
+    const char *said = info->state == VIGIL_JOBS_RUNNING && info->text[0] != '\0' ? info->text : info->error;
+    clean_text(about, sizeof about, said, strnlen(said, sizeof about - 1), false);
+    clean_text(name, sizeof name, info->kind, strnlen(info->kind, sizeof name - 1), false);
+    when(due, sizeof due,
+         info->ended_ms != 0     ? info->ended_ms
+         : info->started_ms != 0 ? info->started_ms
+                                 : info->due_ms);
+    char done[8] = "";
+    if (info->progress >= 0)
+        (void)snprintf(done, sizeof done, "%3.0f%%", info->progress * 100);
+    printf("%10" PRIu64 "  %-10s %-8s %-22s %6u %7u  %-19s %4s %s\n", info->id, states[info->state],
+           classes[info->priority], name, info->errors, info->crashes, due, done, about);
+}
+
+static void collect(const vigil_jobs_info *info, void *arg)
+{
+    (void)json_object_array_add(arg, job_json(info));
+}
+
+static int list(vigil_jobs *jobs)
+{
+    vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
+    filter.kind = jobs_request.kind;
+    filter.most = (unsigned)jobs_request.most;
+    for (unsigned i = 0; jobs_request.state_name != NULL && states[i] != NULL; i++)
+        if (strcmp(states[i], jobs_request.state_name) == 0)
+            filter.states = 1U << i;
+    if (jobs_request.state_name != NULL && filter.states == 0) {
+        const char *near = nearest_name(jobs_request.state_name, states);
+        say_error("jobs ls: there is no state '%s'%s%s", jobs_request.state_name, near != NULL ? "; did you mean " : "",
+                  near != NULL ? near : "");
+        return EXIT_USAGE;
+    }
+    if (jobs_request.json) {
+        struct json_object *all = json_object_new_array();
+        int seen = vigil_jobs_look(jobs, &filter, collect, all);
+        if (seen >= 0)
+            print_json(all);
+        return seen < 0 ? failed("ls") : EXIT_FINE;
+    }
+    printf("%s%10s  %-10s %-8s %-22s %6s %7s  %-19s %4s %s%s\n", style(BOLD), "id", "state", "class", "kind", "errors",
+           "crashes", "since", "", "about", style(PLAIN));
+    int seen = vigil_jobs_look(jobs, &filter, print_row, NULL);
+    return seen < 0 ? failed("ls") : EXIT_FINE;
+}
+
+static void print_whole(const vigil_jobs_info *info, void *arg)
+{
+    (void)arg;
+    if (jobs_request.json) {
+        print_json(job_json(info));
+        return;
+    }
+    char created[32], due[32], started[32], ended[32], text[2048];
+    when(created, sizeof created, info->created_ms);
+    when(due, sizeof due, info->due_ms);
+    when(started, sizeof started, info->started_ms);
+    when(ended, sizeof ended, info->ended_ms);
+    printf("job %" PRIu64 " is %s\n", info->id, states[info->state]);
+    clean_text(text, sizeof text, info->kind, strlen(info->kind), false);
+    printf("  kind      %s, version %u, class %s\n", text, info->version, classes[info->priority]);
+    printf("  created   %s, due %s\n  started   %s, ended %s\n", created, due, started, ended);
+    printf("  runs      number %" PRIu64 ", %u errors, %u crashes\n", info->number, info->errors, info->crashes);
+    clean_text(text, sizeof text, info->worker, strlen(info->worker), false);
+    printf("  worker    %s\n", text[0] != '\0' ? text : "-");
+    if (info->progress >= 0) {
+        clean_text(text, sizeof text, info->text, strlen(info->text), false);
+        printf("  progress  %.0f%% %s\n", info->progress * 100, text);
+    }
+    clean_text(text, sizeof text, info->error, strlen(info->error), true);
+    if (text[0] != '\0')
+        printf("  error     %s\n", text);
+    if (info->payload_size > 0) {
+        clean_text(text, sizeof text, info->payload,
+                   info->payload_size < sizeof text ? info->payload_size : sizeof text - 1, true);
+        printf("  payload   %s\n", text);
+    }
+    if (info->result_size > 0) {
+        clean_text(text, sizeof text, info->result,
+                   info->result_size < sizeof text ? info->result_size : sizeof text - 1, true);
+        printf("  result    %s\n", text);
+    }
+}
+
+/* ---- the whole queue --------------------------------------------------------------------------------------------- */
+
+static int print_account(vigil_jobs *jobs)
+{
+    vigil_jobs_account account = VIGIL_JOBS_ACCOUNT_INIT;
+    int error = vigil_jobs_audit(jobs, &account);
+    if (error != 0 && error != -EIO)
+        return failed("audit");
+    if (jobs_request.json) {
+        struct json_object *it = json_object_new_object();
+        add(it, "balanced", json_object_new_boolean(error == 0));
+        add(it, "enqueued", json_object_new_int64((int64_t)account.enqueued));
+        add(it, "waiting", json_object_new_int64((int64_t)account.waiting));
+        add(it, "running", json_object_new_int64((int64_t)account.running));
+        add(it, "completed", json_object_new_int64((int64_t)account.completed));
+        add(it, "dead", json_object_new_int64((int64_t)account.dead));
+        add(it, "cancelled", json_object_new_int64((int64_t)account.cancelled));
+        struct json_object *oldest = json_object_new_object();
+        for (int i = 0; i < VIGIL_PRIORITIES; i++)
+            add(oldest, classes[i], json_object_new_int64((int64_t)account.oldest_ms[i]));
+        add(it, "oldest_ms", oldest);
+        print_json(it);
+    } else {
+        printf("%" PRIu64 " enqueued = %" PRIu64 " waiting + %" PRIu64 " running + %" PRIu64 " completed + %" PRIu64
+               " dead + %" PRIu64 " cancelled%s\n",
+               account.enqueued, account.waiting, account.running, account.completed, account.dead, account.cancelled,
+               error == 0 ? "" : ": this does NOT balance");
+        for (int i = 0; i < VIGIL_PRIORITIES; i++)
+            if (account.oldest_ms[i] > 0) {
+                char age[WORDS];
+                printf("  the oldest of class %s has waited %s\n", classes[i],
+                       words_ago(age, account.oldest_ms[i] * 1000000));
+            }
+    }
+    return error == 0 ? EXIT_FINE : failed("audit");
+}
+
+static void one_second(void)
+{
+    struct timespec time = {.tv_sec = 1};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+/* Wait until nothing waits or runs, with a bar on a terminal. */
+static int drain(vigil_jobs *jobs)
+{
+    uint64_t first = 0;
+    for (;;) {
+        vigil_jobs_account account = VIGIL_JOBS_ACCOUNT_INIT;
+        if (vigil_jobs_audit(jobs, &account) != 0)
+            return failed("drain");
+        uint64_t left = account.waiting + account.running;
+        if (left > first)
+            first = left;
+        if (isatty(STDOUT_FILENO)) {
+            int done = first > 0 ? (int)((first - left) * 40 / first) : 40;
+            printf("\r[%.*s%*s] %" PRIu64 " left ", done, "########################################", 40 - done, "",
+                   left);
+            (void)fflush(stdout);
+        }
+        if (left == 0) {
+            if (isatty(STDOUT_FILENO))
+                putchar('\n');
+            return jobs_request.json ? print_account(jobs) : EXIT_FINE;
+        }
+        one_second();
+    }
+}
+
+static int top(vigil_jobs *jobs)
+{
+    bool screen = isatty(STDOUT_FILENO);
+    do {
+        if (screen)
+            printf("\033[H\033[J");
+        int status = print_account(jobs);
+        if (status != EXIT_FINE || jobs_request.json)
+            return status;
+        jobs_request.state_name = "running";
+        status = list(jobs);
+        jobs_request.state_name = "dead";
+        if (status == EXIT_FINE)
+            status = list(jobs);
+        if (status != EXIT_FINE)
+            return status;
+        (void)fflush(stdout);
+        if (screen)
+            one_second();
+    } while (screen);
+    return EXIT_FINE;
+}
+
+/* ---- the verbs --------------------------------------------------------------------------------------------------- */
+
+static int with_id(vigil_jobs *jobs, const char *verb, const char *word)
+{
+    char *end = NULL;
+    uint64_t id = word != NULL ? strtoull(word, &end, 10) : 0;
+    if (id == 0 || *end != '\0') {
+        say_error("jobs %s: needs the number of a job", verb);
+        return EXIT_USAGE;
+    }
+    int result;
+    if (strcmp(verb, "show") == 0) {
+        vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
+        filter.id = id;
+        result = vigil_jobs_look(jobs, &filter, print_whole, NULL);
+        result = result == 0 ? -ENOENT : result;
+    } else {
+        result = strcmp(verb, "retry") == 0 ? vigil_jobs_retry(jobs, id) : vigil_jobs_cancel(jobs, id);
+    }
+    if (result >= 0) {
+        if (strcmp(verb, "kill") == 0 && !jobs_request.json)
+            puts(result == 1 ? "it runs, and has been asked to stop" : "cancelled");
+        return EXIT_FINE;
+    }
+    if (result == -ENOENT)
+        say_error("jobs %s: there is no job %" PRIu64, verb, id);
+    else if (result == -EALREADY)
+        say_error("jobs %s: job %" PRIu64 " has %s", verb, id, strcmp(verb, "retry") == 0 ? "completed" : "ended");
+    else if (result == -EBUSY)
+        say_error("jobs %s: job %" PRIu64 " runs", verb, id);
+    else
+        return failed(verb);
+    return EXIT_FAILED;
+}
+
+static int enqueue(vigil_jobs *jobs, const char *name, const char *payload)
+{
+    uint64_t id = 0;
+    if (name == NULL) {
+        say_error("jobs add: needs a kind");
+        return EXIT_USAGE;
+    }
+    if (vigil_jobs_enqueue(jobs, name, payload, payload != NULL ? strlen(payload) : 0, NULL, &id) != 0)
+        return failed("add");
+    printf(jobs_request.json ? "{\"id\":%" PRIu64 "}\n" : "%" PRIu64 "\n", id);
+    return EXIT_FINE;
+}
+
+static const char *const verbs[] = {"ls",    "show", "retry", "kill",  "pause", "resume",
+                                    "drain", "add",  "top",   "audit", NULL};
+
+static int dispatch(vigil_jobs *jobs, const char *verb, const char *first, const char *second)
+{
+    if (strcmp(verb, "ls") == 0)
+        return list(jobs);
+    if (strcmp(verb, "show") == 0 || strcmp(verb, "retry") == 0 || strcmp(verb, "kill") == 0)
+        return with_id(jobs, verb, first);
+    if (strcmp(verb, "pause") == 0)
+        return vigil_jobs_pause(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
+    if (strcmp(verb, "resume") == 0)
+        return vigil_jobs_resume(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
+    if (strcmp(verb, "drain") == 0)
+        return drain(jobs);
+    if (strcmp(verb, "add") == 0)
+        return enqueue(jobs, first, second);
+    if (strcmp(verb, "top") == 0)
+        return top(jobs);
+    return print_account(jobs);
+}
+
+static int run(int count, char **operands)
+{
+    const char *verb = count > 0 ? operands[0] : "ls";
+    bool known = false;
+    for (const char *const *v = verbs; *v != NULL; v++)
+        known = known || strcmp(*v, verb) == 0;
+    if (!known) {
+        const char *near = nearest_name(verb, verbs);
+        say_error("jobs has no verb '%s'; %s%s", verb, near != NULL ? "did you mean " : "`vigil help jobs` lists them",
+                  near != NULL ? near : "");
+        return EXIT_USAGE;
+    }
+    if (jobs_request.where == NULL)
+        jobs_request.where = getenv("VIGIL_JOBS");
+    if (jobs_request.where == NULL) {
+        say_error("jobs: which queue? Say --queue WHERE, or set VIGIL_JOBS");
+        return EXIT_USAGE;
+    }
+    /* To look at a file does not make one. */
+    if (strstr(jobs_request.where, "://") == NULL && strncmp(jobs_request.where, "memory:", 7) != 0 &&
+        strcmp(verb, "add") != 0 && access(jobs_request.where, R_OK) != 0) {
+        say_error("jobs: %s: %s", jobs_request.where, strerror(errno));
+        return EXIT_FAILED;
+    }
+    vigil_jobs *jobs;
+    if (vigil_jobs_open(&jobs, jobs_request.where, NULL) != 0) {
+        say_error("jobs: %s", vigil_jobs_why());
+        return EXIT_FAILED;
+    }
+    int status = dispatch(jobs, verb, count > 1 ? operands[1] : NULL, count > 2 ? operands[2] : NULL);
+    vigil_jobs_close(jobs);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    say_begin();
+    struct command here = command_jobs;
+    here.program = NULL;
+    here.run = run;
+    int status = command_run(&here, argc - 1, argv + 1);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_FINE) {
+        say_error("the output could not be written: %m");
+        status = EXIT_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""`vigil jobs` on a queue in a file: what it lists, changes, refuses, and its JSON."""
+import os
+
+import support
+from support import CommandTest, strict_json, vigil
+
+
+class Jobs(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.queue = os.path.join(self.directory, "work.db")
+
+    def jobs(self, *words):
+        return vigil("jobs", *words, "--queue", self.queue)
+
+    def json(self, *words):
+        result = self.jobs(*words, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+        return strict_json(result.stdout)
+
+    def test_a_job_from_add_to_retry(self):
+        first = self.json("add", "resize", "cat.png")["id"]
+        second = int(self.jobs("add", "crop").stdout)
+        self.assertGreater(second, first)
+        self.assertEqual([job["kind"] for job in self.json("ls")], ["resize", "crop"])
+        self.assertEqual([job["id"] for job in self.json("ls", "--kind", "crop")], [second])
+        shown = self.json("show", first)
+        self.assertEqual((shown["state"], shown["payload"], shown["class"]), ("waiting", "cat.png", "normal"))
+        self.assertIn("cat.png", self.jobs("show", first).stdout)
+        self.assertEqual(self.jobs("kill", first).stdout, "cancelled\n")
+        self.assertEqual([job["id"] for job in self.json("ls", "--state", "cancelled")], [first])
+        again = self.jobs("kill", first)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("has ended", again.stderr)
+        self.assertEqual(self.jobs("retry", first).returncode, 0)
+        self.assertEqual(self.json("show", first)["state"], "waiting")
+        account = self.json("audit")
+        self.assertTrue(account["balanced"])
+        self.assertEqual((account["enqueued"], account["waiting"], account["cancelled"]), (2, 2, 0))
+        self.assertRegex(self.jobs("audit").stdout, r"^2 enqueued = 2 waiting \+ 0 running")
+        self.assertIn("2 waiting", self.jobs("top").stdout)
+        for job in (first, second):
+            self.jobs("kill", job)
+        self.assertEqual(self.jobs("drain").returncode, 0)
+        for verb in ("pause", "resume"):
+            self.assertEqual(self.jobs(verb, "crop").returncode, 0)
+
+    def test_bytes_that_are_no_text_do_not_reach_the_terminal(self):
+        job = self.json("add", "evil\x1b[31m", "a\x1b[2Jb")["id"]
+        for words in (["ls"], ["show", job]):
+            self.assertNotIn("\x1b[", self.jobs(*words).stdout)
+
+    def test_wrong_words(self):
+        self.assertIn("work.db", self.jobs("ls").stderr)  # to look at a file does not make one
+        self.jobs("add", "x")
+        for words, status, text in ((["lss"], 2, "did you mean ls"), (["show"], 2, "needs the number"), (["add"], 2, "needs a kind"),
+                                    (["pause", "x", "y", "z"], 2, "too many")):
+            result = self.jobs(*words)
+            self.assertEqual(result.returncode, status, words)
+            self.assertIn(text, result.stderr)
+        self.assertIn("there is no job 99", self.jobs("show", "99").stderr)
+        self.assertIn("there is no state", self.jobs("ls", "--state", "gone").stderr)
+        self.assertEqual(vigil("jobs", "ls", env={**os.environ, "VIGIL_JOBS": self.queue}).returncode, 0)
+        nowhere = {name: value for name, value in os.environ.items() if name != "VIGIL_JOBS"}
+        self.assertIn("which queue", vigil("jobs", "ls", env=nowhere).stderr)
+
+
+if __name__ == "__main__":
+    support.main()
