@@ -34,6 +34,8 @@ struct item {
     uint8_t small;   /* class, phase, ... */
     uint64_t a, b;   /* as in the event */
     bool unfinished;
+    bool used;                               /* a label that its task shows */
+    char label[2 * VG_FILE_LABEL_WORDS * 8]; /* of a run; "": none */
 };
 
 struct trace {
@@ -96,7 +98,7 @@ static int collect_ring(struct trace *trace, uint32_t thread)
         item->thread = thread;
         item->a = event->a;
         item->b = event->b;
-        if (kind == VG_EVENT_MARK)
+        if (kind == VG_EVENT_MARK || kind == VG_EVENT_LABEL)
             item->function = event->what; /* it carries text */
         else
             item->function = vg_event_address(event);
@@ -120,7 +122,7 @@ static int thread_of(const vg_snapshot *now, uint64_t serial)
 }
 
 static int unfinished(struct trace *trace, uint64_t thread, unsigned kind, unsigned small, uint64_t function,
-                      uint64_t age_ns, uint64_t id)
+                      uint64_t age_ns, uint64_t id, const char *label)
 {
     const vg_snapshot *now = trace->look->now;
     int index = thread_of(now, thread);
@@ -135,6 +137,7 @@ static int unfinished(struct trace *trace, uint64_t thread, unsigned kind, unsig
     item->thread = (uint32_t)index;
     item->id = id;
     item->unfinished = true;
+    clean_text(item->label, sizeof item->label, label, strlen(label), false);
     return 0;
 }
 
@@ -148,16 +151,16 @@ static int collect_unfinished(struct trace *trace)
             const vg_worker_view *worker = &now->pools[p].workers[w];
             if (worker->in_task)
                 error = unfinished(trace, worker->thread, VG_EVENT_RUN, 0xff, worker->task_function,
-                                   worker->task_age_ns, worker->task_id);
+                                   worker->task_age_ns, worker->task_id, worker->label);
             else if (worker->tid != 0 && worker->state == VIGIL_WORKER_PARKED)
-                error = unfinished(trace, worker->thread, VG_EVENT_PARK, 0, 0, worker->state_age_ns, 0);
+                error = unfinished(trace, worker->thread, VG_EVENT_PARK, 0, 0, worker->state_age_ns, 0, "");
         }
     for (size_t l = 0; l < now->loop_count && error == 0; l++)
         if (now->loops[l].call_function != 0)
             error = unfinished(trace, now->loops[l].thread, VG_EVENT_CALL, now->loops[l].phase,
-                               now->loops[l].call_function, now->loops[l].call_age_ns, 0);
+                               now->loops[l].call_function, now->loops[l].call_age_ns, 0, "");
         else if (now->loops[l].state == VIGIL_LOOP_SLEEPING)
-            error = unfinished(trace, now->loops[l].thread, VG_EVENT_SLEEP, 0, 0, now->loops[l].state_age_ns, 0);
+            error = unfinished(trace, now->loops[l].thread, VG_EVENT_SLEEP, 0, 0, now->loops[l].state_age_ns, 0, "");
     return error;
 }
 
@@ -193,6 +196,39 @@ static void nest(struct trace *trace)
             item->end = ends[depth - 1];
         if (item->end > item->begin && depth < DEPTH)
             ends[depth++] = item->end;
+    }
+}
+
+/* What vigil_task_label has written of its text. */
+static void label_text(const struct item *item, char *room, size_t size)
+{
+    char text[22];
+    memcpy(text, &item->function, 6);
+    memcpy(text + 6, &item->a, 8);
+    memcpy(text + 14, &item->b, 8);
+    const size_t length = item->function >> 48 & 0xff;
+    clean_text(room, size, text, length < sizeof text ? length : sizeof text, false);
+}
+
+/* A label belongs to the innermost task around it. The items are in order. */
+static void give_labels(struct trace *trace)
+{
+    enum {
+        DEPTH = 256
+    };
+    struct item *runs[DEPTH];
+    size_t depth = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        struct item *item = &trace->items[i];
+        while (depth > 0 && (runs[depth - 1]->thread != item->thread || runs[depth - 1]->end < item->begin))
+            depth--;
+        if (item->kind == VG_EVENT_RUN && depth < DEPTH)
+            runs[depth++] = item;
+        if (item->kind != VG_EVENT_LABEL || depth == 0)
+            continue;
+        item->used = true;
+        if (runs[depth - 1]->label[0] == '\0' || !runs[depth - 1]->unfinished) /* else the whole one is known */
+            label_text(item, runs[depth - 1]->label, sizeof runs[depth - 1]->label);
     }
 }
 
@@ -265,8 +301,12 @@ static const char *item_name(struct trace *trace, const struct item *item, char 
     switch (item->kind) {
     case VG_EVENT_RUN:
     case VG_EVENT_CALL:
-        snprintf(room, size, "%s", item->function != 0 ? look_name(trace->look, item->function, name) : "?");
+        snprintf(room, size, item->label[0] != '\0' ? "%s \"%s\"" : "%s",
+                 item->function != 0 ? look_name(trace->look, item->function, name) : "?", item->label);
         return item->kind == VG_EVENT_RUN ? "task" : "loop";
+    case VG_EVENT_LABEL:
+        label_text(item, room, size);
+        return "mark";
     case VG_EVENT_RUNS:
     case VG_EVENT_CALLS:
         snprintf(room, size, "short %s: %s", item->kind == VG_EVENT_RUNS ? "tasks" : "callbacks",
@@ -319,6 +359,8 @@ static void add_arguments(struct trace *trace, json_object *event, const struct 
             json_object_object_add(args, "tasks", json_object_new_uint64(item->a));
         if (item->kind == VG_EVENT_SUBMIT && (uint32_t)item->a > 1)
             json_object_object_add(args, "tasks", json_object_new_uint64((uint32_t)item->a));
+        if (item->label[0] != '\0')
+            json_object_object_add(args, "label", json_object_new_string(item->label));
         if (item->status != 0)
             json_object_object_add(args, "failed", json_object_new_string(strerror(item->status)));
         if (item->kind == VG_EVENT_STEAL)
@@ -363,7 +405,9 @@ static size_t put_items(struct trace *trace)
     size_t slices = 0;
     for (size_t i = 0; i < trace->count; i++) {
         const struct item *item = &trace->items[i];
-        char name[NAME_ROOM + 16];
+        char name[NAME_ROOM + sizeof item->label + 16];
+        if (item->used)
+            continue;
         const char *category = item_name(trace, item, name, sizeof name);
         bool slice = is_slice(item->kind);
         json_object *event = new_event(trace, slice ? "X" : "i", category, name, item->thread, item->begin);
@@ -496,6 +540,7 @@ int trace_write(FILE *to, struct look *look, struct trace_summary *summary)
         if (trace.count > 0)
             qsort(trace.items, trace.count, sizeof *trace.items, in_order);
         nest(&trace);
+        give_labels(&trace);
         fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", to);
         put_threads(&trace);
         summary->slices = put_items(&trace);

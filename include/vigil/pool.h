@@ -87,7 +87,9 @@ typedef struct vigil_group vigil_group;
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* The work. Returns a status: negative is a failure. `task` may be freed or submitted again
-   inside it, unless it belongs to a group (then it stays the group's until the wait returns). */
+   inside it, unless it belongs to a group (then it stays the group's until the wait returns).
+   The child of a fork inside it must end with _exit or exec; one that returns ends here, with
+   status 0, or 1 if it returned a failure, and a line on standard error. */
 typedef int (*vigil_task_fn)(vigil_task *task);
 
 /* Called instead of run() when the pool ends before the task started, on whatever thread ends

@@ -4,16 +4,28 @@
  */
 #include "forked.h"
 
+#include "base/log.h"
 #include "run.h"
 #include "worker_struct.h"
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 void vg_forked_forget(void)
 {
     vg_current_worker = NULL;
     vg_cancelling_top = NULL;
+}
+
+void vg_forked_end(int status)
+{
+    vg_log_last("process %d, the child of a fork inside a task, has returned from the task. It has no worker, so it "
+                "ends here, with status "
+                "%d. Let such a child end with _exit or exec.",
+                (int)getpid(), status < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    _exit(status < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 #ifdef VIGIL_CHECK

@@ -11,4 +11,7 @@ void vg_forked_watch(void);
 /* The same for the calling thread alone: after _Fork or clone, which run no handlers. */
 void vg_forked_forget(void);
 
+/* The child of a fork has returned from the task that it was forked in. There is no worker to go on with: the process ends. */
+_Noreturn void vg_forked_end(int status);
+
 #endif

@@ -12,7 +12,14 @@
 #include <vigil/pool.h>
 
 #include <errno.h>
+#include <vigil/record.h>
+
 #include <string.h>
+
+enum {
+    LABEL_FIRST = 6, /* characters beside the kind */
+    LABEL_IN_EVENT = LABEL_FIRST + 16
+};
 
 int vigil_task_label(const char *label)
 {
@@ -34,7 +41,16 @@ int vigil_task_label(const char *label)
     vg_cell_set(&mine->label_function, atomic_load_explicit(&mine->task_function, memory_order_relaxed));
     /* release: a reader that sees the time sees the words; pairs with the acquire in vg_label_read and the first fence in
        reader_snapshot.c */
-    atomic_store_explicit(&mine->label_at, vg_ticks(), memory_order_release);
+    const uint64_t now = vg_ticks();
+    atomic_store_explicit(&mine->label_at, now, memory_order_release);
+    if (worker->level == VIGIL_RECORD_EVENTS) { /* for traces, with as much of it as an event holds */
+        uint64_t parts[3] = {0};
+        const size_t kept = length < LABEL_IN_EVENT ? length : LABEL_IN_EVENT;
+        memcpy(&parts[0], label, kept < LABEL_FIRST ? kept : LABEL_FIRST);
+        if (kept > LABEL_FIRST)
+            memcpy(&parts[1], label + LABEL_FIRST, kept - LABEL_FIRST);
+        vg_event_put(now, vg_event_what(VG_EVENT_LABEL, (unsigned)kept, parts[0]), parts[1], parts[2]);
+    }
     return 0;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "run.h"
 
+#include "forked.h"
+
 #include "bound.h"
 #include "call.h"
 #include "counter.h"
@@ -164,6 +166,8 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
     /* relaxed: the function itself decides when the task may be submitted again */
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
     int status = vg_run_guarded(task);
+    if (__builtin_expect(vg_current_worker != worker, 0))
+        vg_forked_end(status); /* before anything is written that the parent has, too */
     worker->depth--;
     VG_PROBE(done, function, class_, status);
     if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))

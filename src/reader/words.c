@@ -68,12 +68,12 @@ const char *vg_wait_name(unsigned kind)
 const char *vg_event_name(unsigned kind)
 {
     static const char *const words[VG_EVENT_KINDS] = {
-        [VG_EVENT_NONE] = "none",     [VG_EVENT_SUBMIT] = "submit",       [VG_EVENT_RUN] = "run",
-        [VG_EVENT_CANCEL] = "cancel", [VG_EVENT_PARK] = "park",           [VG_EVENT_WAKE] = "wake",
-        [VG_EVENT_STEAL] = "steal",   [VG_EVENT_WAIT] = "wait",           [VG_EVENT_POST] = "post",
-        [VG_EVENT_CALL] = "call",     [VG_EVENT_SLEEP] = "sleep",         [VG_EVENT_MARK] = "mark",
-        [VG_EVENT_SETTLE] = "settle", [VG_EVENT_PROMISIFY] = "promisify", [VG_EVENT_RUNS] = "runs",
-        [VG_EVENT_CALLS] = "calls",
+        [VG_EVENT_NONE] = "none",     [VG_EVENT_SUBMIT] = "submit", [VG_EVENT_RUN] = "run",
+        [VG_EVENT_CANCEL] = "cancel", [VG_EVENT_PARK] = "park",     [VG_EVENT_WAKE] = "wake",
+        [VG_EVENT_STEAL] = "steal",   [VG_EVENT_WAIT] = "wait",     [VG_EVENT_POST] = "post",
+        [VG_EVENT_CALL] = "call",     [VG_EVENT_SLEEP] = "sleep",   [VG_EVENT_MARK] = "mark",
+        [VG_EVENT_LABEL] = "label",   [VG_EVENT_SETTLE] = "settle", [VG_EVENT_PROMISIFY] = "promisify",
+        [VG_EVENT_RUNS] = "runs",     [VG_EVENT_CALLS] = "calls",
     };
     return word(words, COUNT(words), kind);
 }

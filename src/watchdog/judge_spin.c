@@ -24,8 +24,9 @@
 enum {
     SPIN_LOOKS = 4,        /* in a row */
     SPIN_WATCHED = 256,    /* descriptors that are asked */
-    SPIN_TURNS_RATE = 500, /* a second */
+    SPIN_TURNS_RATE = 500, /* a second in which its thread runs */
     SPIN_TIMER_RATE = 5000,
+    SPIN_FEW = 10,        /* turns since the last look */
     SPIN_REST_NS = 300000 /* asleep in a turn, on average: more is rest */
 };
 #define SPIN_NS UINT64_C(800000000)
@@ -43,23 +44,64 @@ static void begin_spin(vg_spin *spin, const vg_loop_facts *facts, const vg_look 
                       .last_turns = facts->turns,
                       .last_poll_ticks = facts->poll_ticks,
                       .last_ticks = vg_ticks(),
-                      .last_now = look->now};
+                      .last_now = look->now,
+                      .last_real = look->real,
+                      .begun = spin->last,
+                      .last = spin->last};
 }
 
-/* Since the last look: many turns, and next to no time asleep for each. */
-static bool has_no_rest(vg_spin *spin, const vg_loop_facts *facts, const vg_look *look)
+typedef enum spin_rest {
+    SPIN_RESTS,
+    SPIN_UNKNOWN, /* the system has hardly run it since the last look */
+    SPIN_RESTLESS /* many turns, and next to no time asleep for each */
+} spin_rest;
+
+/*
+ * Since the last look. Two measures of its sleep: what the loop spent in its poll, which on a full machine is also time in which it
+ * waited for a CPU; and what the system says that its thread neither ran nor waited to run.
+ */
+static spin_rest rest_of(vg_spin *spin, const vg_loop_facts *facts, const vg_look *look)
 {
     const uint64_t turns = facts->turns - spin->last_turns;
     const uint64_t now = vg_ticks();
     const uint64_t span = look->now - spin->last_now;
+    const uint64_t real = look->real - spin->last_real;
     const uint64_t ticks = now - spin->last_ticks;
     const double asleep = ticks != 0 ? (double)(facts->poll_ticks - spin->last_poll_ticks) / (double)ticks : 1;
+    const vg_thread_look before = spin->last;
+    if (turns < SPIN_FEW && !facts->runs && spin->looks == 0)
+        spin->last = (vg_thread_look){0}; /* it costs three files: not for a loop that sleeps */
+    else
+        vg_thread_look_at(facts->thread, &spin->last);
+    if (!spin->begun.timed)
+        spin->begun = spin->last;
+    const bool timed = before.timed && spin->last.timed;
+    const uint64_t ran = timed ? spin->last.run_ns - before.run_ns : 0;
+    const uint64_t awake = timed ? ran + (spin->last.delay_ns - before.delay_ns) : 0;
     spin->last_turns = facts->turns;
     spin->last_poll_ticks = facts->poll_ticks;
     spin->last_ticks = now;
     spin->last_now = look->now;
-    return span != 0 && turns * 1000000000 / span >= SPIN_TURNS_RATE &&
-           asleep * (double)span / (double)turns < (double)SPIN_REST_NS;
+    spin->last_real = look->real;
+    if (turns < SPIN_FEW && spin->last.state == 'R')
+        return SPIN_UNKNOWN;
+    const uint64_t busy = ran != 0 && ran < span ? ran : span;
+    if (busy == 0 || turns * 1000000000 / busy < SPIN_TURNS_RATE)
+        return SPIN_RESTS;
+    if (asleep * (double)span / (double)turns < (double)SPIN_REST_NS)
+        return SPIN_RESTLESS;
+    /* The kernel adds a wait for a CPU when it is over: of a thread that waits right now it is not known yet. */
+    if (timed && (spin->last.state == 'R' || awake >= real || (real - awake) / turns < SPIN_REST_NS))
+        return SPIN_RESTLESS;
+    return SPIN_RESTS;
+}
+
+/* So many a second, of the time that the thread had a CPU. */
+static uint64_t spin_rate(const vg_spin *spin, uint64_t count, uint64_t span)
+{
+    const uint64_t ran = spin->begun.timed && spin->last.timed ? spin->last.run_ns - spin->begun.run_ns : 0;
+    const uint64_t busy = ran != 0 && ran < span ? ran : span;
+    return busy != 0 ? (uint64_t)((double)count * 1e9 / (double)busy) : 0;
 }
 
 /* The descriptors in an epoll set. */
@@ -143,7 +185,10 @@ static void find_fd_spin(const vg_spin *spin, unsigned at, const vg_loop_facts *
 
 void vg_judge_spin(vg_spin *spin, const vg_loop_facts *facts, const vg_subject *subject, const vg_look *look)
 {
-    if (!spin->any || facts->thread == 0 || !has_no_rest(spin, facts, look)) {
+    const spin_rest rest = spin->any && facts->thread != 0 ? rest_of(spin, facts, look) : SPIN_RESTS;
+    if (rest == SPIN_UNKNOWN)
+        return;
+    if (rest == SPIN_RESTS) {
         begin_spin(spin, facts, look);
         return;
     }
@@ -174,13 +219,13 @@ void vg_judge_spin(vg_spin *spin, const vg_loop_facts *facts, const vg_subject *
             return;
         }
     const uint64_t timers = facts->timers_fired - spin->timers_fired;
-    if (timers >= turns / 10 * 9 && timers * 1000000000 / span >= SPIN_TIMER_RATE &&
+    if (timers >= turns / 10 * 9 && spin_rate(spin, timers, span) >= SPIN_TIMER_RATE &&
         facts->fd_events - spin->fd_events <= turns / 100) {
         vg_finding *finding = find_spin(spin, facts, subject, look, 3);
         if (finding != NULL) {
             (void)snprintf(finding->verdict.reason, sizeof finding->verdict.reason,
                            "Loop \"%s\" spins: %" PRIu64 " timers fire in a second, and nothing else happens.",
-                           facts->name, timers * 1000000000 / span);
+                           facts->name, span != 0 ? timers * 1000000000 / span : 0);
             (void)snprintf(finding->verdict.advice, sizeof finding->verdict.advice,
                            "A timer with a delay of 0 starts itself again, or an interval is far too short: use an "
                            "immediate for work in parts, and a delay that the work needs.");

@@ -18,7 +18,8 @@ typedef struct vg_spin {
     uint64_t turns, fd_events, timers_fired, microtasks, breaches; /* then */
     unsigned looks;
     unsigned breached; /* looks in a row with breaches of the microtask budget */
-    uint64_t last_breaches, last_turns, last_poll_ticks, last_ticks, last_now;
+    uint64_t last_breaches, last_turns, last_poll_ticks, last_ticks, last_now, last_real;
+    vg_thread_look begun, last; /* of its thread: when it last had rest, and at the last look */
     unsigned fd_count;
     struct {
         int fd;

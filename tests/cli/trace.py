@@ -104,6 +104,20 @@ class Trace(CommandTest):
         slice_, = [s for s in self.trace(game.pid)[0] if s["name"] == "task_that_never_ends" and s["args"].get("unfinished")]
         self.assertEqual(slice_["cat"], "task")
 
+    def test_labels_tell_tasks_of_one_function_apart(self):
+        process = self.patient("labelled")
+
+        def both():
+            found = {s["args"]["label"]: s for s in self.trace(process.pid)[0] if "label" in s["args"]}
+            return len(found) == 2 and "bot 17 is over, and it" in found and found
+        found = until("both tasks are in the trace", both)
+        over = found["bot 17 is over, and it"]  # as much as an event holds
+        self.assertEqual(over["name"], 'labels_and_ends "bot 17 is over, and it"')
+        self.assertNotIn("unfinished", over["args"])
+        runs = found["bot 18, whose label is longer than even"]  # as much as the record holds
+        self.assertEqual(runs["name"], 'labels_and_sleeps "bot 18, whose label is longer than even"')
+        self.assertTrue(runs["args"]["unfinished"])
+
     def test_it_goes_to_the_standard_output_when_that_is_no_terminal(self):
         game = self.game().busy()
         check(vigil("trace", game.pid).stdout)

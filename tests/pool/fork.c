@@ -246,6 +246,55 @@ static void the_child_of_a_task_can_make_a_pool_of_its_own(void **state)
     pool_close(pool);
 }
 
+/* A child that returns from the task ends; nothing that was queued runs a second time. */
+static struct tally ran_after;
+
+static int counts(void *arg)
+{
+    tally_add(arg, 1);
+    return 0;
+}
+
+static int forks_and_returns(void *arg)
+{
+    const int wanted = *(int *)arg; /* what the child returns */
+    for (int i = 0; i < 10; i++)
+        must_equal(vigil_pool_call(vigil_pool_current(), counts, NULL, &ran_after, VIGIL_NORMAL), 0);
+    int ends[2];
+    char text[512] = "";
+    must_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    must(child >= 0);
+    if (child == 0) {
+        (void)dup2(ends[1], STDERR_FILENO);
+        return wanted;
+    }
+    int status = 0;
+    must_equal(waitpid(child, &status, 0), child);
+    must(WIFEXITED(status));
+    must_equal(WEXITSTATUS(status), wanted < 0 ? 1 : 0);
+    must(read(ends[0], text, sizeof text - 1) > 0);
+    must(strstr(text, "has returned from the task") != NULL);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return 0;
+}
+
+static void a_child_that_returns_from_its_task_ends(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(1);
+    for (int failure = 0; failure < 2; failure++) {
+        int wanted = failure != 0 ? -EIO : 0;
+        atomic_store_explicit(&ran_after.count, 0, memory_order_relaxed);
+        must_equal(vigil_pool_call(pool, forks_and_returns, NULL, &wanted, VIGIL_NORMAL), 0);
+        must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+        must_equal(tally_get(&ran_after), 10);
+    }
+    must_equal(pool_stats(pool).total.completed, 22); /* the child has written nothing into the counters */
+    pool_close(pool);
+}
+
 static int fork_inside(void *arg)
 {
     must_equal(in_child(fork_child, arg), 0);
@@ -272,6 +321,7 @@ int main(void)
         test(a_fork_amid_a_storm_of_calls_is_survived_by_both),
 #endif
         test(a_task_may_fork),
+        test(a_child_that_returns_from_its_task_ends),
         test(the_child_of_a_task_can_make_a_pool_of_its_own),
 #endif
     };

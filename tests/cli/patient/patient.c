@@ -68,6 +68,20 @@ static void hook_sleeps(void *user, const vigil_verdict *verdict)
     (void)sleeps_for_ever(user);
 }
 
+static int labels_and_ends(void *arg)
+{
+    (void)arg;
+    (void)vigil_task_label("bot 17 is over, and its label is cut");
+    (void)poll(NULL, 0, 20);
+    return 0;
+}
+
+static int labels_and_sleeps(void *arg)
+{
+    (void)vigil_task_label("bot 18, whose label is longer than events are");
+    return sleeps_for_ever(arg);
+}
+
 static void start(void *(*main)(void *), void *arg)
 {
     pthread_t thread;
@@ -123,6 +137,10 @@ int main(int argc, char **argv)
         submit(1);
     } else if (strcmp(how, "named") == 0) { /* as VIGIL_PATIENT_NAME says */
         submit(5);
+    } else if (strcmp(how, "labelled") == 0) { /* one task that is over, one that runs */
+        if (vigil_pool_call(pool, labels_and_ends, NULL, NULL, VIGIL_HIGH) != 0 ||
+            vigil_pool_call(pool, labels_and_sleeps, NULL, NULL, VIGIL_LOW) != 0)
+            return 1;
     } else if (strcmp(how, "healthy") != 0) {
         return 2;
     }
