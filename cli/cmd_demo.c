@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "demo_sick.h"
 #include "faults.h"
 #include "game.h"
 #include "kinds.h"
@@ -27,7 +28,7 @@
 #include "say.h"
 #include "top.h"
 
-static const char *inject;
+static const char *inject, *sick;
 static bool recover, no_page, plain;
 static long seconds;
 
@@ -369,6 +370,8 @@ static int become_breakable(void)
 static int demo_run(int count, char **operands)
 {
     (void)count, (void)operands;
+    if (sick != NULL)
+        return demo_sick(sick);
     struct demo demo = {.fault = inject != NULL ? fault_find(inject) : NULL};
     if (inject != NULL && strcmp(inject, "list") == 0) {
         list_faults(stdout);
@@ -420,6 +423,9 @@ static const struct option_spec options[] = {
      "end after so long (default: on a terminal with q, else after 10 s)"},
     {'i', "inject", OPTION_TEXT, "FAULT", &inject, 0, 0,
      "break something after two seconds; `--inject list` lists the faults"},
+    {0, "sick", OPTION_TEXT, "ILLNESS", &sick, 0, 0,
+     "instead: a small program without Vigil that hangs, and what `vigil doctor`\nsays of it; `--sick list` lists the "
+     "illnesses"},
     {'r', "recover", OPTION_FLAG, NULL, &recover, 0, 0, "let the watchdog act on what it finds"},
     {'p', "plain", OPTION_FLAG, NULL, &plain, 0, 0, "lines of text, also on a terminal"},
     {0, "no-page", OPTION_FLAG, NULL, &no_page, 0, 0, "do not serve the page"},
@@ -443,7 +449,8 @@ const struct command command_demo = {
             "--seconds it ends a second after that.",
     .examples = "  vigil demo\n"
                 "  vigil demo --inject lost-wakeup --recover\n"
-                "  vigil demo --inject hog --seconds 6 | cat",
+                "  vigil demo --inject hog --seconds 6 | cat\n"
+                "  vigil demo --sick abba",
     .options = options,
     .run = demo_run,
 };

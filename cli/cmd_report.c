@@ -13,6 +13,10 @@
 #include "say.h"
 #include "view_json.h"
 #include "view_text.h"
+#ifdef VIGIL_HAVE_DOCTOR
+#include "doctor.h"
+#include "reader/process.h"
+#endif
 
 static bool as_json;
 
@@ -151,6 +155,41 @@ static void print_wakes(const vg_snapshot *now, const struct recent *recent)
     printf("\n");
 }
 
+#ifdef VIGIL_HAVE_DOCTOR
+
+/* Locks are not in the record: the doctor follows them from outside, without stopping anybody. It is asked about locks alone; whether a
+   pool or loop stands, its own verdicts say better. NULL: there is nothing to say. */
+static vg_exam *examine_locks(const struct look *look)
+{
+    const vg_exam_options how = {.no_stop = true, .span_ns = 500000000};
+    const pid_t pid = look->now->alive ? vg_reader_local_pid(look->reader) : 0;
+    vg_exam *exam = NULL;
+    if (pid <= 0 || vg_exam_process_run(&exam, pid, &how) != 0) {
+        vg_exam_free(exam);
+        return NULL;
+    }
+    unsigned kept = 0;
+    for (unsigned i = 0; i < exam->finding_count; i++) {
+        const vg_diagnosis *f = &exam->findings[i];
+        if (f->certain && f->kind <= VG_DIAGNOSIS_CONVOY && f->kind != VG_DIAGNOSIS_LOST)
+            exam->findings[kept++] = *f;
+    }
+    exam->finding_count = kept;
+    if (kept > 0)
+        return exam;
+    vg_exam_free(exam);
+    return NULL;
+}
+
+static void print_locks(const vg_exam *exam)
+{
+    printf("%sLocks: %u thing%s wrong%s\n", style(RED), exam->finding_count, exam->finding_count == 1 ? " is" : "s are",
+           style(PLAIN));
+    doctor_verdicts(exam, 1);
+}
+
+#endif
+
 static int report(int count, char **operands)
 {
     struct look look;
@@ -159,8 +198,17 @@ static int report(int count, char **operands)
         return status;
     (void)look_judge(&look); /* if it cannot be read now, the first look is the answer */
     status = has_stall(look.now) ? EXIT_STALLED : EXIT_FINE;
+#ifdef VIGIL_HAVE_DOCTOR
+    vg_exam *exam = examine_locks(&look);
+    if (exam != NULL)
+        status = EXIT_STALLED;
+#endif
     if (as_json) {
         json_object *view = view_json(&look, false);
+#ifdef VIGIL_HAVE_DOCTOR
+        if (view != NULL && exam != NULL)
+            json_object_object_add(view, "locks", doctor_verdicts_json(exam));
+#endif
         const char *text = view != NULL ? json_object_to_json_string_ext(view, JSON_C_TO_STRING_PRETTY) : NULL;
         if (text != NULL) {
             puts(text);
@@ -174,6 +222,10 @@ static int report(int count, char **operands)
         recent_read(&look, &recent);
         print_head(look.now);
         print_verdicts(&look);
+#ifdef VIGIL_HAVE_DOCTOR
+        if (exam != NULL)
+            print_locks(exam);
+#endif
         for (size_t i = 0; i < look.now->pool_count; i++)
             print_pool(&look, &look.now->pools[i], &recent);
         for (size_t i = 0; i < look.now->loop_count; i++)
@@ -182,6 +234,9 @@ static int report(int count, char **operands)
         if (look.now->pool_count + look.now->loop_count == 0)
             printf("It has no pool and no loop %s.\n", look.now->alive ? "now" : "at its end");
     }
+#ifdef VIGIL_HAVE_DOCTOR
+    vg_exam_free(exam);
+#endif
     look_close(&look);
     return status;
 }

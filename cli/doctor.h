@@ -14,6 +14,12 @@
 /* In words, on stdout. all: the stack of every thread too. */
 void doctor_text(const vg_exam *exam, bool all);
 
+/* The verdicts alone, on stdout; the first has this number. */
+void doctor_verdicts(const vg_exam *exam, unsigned number);
+
+/* The verdicts alone. */
+json_object *doctor_verdicts_json(const vg_exam *exam);
+
 /* NULL: no memory. docs/doctor.md lists the fields. */
 json_object *doctor_json(const vg_exam *exam);
 

@@ -75,18 +75,8 @@ static json_object *thread_json(const vg_exam *exam, const vg_exam_thread *t)
     return o;
 }
 
-json_object *doctor_json(const vg_exam *exam)
+json_object *doctor_verdicts_json(const vg_exam *exam)
 {
-    const vg_exam_process *p = &exam->processes[0];
-    json_object *o = json_object_new_object();
-    json_object_object_add(o, "pid", json_object_new_int(p->pid));
-    json_object_object_add(o, "name", text(p->name));
-    json_object_object_add(o, "command", text(p->command));
-    if (p->language != NULL)
-        json_object_object_add(o, "language", text(p->language));
-    json_object_object_add(o, "core", json_object_new_boolean(p->dead));
-    if (p->refusal[0] != '\0')
-        json_object_object_add(o, "refusal", text(p->refusal));
     json_object *findings = json_object_new_array();
     for (unsigned i = 0; i < exam->finding_count; i++) {
         const vg_diagnosis *f = &exam->findings[i];
@@ -102,7 +92,22 @@ json_object *doctor_json(const vg_exam *exam)
         json_object_object_add(one, "behind", json_object_new_int((int)f->more));
         json_object_array_add(findings, one);
     }
-    json_object_object_add(o, "findings", findings);
+    return findings;
+}
+
+json_object *doctor_json(const vg_exam *exam)
+{
+    const vg_exam_process *p = &exam->processes[0];
+    json_object *o = json_object_new_object();
+    json_object_object_add(o, "pid", json_object_new_int(p->pid));
+    json_object_object_add(o, "name", text(p->name));
+    json_object_object_add(o, "command", text(p->command));
+    if (p->language != NULL)
+        json_object_object_add(o, "language", text(p->language));
+    json_object_object_add(o, "core", json_object_new_boolean(p->dead));
+    if (p->refusal[0] != '\0')
+        json_object_object_add(o, "refusal", text(p->refusal));
+    json_object_object_add(o, "findings", doctor_verdicts_json(exam));
     json_object *notes = json_object_new_array();
     for (unsigned i = 0; i < exam->note_count; i++)
         json_object_array_add(notes, text(exam->notes[i]));

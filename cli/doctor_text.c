@@ -164,6 +164,12 @@ static void print_threads(const vg_exam *exam, bool all)
         printf("  ... and %u more; --all shows every thread\n", left);
 }
 
+void doctor_verdicts(const vg_exam *exam, unsigned number)
+{
+    for (unsigned i = 0; i < exam->finding_count; i++)
+        print_finding(exam, &exam->findings[i], number + i);
+}
+
 void doctor_text(const vg_exam *exam, bool all)
 {
     const vg_exam_process *p = &exam->processes[0];
@@ -180,8 +186,7 @@ void doctor_text(const vg_exam *exam, bool all)
     }
     if (exam->finding_count == 0 && p->refusal[0] == '\0')
         printf("%sNothing is wrong that can be seen from outside.%s\n\n", style(GREEN), style(PLAIN));
-    for (unsigned i = 0; i < exam->finding_count; i++)
-        print_finding(exam, &exam->findings[i], i + 1);
+    doctor_verdicts(exam, 1);
     for (unsigned i = 0; i < exam->note_count; i++)
         say_wrapped(exam->notes[i], 0, say_width());
     if (exam->note_count > 0)

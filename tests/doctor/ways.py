@@ -144,6 +144,28 @@ class Patient(unittest.TestCase):
             self.assertIn(doctor(2).returncode, (0, 1))
 
 
+class Beside(unittest.TestCase):
+    def test_report_follows_the_locks_of_a_process_with_vigil(self):
+        patient = start(os.environ["VIGIL_PATIENT"], "locks")
+        self.addCleanup(end, patient)
+        self.assertIn("deadlock", verdicts(patient))
+        report = subprocess.run([VIGIL, "report", str(patient.pid)], capture_output=True, text=True, timeout=120)
+        self.assertEqual(report.returncode, 3)
+        self.assertIn("Locks: 1 thing is wrong", report.stdout)
+        self.assertRegex(report.stdout, r"locks_in_order at patient\.c:\d+")
+        report = subprocess.run([VIGIL, "report", "--json", str(patient.pid)], capture_output=True, text=True, timeout=120)
+        self.assertEqual([f["kind"] for f in json.loads(report.stdout)["locks"]], ["deadlock"])
+
+    def test_the_demo_has_patients(self):
+        demo = lambda *words: subprocess.run([VIGIL, "demo", "--sick", *words], capture_output=True, text=True, timeout=120)
+        names = [line.split()[0] for line in demo("list").stdout.splitlines()]
+        self.assertGreaterEqual(len(names), 6)
+        self.assertEqual(demo("nothing-like-it").returncode, 2)
+        done = demo("abba")
+        self.assertIn("transfer_money", done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
 class Words(unittest.TestCase):
     def test_what_is_no_patient(self):
         self.assertEqual(doctor().returncode, 2)

@@ -37,6 +37,19 @@ static int waits_for_other(void *arg)
     return vigil_job_wait(pool, (vigil_job){.id = id}, VIGIL_FOREVER, NULL);
 }
 
+/* One of two tasks that lock two mutexes in two orders. */
+static pthread_mutex_t doors[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static int locks_in_order(void *arg)
+{
+    const size_t first = (size_t)(uintptr_t)arg;
+    pthread_mutex_lock(&doors[first]);
+    atomic_fetch_add_explicit(&running, 1, memory_order_relaxed);
+    while (atomic_load_explicit(&running, memory_order_relaxed) < 2)
+        (void)poll(NULL, 0, 1);
+    pthread_mutex_lock(&doors[1 - first]);
+    return 0;
+}
+
 static int is_short(void *arg)
 {
     (void)arg;
@@ -128,6 +141,10 @@ int main(int argc, char **argv)
                 return 1;
             atomic_store_explicit(&jobs[i], job.id, memory_order_relaxed);
         }
+    } else if (strcmp(how, "locks") == 0) {
+        for (size_t i = 0; i < 2; i++)
+            if (vigil_pool_call(pool, locks_in_order, NULL, (void *)(uintptr_t)i, VIGIL_NORMAL) != 0)
+                return 1;
     } else if (strcmp(how, "late") == 0) {
         vigil_watchdog_options options = VIGIL_WATCHDOG_OPTIONS_INIT;
         options.hog_ms = 100;
