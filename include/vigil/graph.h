@@ -46,20 +46,20 @@ VIGIL_API int vigil_graph_create(vigil_graph **graph);
 VIGIL_API void vigil_graph_destroy(vigil_graph *graph);
 
 /* Add a node that calls fn(arg). A negative status is a failure: it ends the run. name (copied; NULL
-   for none) is for the drawing. One thread at a time; does not block.
+   for none) is for the drawing. Any thread, one at a time; does not block.
    0; -EINVAL; -ENOMEM; -EBUSY the graph is running. */
 VIGIL_API int vigil_graph_add(vigil_graph *graph, const char *name, int (*fn)(void *arg), void *arg,
                               vigil_node *node);
 
 /* Add a condition: what fn returns, counted from 0, names which of the nodes behind it starts, in the
    order in which the edges were added. That node starts at once, whatever else is before it. A value
-   without a node starts none. One thread at a time; does not block.
+   without a node starts none. Any thread, one at a time; does not block.
    0; -EINVAL; -ENOMEM; -EBUSY the graph is running. */
 VIGIL_API int vigil_graph_condition_add(vigil_graph *graph, const char *name, int (*fn)(void *arg),
                                         void *arg, vigil_node *node);
 
 /* Let `after` start when `before` has ended. From a condition: a choice, see above; a node is not
-   kept waiting by it. One thread at a time; does not block.
+   kept waiting by it. Any thread, one at a time; does not block.
    0; -EINVAL; -ENOMEM; -EBUSY the graph is running. */
 VIGIL_API int vigil_graph_edge_add(vigil_graph *graph, vigil_node before, vigil_node after);
 
@@ -72,7 +72,7 @@ VIGIL_API int vigil_graph_run(vigil_graph *graph, vigil_pool *pool,
                               const vigil_parallel_options *options);
 
 /* The graph in the language of Graphviz, cut at `room` bytes with the final zero. Choices of
-   conditions are dashed and numbered. One thread at a time; does not block.
+   conditions are dashed and numbered. Any thread, one at a time; does not block.
    Returns the length of the whole text; -EINVAL. */
 VIGIL_API int vigil_graph_dot(const vigil_graph *graph, char *text, size_t room);
 

@@ -199,8 +199,8 @@ VIGIL_API int vigil_local_create(vigil_local **local, vigil_pool *pool, size_t b
                                  void (*start)(void *arg, void *value), void *arg);
 
 /* The value of the calling worker; it stays where it is. A wait inside a task may run other tasks on
-   the same worker, and they see the same value. Worker, inside a task; does not block. Returns NULL
-   elsewhere, or if there is no memory for the worker's first value. */
+   the same worker, and they see the same value. Worker; does not block. Returns NULL
+   outside a task, or if there is no memory for the worker's first value. */
 VIGIL_API void *vigil_local_get(vigil_local *local);
 
 /* Call fn(arg, value) for each value that was made, in the order of the workers. No task may use
