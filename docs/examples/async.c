@@ -89,8 +89,43 @@ static void after_steps(vigil_frame *frame)
 
 /* ---- all of them ---- */
 
+/* vigil_promise_retry: try again, with growing delays */
+static int tries;
+
+static int ask_server(vigil_loop *loop, void *arg,
+                      vigil_cancel_token *token,
+                      vigil_promise **promise)
+{
+    (void)arg;
+    if (++tries < 3)
+        return -EHOSTUNREACH; /* or a promise that is rejected */
+    return vigil_promise_sleep(loop, 1000, token, promise);
+}
+
+static void ask_until_it_answers(void *loop)
+{
+    vigil_retry_options options = VIGIL_RETRY_OPTIONS_INIT;
+    options.delay_ns = 1000000; /* 1 ms, 2 ms, ... less a jitter */
+    vigil_promise *promise;
+    if (vigil_promise_retry(loop, ask_server, NULL, &options,
+                            &promise) == 0)
+        vigil_promise_unref(promise);
+}
+
+static void ask_on_a_loop(void)
+{
+    vigil_loop *loop;
+    if (vigil_loop_create(&loop, NULL) < 0)
+        return;
+    vigil_loop_call(loop, ask_until_it_answers, NULL, loop);
+    vigil_loop_run(loop, VIGIL_RUN);
+    vigil_loop_destroy(loop);
+    assert(tries == 3);
+}
+
 int main(void)
 {
+    ask_on_a_loop();
     vigil_loop *loop;
     vigil_promise *first, *second;
     vigil_value value;

@@ -39,6 +39,18 @@ static void abort_after_a_second(vigil_loop *loop)
     vigil_cancel_destroy(source);
 }
 
+/* vigil_cancel_create_deadline: a timeout and a token in one */
+static void within_a_second(vigil_loop *loop, vigil_cancel_token *token)
+{
+    vigil_cancel_source *source;
+    int rc =
+        vigil_cancel_create_deadline(&source, loop, 1000000000, token);
+    if (rc < 0)
+        return;
+    /* ... aborted in a second, or as the token is ... */
+    vigil_cancel_destroy(source);
+}
+
 /* vigil_cancel_abort: abort, once and for good */
 static void abort_once(vigil_cancel_source *source)
 {
@@ -154,6 +166,7 @@ int main(void)
     make_a_source();
     follow_two_tokens(token, vigil_cancel_token_of(two));
     abort_after_a_second(loop);
+    within_a_second(loop, token);
     hand_out_the_token(one);
     destroy_a_source();
     stop_on_abort(token);

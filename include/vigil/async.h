@@ -180,6 +180,35 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
         return;                  \
     } while (0)
 
+/* ---- trying again ---------------------------------------------------------------------------- */
+
+/* Begins an attempt and gives its promise, as the functions of promise.h do. A negative status counts
+   as an attempt that failed. */
+typedef int (*vigil_promise_start_fn)(vigil_loop *loop, void *arg, vigil_cancel_token *token,
+                                      vigil_promise **promise);
+
+/* Start from VIGIL_RETRY_OPTIONS_INIT. */
+typedef struct vigil_retry_options {
+    size_t size;
+    unsigned attempts; /* at most; the _INIT macro says 5 */
+    unsigned jitter;   /* each delay is shortened by a random part of up to so many percent: 50 */
+    int64_t delay_ns;  /* before the second attempt, then doubled each time; 0.1 s */
+    int64_t max_delay_ns;      /* 10 s */
+    vigil_cancel_token *token; /* handed to the attempts, and ends the delays; NULL: none */
+    bool (*again)(int status, void *arg); /* whether to try again after this error; NULL: always */
+} vigil_retry_options;
+
+#define VIGIL_RETRY_OPTIONS_INIT                                                                 \
+    {                                                                                            \
+        sizeof(vigil_retry_options), 5, 50, INT64_C(100000000), INT64_C(10000000000), NULL, NULL \
+    }
+
+/* Call start(loop, arg, token, ...) until its promise is fulfilled, with growing delays between the
+   attempts. *promise is settled as the last attempt is. options may be NULL. Owner; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_retry(vigil_loop *loop, vigil_promise_start_fn start, void *arg,
+                                  const vigil_retry_options *options, vigil_promise **promise);
+
 /* ---- what the macros use --------------------------------------------------------------------- */
 
 #define VG_AWAIT(frame, call, line_) VG_AWAIT_AT(frame, call, line_)

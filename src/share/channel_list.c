@@ -188,16 +188,17 @@ int vg_channel_list_receive(vigil_channel *channel, void *element)
         }
         uint64_t next = head + BLOCK_STEP;
         if ((head & BLOCK_BIT) == 0) {
-            /* full: our view of the head before that of the tail; pairs with C5 */
-            atomic_thread_fence(memory_order_seq_cst);
+            /* relaxed: the tail is not older than the head, which came with E7; an old one says empty to a receiver that
+               will look again before it sleeps (C6) */
             const uint64_t tail = atomic_load_explicit(&channel->tail, memory_order_relaxed);
             if (head / BLOCK_STEP == tail / BLOCK_STEP)
                 return (tail & BLOCK_BIT) != 0 ? VG_CHANNEL_CLOSED : VG_CHANNEL_WAIT;
             if (head / BLOCK_STEP / BLOCK_LAP != tail / BLOCK_STEP / BLOCK_LAP)
                 next |= BLOCK_BIT;
         }
-        /* E9 seq_cst: the block is still that of the position, as in the send */
-        if (!atomic_compare_exchange_weak_explicit(&channel->head, &head, next, memory_order_seq_cst,
+        /* E9 acq_rel: the block is still that of the position, as in the send; the next receiver sees the tail that we
+           saw; pairs with E7 */
+        if (!atomic_compare_exchange_weak_explicit(&channel->head, &head, next, memory_order_acq_rel,
                                                    memory_order_relaxed))
             continue;
         if (at + 1 == BLOCK_SLOTS)

@@ -340,6 +340,12 @@ static void tokens(void **state)
     vigil_cancel_destroy(source);
 }
 
+static int start_nothing(vigil_loop *it, void *arg, vigil_cancel_token *token, vigil_promise **promise)
+{
+    (void)arg;
+    return vigil_promise_sleep(it, 0, token, promise);
+}
+
 static void things_to_share(void **state)
 {
     (void)state;
@@ -381,6 +387,14 @@ static void things_to_share(void **state)
     refuses(vigil_channel_receive(NULL, 0, NULL, cases), "channel");
     refuses(vigil_channel_close(NULL), "channel");
     vigil_promise *promise = NULL;
+    vigil_retry_options never = VIGIL_RETRY_OPTIONS_INIT;
+    never.attempts = 0;
+    vigil_cancel_source *both = NULL;
+    refuses(vigil_promise_retry(loop, NULL, NULL, NULL, &promise), "start");
+    refuses(vigil_promise_retry(loop, start_nothing, NULL, NULL, NULL), "promise");
+    refuses(vigil_promise_retry(loop, start_nothing, NULL, &never, &promise), "attempts");
+    refuses(vigil_cancel_create_deadline(NULL, loop, 1, NULL), "source");
+    refuses(vigil_cancel_create_deadline(&both, NULL, 1, NULL), "loop");
     refuses(vigil_promise_lock(loop, NULL, NULL, &promise), "mutex");
     refuses(vigil_promise_lock(loop, &mutex, NULL, NULL), "promise");
     refuses(vigil_promise_acquire(loop, NULL, 1, NULL, &promise), "semaphore");
