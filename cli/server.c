@@ -25,7 +25,9 @@
 
 #include "asset.h"
 #include "command.h"
+#include "examiner.h"
 #include "metrics.h"
+#include "reader/process.h"
 #include "say.h"
 #include "trace.h"
 #include "view_json.h"
@@ -54,6 +56,7 @@ struct server {
     vigil_watch watch;
     vigil_hook hook;
     vigil_timer timer;
+    struct examiner *examiner;
     bool sampling, closing, any_host;
     char *token;
     char cookie[32]; /* its name: cookies of all ports of a host are one set */
@@ -221,6 +224,22 @@ static enum MHD_Result begin_stream(struct server *server, struct MHD_Connection
     return answer(connection, MHD_HTTP_OK, "text/event-stream; charset=utf-8", response);
 }
 
+/* What the doctor says. An examination takes a second: until it has ended, the page asks again. */
+static enum MHD_Result answer_examination(struct server *server, struct MHD_Connection *connection)
+{
+    size_t size;
+#ifndef VIGIL_HAVE_DOCTOR
+    return answer_text(connection, MHD_HTTP_NOT_IMPLEMENTED, "This build has no doctor: libdw was missing.\n");
+#endif
+    const char *text = examiner_ask(server->examiner, vg_reader_local_pid(server->look->reader), &size);
+    if (text == NULL)
+        return answer_text(connection, MHD_HTTP_ACCEPTED, "The doctor is looking; ask again.\n");
+    if (size == 0)
+        return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "The doctor could not look at it.\n");
+    return answer(connection, MHD_HTTP_OK, "application/json",
+                  MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
+}
+
 /* ---- who may ask, and for what ----------------------------------------------------------------------------------- */
 
 /* Takes the same time wherever the difference is. */
@@ -313,6 +332,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
         return answer_printed(server, connection, "application/json", write_report);
     if (strcmp(url, "/trace.json") == 0)
         return answer_printed(server, connection, "application/json", write_trace);
+    if (strcmp(url, "/doctor.json") == 0)
+        return answer_examination(server, connection);
     return answer_text(connection, MHD_HTTP_NOT_FOUND, "There is no such page. / has everything.\n");
 }
 
@@ -432,9 +453,17 @@ int server_create(struct server **result, vigil_loop *loop, struct look *look, c
     }
     server->loop = loop;
     server->look = look;
+    server->examiner = examiner_create(loop);
+    if (server->examiner == NULL) {
+        say_error("serve: there is not enough memory");
+        free(server->token);
+        free(server);
+        return EXIT_FAILED;
+    }
     int fd = listen_at(server, options, quiet);
     if (fd < 0) {
         int error = errno;
+        examiner_destroy(server->examiner);
         free(server->token);
         free(server);
         return error == EADDRINUSE && quiet ? -EADDRINUSE : EXIT_FAILED;
@@ -486,6 +515,7 @@ void server_destroy(struct server *server)
         MHD_run(server->daemon);
         MHD_stop_daemon(server->daemon);
     }
+    examiner_destroy(server->examiner);
     free(server->token);
     free(server);
 }

@@ -4,6 +4,7 @@
  *
  *   /               the page          /report.json   as `vigil report --json`
  *   /events         samples, as server-sent events    /trace.json    as `vigil trace`
+ *   /doctor.json    as `vigil doctor --json`; 202 while it looks
  *   /metrics        as `vigil metrics`                /verdicts/hog  as `vigil explain`, and so on
  */
 #ifndef CLI_SERVER_H

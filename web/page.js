@@ -325,6 +325,96 @@ function showWarnings(verdicts, watched) {
   }
 }
 
+// ---- the doctor -----------------------------------------------------------------------------------------------------
+
+const SVG = 'http://www.w3.org/2000/svg';
+function shape(name, attributes, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// Threads that wait for another thread, on a circle; an arrow to whom each waits for. Those that wait for nobody are not drawn.
+function drawWaits(exam) {
+  const known = new Map(exam.threads.map((t) => [t.tid, t]));
+  const edges = [];
+  for (const t of exam.threads) {
+    if (!t.wait) continue;
+    if (known.has(t.wait.owner)) edges.push([t, known.get(t.wait.owner)]);
+    else for (const pid of t.wait.processes) {
+      const other = exam.threads.find((x) => x.pid === pid && x.tid !== t.tid && pid !== t.pid);
+      if (other) edges.push([t, other]);
+    }
+  }
+  const nodes = [...new Set(edges.flat())].slice(0, 24);
+  if (!nodes.length) return null;
+  const width = 720, height = Math.max(200, Math.min(480, nodes.length * 60)), boxWidth = 190, boxHeight = 44;
+  const svg = shape('svg', { viewBox: `0 0 ${width} ${height}`, class: 'waits', role: 'img',
+    'aria-label': edges.map(([a, b]) => `thread ${a.tid} waits for ${a.wait.for}, held by thread ${b.tid}`).join('; ') });
+  const marker = shape('marker', { id: 'tip', viewBox: '0 0 8 8', refX: 8, refY: 4, markerWidth: 8, markerHeight: 8, orient: 'auto' });
+  marker.append(shape('path', { d: 'M0 0L8 4L0 8z' }));
+  svg.append(marker);
+  const at = new Map(nodes.map((t, i) => {
+    const angle = 2 * Math.PI * i / nodes.length - Math.PI / 2;
+    return [t, [width / 2 + (width - boxWidth) / 2.2 * Math.cos(angle), height / 2 + (height - boxHeight) / 2.2 * Math.sin(angle)]];
+  }));
+  for (const [from, to] of edges) {
+    if (!at.has(from) || !at.has(to)) continue;
+    const [x, y] = at.get(from), [u, v] = at.get(to);
+    const bend = [(x + u) / 2 - (v - y) / 8, (y + v) / 2 + (u - x) / 8];
+    // The arrow ends at the edge of the box.
+    const part = Math.min(boxWidth / 2 / Math.max(1, Math.abs(u - bend[0])), (boxHeight / 2 + 2) / Math.max(1, Math.abs(v - bend[1])), 1);
+    const arrow = shape('path', { class: from.stuck ? 'stuck' : '', 'marker-end': 'url(#tip)',
+      d: `M${x} ${y}Q${bend[0]} ${bend[1]} ${u - (u - bend[0]) * part} ${v - (v - bend[1]) * part}` });
+    arrow.append(shape('title', {}, `waits for ${from.wait.for}`));
+    svg.append(arrow);
+  }
+  for (const [t, [x, y]] of at) {
+    const own = t.stack.find((f) => f.file && !/^(lib(c|pthread|stdc\+\+)[.-]|ld-musl)/.test(f.module || ''));
+    const box = shape('g', {});
+    box.append(shape('rect', { x: x - boxWidth / 2, y: y - boxHeight / 2, width: boxWidth, height: boxHeight, rx: 6, class: t.stuck ? 'stuck' : '' }),
+      shape('text', { x, y: y - 4 }, `${t.name} ${t.tid}`), shape('text', { x, y: y + 14, class: 'small' }, own ? `${own.file}:${own.line}` : t.wait ? t.wait.kind : 'runs'));
+    svg.append(box);
+  }
+  return svg;
+}
+
+function showExamination(exam) {
+  const host = $('#examination');
+  host.replaceChildren();
+  if (!exam.findings.length) host.append(element('p', 'calm', exam.refusal || 'Nothing is wrong that can be seen from outside.'));
+  for (const f of exam.findings) {
+    const box = element('article', 'verdict severity-error');
+    const head = element('h3');
+    head.append(element('span', 'severity', f.kind), f.certain ? ' certain' : ' probable');
+    box.append(head, element('p', '', f.title), element('p', 'faint', f.advice));
+    host.append(box);
+  }
+  const drawing = drawWaits(exam);
+  if (drawing) host.append(drawing);
+}
+
+async function examine() {
+  const button = $('#examine'), status = $('#examined');
+  button.disabled = true;
+  setText(status, 'looking…');
+  try {
+    let answer;
+    do {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      answer = await fetch('doctor.json' + location.search);
+    } while (answer.status === 202);
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    const exam = await answer.json();
+    showExamination(exam);
+    setText(status, `looked for ${(exam.took_ns / 1e9).toFixed(1)} s`);
+  } catch (error) {
+    setText(status, error.message);
+  }
+  button.disabled = false;
+}
+
 // ---- the stream -----------------------------------------------------------------------------------------------------
 
 const pools = new Map(), loops = new Map();
@@ -353,7 +443,8 @@ function show(sample) {
 
 function begin() {
   const query = location.search;
-  for (const id of ['link-report', 'link-metrics', 'link-trace']) $('#' + id).href += query;
+  $('#examine').addEventListener('click', examine);
+  for (const id of ['link-report', 'link-doctor', 'link-metrics', 'link-trace']) $('#' + id).href += query;
   const stream = new EventSource('events' + query);
   stream.addEventListener('sample', (event) => {
     show(JSON.parse(event.data));

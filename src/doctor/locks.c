@@ -51,6 +51,7 @@ enum {
     MUSL_SELF_BACK = 56, /* and the pointer to itself so far */
     MUSL_JOINABLE = 2,
     MUSL_HELD = 16, /* EBUSY: a normal mutex of musl that is held says no more */
+    CONDITION_BACK = 40,
     OWN_STACK = 4096,
     INNERMOST = 10 /* frames that can belong to the wait */
 };
@@ -319,7 +320,10 @@ static void classify_by_name(vg_exam *exam, const vg_exam_thread *thread, vg_nee
         return;
     if (any_in(thread, conditions)) {
         wait->kind = VG_NEED_CONDITION;
-        set_text(wait, "a signal of the condition variable at 0x%" PRIx64, at);
+        /* glibc waits on one of two words near the end of the object. */
+        if (!exam->processes[thread->process].musl)
+            wait->address -= at % 8 == 0 ? CONDITION_BACK : CONDITION_BACK + 4;
+        set_text(wait, "a signal of the condition variable 0x%" PRIx64, wait->address);
     } else if (any_in(thread, semaphores)) {
         wait->kind = VG_NEED_SEMAPHORE;
         set_text(wait, "a post of the semaphore 0x%" PRIx64, at);

@@ -54,6 +54,26 @@ class Serve(ServeTest):
         self.assertEqual(idle[0].recv(1), b"")
 
 
+class Doctor(ServeTest):
+    def test_what_the_doctor_says_comes_when_it_has_looked(self):
+        game = self.game()
+        server = self.serve(game.pid)
+        self.assertEqual(server.get("doctor.json", anonymous=True)[0], 401)
+        answers = []
+
+        def has_come():
+            answers.append(server.get("doctor.json"))
+            self.assertIn(answers[-1][0], (200, 202, 501))
+            return answers[-1][0] != 202
+        until("the doctor has looked", has_come)
+        status, kind, text = answers[-1]
+        if status == 501:
+            self.skipTest("built without libdw")
+        self.assertEqual(answers[0][0], 202)  # and the server answered while it looked
+        self.assertEqual(kind, "application/json")
+        self.assertEqual(support.strict_json(text)["pid"], game.pid)
+
+
 class Names(ServeTest):
     EVIL = "a\x1b[31m\nFORGED \u202eb"
 
