@@ -198,7 +198,8 @@ struct spin_entry {
     struct location *location;
     struct message *message;
     uint64_t state;
-    bool hashed;
+    uint64_t first_state; /* before that load */
+    bool hashed, first_hashed;
 };
 
 struct thread {
@@ -227,6 +228,10 @@ struct thread {
     uint32_t last_felt;              /* its last event that a membarrier of another thread does not commute with, + 1 */
     uint32_t last_event;             /* + 1 */
     int spin_count;
+    int spin_first; /* held back for good: where its round begins in `spin` */
+    bool spin_for_good;
+    bool spin_hashed; /* spin_state is that of the load that it is about to make */
+    uint64_t spin_state;
     struct spin_entry spin[MAX_SPIN];
     void *(*function)(void *);
     void *argument, *value;
@@ -433,6 +438,9 @@ struct message *newest_seen(struct location *l, const clock_vec *clock, struct m
 
 /* spin.c */
 bool spin_check(struct location *location, struct message *message, const void *pc);
+void spin_before_load(uintptr_t address, const void *pc);
+bool spin_outdated(const struct thread *t);
+void spin_wait_after_all(int thread);
 void spin_progress(void);
 uint64_t hash_words(const void *start, const void *end, uint64_t seed);
 

@@ -237,7 +237,7 @@ static struct message *add_message(struct location *l, struct message *after, ui
     see(l, G.current, me->seq, m);
     for (uint32_t s = l->spinners; s != 0; s &= s - 1) {
         int t = __builtin_ctz(s);
-        if (G.threads[t].status == T_SPINNING)
+        if (G.threads[t].status == T_SPINNING && !G.threads[t].spin_for_good)
             sched_wake(t, G.event_count);
     }
     l->spinners = 0;
@@ -299,6 +299,7 @@ uint64_t memory_load(uintptr_t address, int size, int order, const void *pc)
                     .pc = pc};
     for (;;) {
         struct message *offered[MAX_CANDIDATES];
+        spin_before_load(address, pc);
         sched_point(&op);
         heap_check(address, (size_t)size, false, pc);
         struct location *l = location_at(address, size, pc);

@@ -130,6 +130,12 @@ static void when_idle(void)
         leave_to_main(END_COMPLETE);
     for (int i = 0; i < G.thread_count; i++) {
         struct thread *t = &G.threads[i];
+        if (t->status == T_SPINNING && t->spin_for_good) {
+            if (spin_outdated(t))
+                leave_to_main(END_REDUNDANT);
+            spin_wait_after_all(i);
+            continue;
+        }
         if (t->status == T_SPINNING && t->read_old) {
             t->force_left = t->loop_length;
             sched_wake(i, 0);
