@@ -238,6 +238,24 @@ const vg_worker_view *worker_in(const vg_pool_view *pool, unsigned index)
     return NULL;
 }
 
+const char *verdict_subject(const vg_snapshot *snapshot, const vg_verdict_view *verdict, char room[NAME_ROOM])
+{
+    const vg_pool_view *pool = pool_in(snapshot, verdict->object);
+    const vg_loop_view *loop = loop_in(snapshot, verdict->object);
+    char name[64] = "";
+    if (pool != NULL)
+        clean_text(name, sizeof name, pool->name, sizeof pool->name, false);
+    else if (loop != NULL)
+        clean_text(name, sizeof name, loop->name, sizeof loop->name, false);
+    if (pool != NULL && verdict->worker != UINT64_MAX)
+        snprintf(room, NAME_ROOM, "worker %" PRIu64 " of pool %s", verdict->worker, name);
+    else if (pool != NULL || loop != NULL)
+        snprintf(room, NAME_ROOM, "%s %s", pool != NULL ? "pool" : "loop", name);
+    else
+        snprintf(room, NAME_ROOM, "process");
+    return room;
+}
+
 double seconds_between(const vg_snapshot *before, const vg_snapshot *now)
 {
     if (before == NULL || now->age_ns <= before->age_ns)

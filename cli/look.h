@@ -57,6 +57,9 @@ const vg_pool_view *pool_in(const vg_snapshot *snapshot, uint64_t serial);
 const vg_loop_view *loop_in(const vg_snapshot *snapshot, uint64_t serial);
 const vg_worker_view *worker_in(const vg_pool_view *pool, unsigned index);
 
+/* What a verdict is about: "pool NAME", "worker 3 of pool NAME", "loop NAME", "process". The text is clean. */
+const char *verdict_subject(const vg_snapshot *snapshot, const vg_verdict_view *verdict, char room[NAME_ROOM]);
+
 /* Seconds between two snapshots of one process; 0 if `before` is NULL or nothing has passed. */
 double seconds_between(const vg_snapshot *before, const vg_snapshot *now);
 

@@ -396,6 +396,19 @@ void metrics_write(FILE *to, const vg_snapshot *now)
     family(to, "vigil_watchdog_verdicts_standing", "gauge", "Verdicts that still hold, by severity.");
     for (unsigned i = 0; i < 4; i++)
         fprintf(to, "vigil_watchdog_verdicts_standing{severity=\"%s\"} %" PRIu64 "\n", severity_name(i), holds[i]);
+    family(to, "vigil_watchdog_verdict", "gauge",
+           "1 for each verdict that still holds, with what it is and about what.");
+    for (size_t i = 0; i < now->verdict_count; i++) {
+        const vg_verdict_view *v = &now->verdicts[i];
+        char subject[NAME_ROOM];
+        if (v->over || v->severity >= 4)
+            continue;
+        fprintf(to, "vigil_watchdog_verdict{class=\"%s\",severity=\"%s\",number=\"%" PRIu64 "\",subject=\"",
+                stall_page(v->kind) != NULL ? stall_page(v->kind) : "other", severity_name(v->severity), v->number);
+        verdict_subject(now, v, subject);
+        value(to, subject, strlen(subject));
+        fputs("\"} 1\n", to);
+    }
     if (now->watch_age_ns != UINT64_MAX) {
         family(to, "vigil_watchdog_look_age_seconds", "gauge", "Time since the watchdog last looked.");
         fprintf(to, "vigil_watchdog_look_age_seconds %.9g\n", (double)now->watch_age_ns / 1e9);

@@ -293,6 +293,8 @@ static json_object *verdict_json(struct look *look, const vg_verdict_view *v)
     number(j, "id", v->number);
     words(j, "severity", severity_name(v->severity));
     words(j, "kind", stall_name(v->kind));
+    char subject[NAME_ROOM];
+    words(j, "subject", verdict_subject(now, v, subject));
     real(j, "at_s", (double)(int64_t)(now->age_ns - v->first_age_ns) / 1e9);
     truth(j, "active", !v->over);
     number(j, "first_age_ns", v->first_age_ns);

@@ -289,7 +289,7 @@ function showWarnings(verdicts, watched) {
   for (const v of [...verdicts.filter((v) => v.active), ...over]) {
     const box = element('article', `verdict severity-${v.severity.toLowerCase()}${v.active ? '' : ' over'}`);
     const head = element('h4');
-    head.append(element('span', 'severity', v.severity), ` ${v.kind}`);
+    head.append(element('span', 'severity', v.severity), ` ${v.kind}`, element('span', 'faint', ` · ${v.subject}`));
     head.append(element('span', 'faint', v.active ? ` · at ${v.at_s.toFixed(1)} s` : ` · at ${v.at_s.toFixed(1)} s, over`));
     box.append(head, element('p', '', v.reason));
     // What is over takes little room until somebody asks.

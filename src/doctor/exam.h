@@ -162,7 +162,7 @@ typedef struct vg_exam_options {
     bool no_stop;
     bool no_stacks;     /* names and lines are not looked up */
     uint64_t span_ns;   /* how long it looks; 0: 800 ms */
-    uint64_t stacks_ns; /* how long reading stacks may take; 0: 10 s */
+    uint64_t stacks_ns; /* how long reading stacks may take; 0: 40 s */
 } vg_exam_options;
 
 typedef struct vg_core vg_core;

@@ -18,7 +18,7 @@
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
 
 enum {
-    FENCE_SECONDS = 20 /* of processor time */
+    FENCE_SECONDS = 8 /* of processor time */
 };
 
 void vg_fence_in(void)

@@ -18,7 +18,7 @@ VIGIL = os.environ["VIGIL"]
 BIN = os.environ["DOCTOR_CORPUS"]
 ROUNDS = int(os.environ.get("DOCTOR_ROUNDS", 2))
 SEED = int(os.environ.get("DOCTOR_SEED", time.time_ns() % 1000000))
-LIMIT = 60  # seconds; the doctor itself gives up on stacks after 10
+LIMIT = 120  # seconds; the doctor itself gives up on stacks after 8 s of processor time
 
 
 def start(*words):

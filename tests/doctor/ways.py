@@ -4,6 +4,7 @@
 """What the doctor does to its patient, where it can look, and what it says where it may not."""
 import json
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -155,6 +156,17 @@ class Beside(unittest.TestCase):
         self.assertRegex(report.stdout, r"locks_in_order at patient\.c:\d+")
         report = subprocess.run([VIGIL, "report", "--json", str(patient.pid)], capture_output=True, text=True, timeout=120)
         self.assertEqual([f["kind"] for f in json.loads(report.stdout)["locks"]], ["deadlock"])
+
+    def test_metrics_name_the_class_and_the_subject_of_a_verdict(self):
+        patient = start(os.environ["VIGIL_PATIENT"], "all-blocked", env={**os.environ, "VIGIL_WATCHDOG": "on", "VIGIL_LOG": "off"})
+        self.addCleanup(end, patient)
+        text = ""
+        for _ in range(600):  # the watchdog confirms what it finds
+            text = subprocess.run([VIGIL, "metrics", str(patient.pid)], capture_output=True, text=True, timeout=120).stdout
+            if "vigil_watchdog_verdict{" in text:
+                break
+            select.select([], [], [], 0.05)
+        self.assertRegex(text, r'vigil_watchdog_verdict\{class="[a-z-]+",severity="[A-Z]+",number="\d+",subject="(worker \d+ of )?pool [^"]*"\} 1')
 
     def test_the_demo_has_patients(self):
         demo = lambda *words: subprocess.run([VIGIL, "demo", "--sick", *words], capture_output=True, text=True, timeout=120)
