@@ -27,7 +27,8 @@
  * than can go on.
  *
  * Owners. A mutex, a rwlock held by a writer and a once know their thread. The watchdog names
- * circles through them.
+ * circles through them; with VIGIL_RECOVER_REJECT one wait of the circle, inside a task, answers
+ * -EDEADLK.
  */
 #ifndef VIGIL_SYNC_H
 #define VIGIL_SYNC_H

@@ -162,6 +162,8 @@ int vg_sleeper_error(uint32_t end, vigil_cancel_token *token)
     }
     case VG_SLEEP_CLOSED:
         return -EPIPE;
+    case VG_SLEEP_REJECTED:
+        return -EDEADLK;
     default:
         return 0;
     }
