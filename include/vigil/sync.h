@@ -74,7 +74,7 @@ VIGIL_API int vigil_mutex_lock(vigil_mutex *mutex);
 VIGIL_API int vigil_mutex_lock_timed(vigil_mutex *mutex, int64_t timeout_ns,
                                      vigil_cancel_token *token);
 
-/* Unlock. The thread that locked it; any thread if an asynchronous function holds it. Does not
+/* Unlock. Any thread that has locked it, or any at all if an asynchronous function holds it; does not
    block.
    0; -EPERM another thread holds it, or nobody; -EINVAL. */
 VIGIL_API int vigil_mutex_unlock(vigil_mutex *mutex);
@@ -107,7 +107,7 @@ VIGIL_API int vigil_rwlock_read(vigil_rwlock *lock, int64_t timeout_ns, vigil_ca
    0; -ETIMEDOUT; -EDEADLK; -EINVAL; the token's status. */
 VIGIL_API int vigil_rwlock_write(vigil_rwlock *lock, int64_t timeout_ns, vigil_cancel_token *token);
 
-/* Unlock, as reader or as writer. The thread that locked it; does not block.
+/* Unlock, as reader or as writer. Any thread that has locked it; does not block.
    0; -EPERM it is not locked, or another thread writes; -EINVAL. */
 VIGIL_API int vigil_rwlock_unlock(vigil_rwlock *lock);
 
