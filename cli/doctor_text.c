@@ -29,9 +29,9 @@ static bool is_inner(const vg_frame *frame)
            strncmp(frame->module, "libstdc++", 9) == 0;
 }
 
-static void print_frame(const vg_frame *frame, unsigned indent)
+static void print_frame(const vg_frame *frame, const char *before)
 {
-    printf("%*s", (int)indent, "");
+    printf("%s", before);
     if (frame->function[0] != '\0')
         printf("%s", frame->function);
     else
@@ -45,7 +45,7 @@ static void print_frame(const vg_frame *frame, unsigned indent)
     printf("\n");
 }
 
-static void print_stack(const vg_exam_thread *t, unsigned indent, unsigned most)
+static void print_stack(const vg_exam_thread *t, const char *before, unsigned most)
 {
     unsigned first = 0;
     while (first < t->frame_count && is_inner(&t->frames[first]))
@@ -57,9 +57,9 @@ static void print_stack(const vg_exam_thread *t, unsigned indent, unsigned most)
         first = 0;
     unsigned shown = 0;
     for (unsigned i = first; i < t->frame_count && shown < most; i++, shown++)
-        print_frame(&t->frames[i], indent);
+        print_frame(&t->frames[i], before);
     if (first + shown < t->frame_count)
-        printf("%*s%s... %u more%s\n", (int)indent, "", style(FAINT), t->frame_count - first - shown, style(PLAIN));
+        printf("%s%s... %u more%s\n", before, style(FAINT), t->frame_count - first - shown, style(PLAIN));
 }
 
 static void print_wait(const vg_exam *exam, const vg_exam_thread *t, const char *before)
@@ -103,11 +103,11 @@ static void print_finding(const vg_exam *exam, const vg_diagnosis *f, unsigned n
         char name[96];
         const vg_exam_thread *t = &exam->threads[f->chain[i]];
         const bool circle = f->kind == VG_DIAGNOSIS_DEADLOCK;
-        printf("\n   %s%s%s%s\n", circle ? (i == 0 ? "+-> " : "|   ") : "", style(CYAN), thread_name(exam, t, name),
-               style(PLAIN));
+        printf("%s   %s%s%s%s\n", i == 0 || !circle ? "\n" : "", circle ? (i == 0 ? "+-> " : "|   ") : "", style(CYAN),
+               thread_name(exam, t, name), style(PLAIN));
         print_wait(exam, t, circle ? "   |     " : "     ");
         printf("\n");
-        print_stack(t, 9, i < 8 ? FRAMES_SHOWN : 2);
+        print_stack(t, circle ? "   |       " : "         ", i < 8 ? FRAMES_SHOWN : 2);
         if (circle)
             printf("   %s\n", i + 1 == f->count ? "+---- which waits for the first" : "|     v");
     }
@@ -158,7 +158,7 @@ static void print_threads(const vg_exam *exam, bool all)
             printf(" and %u like it", like);
         print_wait(exam, t, " ");
         printf("\n");
-        print_stack(t, 6, all ? VG_EXAM_FRAMES : 4);
+        print_stack(t, "      ", all ? VG_EXAM_FRAMES : 4);
     }
     if (left > 0)
         printf("  ... and %u more; --all shows every thread\n", left);
