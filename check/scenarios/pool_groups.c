@@ -130,7 +130,7 @@ static void wait_outside_in_time(void)
     finish();
 }
 
-/* A task that waits for something submitted: it helps with anything, because that may be behind any other. */
+/* A task that waits for something submitted: it runs that itself, or finds that another has. */
 static int submit_and_wait(counted *self)
 {
     (void)self;
@@ -233,6 +233,27 @@ static void spawn_to_other_group(void)
     finish();
 }
 
+/* The same with a submit: the owner runs the member of the other, or its job is a husk when it comes up (Q1, Q2, H5, H6). */
+static int submit_to_shared_group(counted *self)
+{
+    (void)self;
+    gate_wait(&gates[3]);
+    counted_make(2)->body = write_shared_result;
+    vgc_assert(vigil_group_submit(&shared_group, &tasks[2].task, VIGIL_LOW) == 0, "the task is accepted");
+    gate_open(&gates[4]);
+    return 0;
+}
+
+static void submit_to_other_group(void)
+{
+    pool_make();
+    counted_make(0)->body = own_shared_group;
+    counted_make(1)->body = submit_to_shared_group;
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(1, VIGIL_NORMAL);
+    finish();
+}
+
 /* ---- vigil_join ---- */
 
 static int left_half(void *arg)
@@ -293,6 +314,12 @@ SCENARIO(group_foreign, spawn_to_other_group, JOINED, "2 workers, one adds to th
          VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
 SCENARIO(group_foreign_stop, spawn_to_other_group, JOINED, "2 workers, one adds to the other's group; graceful stop", 2,
          VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
+SCENARIO(group_member, submit_to_other_group, JOINED, "2 workers, one submits to the other's group; at rest", 2,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
+SCENARIO(group_member_audit, submit_to_other_group, JOINED, "2 workers, one submits to the other's group; audit", 2,
+         VIGIL_FENCE_MEMBARRIER, AUDIT, BY_CHANCE);
+SCENARIO(group_member_stop, submit_to_other_group, JOINED, "2 workers, one submits to the other's group; graceful stop",
+         2, VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
 WATCHED(group_fork, fork_and_join, JOINED, "2 workers, 2 children", 2);
 WATCHED(group_submit_2, submit_to_group, JOINED, "2 workers, a task submits to its group", 2);
 SCENARIOS(join_two, join_in_task, "both halves have ended, once, when the join returns", "2 workers, 1 join", 2);

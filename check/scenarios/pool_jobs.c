@@ -4,6 +4,8 @@
  */
 #include "pool_common.h"
 
+#include "pool/blocked.h"
+
 static _Atomic int job_ran, job_cancelled;
 static vigil_job job;
 static int plain_result; /* written by the job, read by the waiter */
@@ -117,6 +119,45 @@ static void wait_for_delayed(void)
     submit_made(0, VIGIL_NORMAL);
     rest();
     job_end();
+}
+
+/* The waiter sleeps when the job becomes due, holds a lock, and no spare can be had: only the timer's wake (H7, H8) reaches the one
+   that may run the job. The waiter goes to sleep at rest in one form, just when the time comes in the other. */
+static int wait_inside_with_lock(counted *self)
+{
+    vg_locks_held(+1);
+    (void)wait_inside(self);
+    vg_locks_held(-1);
+    return 0;
+}
+
+static void wait_for_due(bool at_rest)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.no_spares = true;
+    pool_make_with(&options);
+    vigil_job_options later = VIGIL_JOB_OPTIONS_INIT;
+    later.delay_ns = 1000;
+    vgc_assert(vigil_job_call(pool, job_body, NULL, &later, &job) == 0, "the job is accepted");
+    counted_make(0)->body = wait_inside_with_lock;
+    if (!at_rest)
+        vgc_quiesce(); /* the worker and the timer sleep */
+    submit_made(0, VIGIL_NORMAL);
+    if (at_rest)
+        vgc_quiesce(); /* the task waits too */
+    vgc_clock_advance(1000);
+    rest();
+    job_end();
+}
+
+static void due_for_sleeper(void)
+{
+    wait_for_due(true);
+}
+
+static void due_while_falling_asleep(void)
+{
+    wait_for_due(false);
 }
 
 /* The job runs elsewhere and waits for a task that the waiter must help with. */
@@ -249,6 +290,10 @@ SCENARIOS(job_inside_one, wait_in_task, DECIDED, "1 worker, a task waits for the
 SCENARIO(job_delayed, wait_for_delayed, DECIDED, "1 worker, a task waits for a job whose time comes; at rest", 1,
          VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE);
 WATCHED(job_delayed, wait_for_delayed, DECIDED, "1 worker, a task waits for a job whose time comes", 1);
+SCENARIO(job_due_asleep, due_for_sleeper, DECIDED, "1 worker, no spare, the waiter sleeps; at rest", 1,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE);
+SCENARIO(job_due_race, due_while_falling_asleep, DECIDED, "1 worker, no spare, the waiter goes to sleep; at rest", 1,
+         VIGIL_FENCE_MEMBARRIER, AT_REST, BY_CHANCE_LONG);
 SCENARIOS(job_helps, waiter_helps, DECIDED, "2 workers, a task waits for a job that waits for another task", 2);
 SCENARIO(job_called, waiter_is_called, DECIDED, "2 workers, a task sleeps till the job is done; at rest", 2,
          VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);

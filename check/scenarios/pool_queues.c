@@ -162,6 +162,65 @@ static void *submit_or_hear_of_stop(void *arg)
     return NULL;
 }
 
+/* A producer inside a task: it sleeps with a spare in its place, or makes room itself. */
+static int produce_two(counted *self)
+{
+    (void)self;
+    for (int i = 1; i <= 2; i++) {
+        (void)counted_make(i);
+        int error = vigil_pool_submit(pool, &tasks[i].task, VIGIL_NORMAL);
+        /* without a spare: a stop holds the queued task for the moment, so there is nothing to run that would make room */
+        vgc_assert(error == 0 || (error == -EAGAIN && the_setup()->end == STOP_NOW), "a submit is accepted");
+        atomic_store_explicit(&tasks[i].refused, error != 0, memory_order_relaxed);
+    }
+    return 0;
+}
+
+static void bounded_inside(bool no_spares)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.max_queue = 1;
+    options.when_full = VIGIL_FULL_BLOCK;
+    options.max_spares = no_spares ? 0 : 1;
+    options.no_spares = no_spares;
+    pool_make_with(&options);
+    counted_make(0)->body = produce_two;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+static void bounded_with_spare(void)
+{
+    bounded_inside(false);
+}
+
+static void bounded_without_spare(void)
+{
+    bounded_inside(true);
+}
+
+/* Three producers and one place: a wake that one of them leaves unused must reach another. */
+static void *submit_one(void *arg)
+{
+    submit(*(const int *)arg);
+    return NULL;
+}
+
+static void bounded_crowd(void)
+{
+    static const int numbers[] = {1, 2};
+    vigil_pool_options options = options_of(the_setup());
+    options.max_queue = 1;
+    options.when_full = VIGIL_FULL_BLOCK;
+    pool_make_with(&options);
+    pthread_t first = vgc_thread_start(submit_one, (void *)(uintptr_t)&numbers[0]);
+    pthread_t second = vgc_thread_start(submit_one, (void *)(uintptr_t)&numbers[1]);
+    submit(0);
+    submit(3);
+    (void)vgc_thread_join(first);
+    (void)finish_with(&second);
+}
+
 static void bounded_against_stop(void)
 {
     vigil_pool_options options = options_of(the_setup());
@@ -271,6 +330,13 @@ SCENARIO(bound_stop_now, bounded_against_stop, "whoever waits for room hears tha
          VIGIL_FENCE_MEMBARRIER, STOP_NOW, BY_CHANCE);
 SCENARIOS(bound_block, bounded_and_blocking, "whoever waits for room gets it, or hears that the pool stops",
           "1 worker, room for 1, 2 submitters, 3 tasks", 1);
+#define ROOM "whoever waits for room gets it, or hears that the pool stops"
+SCENARIOS(bound_spare, bounded_with_spare, ROOM, "1 worker, 1 spare, room for 1, a task submits two", 1);
+SCENARIOS(bound_alone, bounded_without_spare, ROOM, "1 worker, no spare, room for 1, a task submits two", 1);
+SCENARIO(bound_crowd, bounded_crowd, ROOM, "1 worker, room for 1, 3 submitters, 4 tasks; at rest", 1,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
+SCENARIO(bound_crowd_audit, bounded_crowd, ROOM, "1 worker, room for 1, 3 submitters, 4 tasks; audit", 1,
+         VIGIL_FENCE_MEMBARRIER, AUDIT, BY_CHANCE);
 SCENARIOS(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);
 WATCHED(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);
 SCENARIOS(delay_two, two_delays, "an earlier time reaches a timer that already sleeps", "1 worker, 2 delayed", 1);
