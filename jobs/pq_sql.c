@@ -4,6 +4,7 @@
  *
  * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in the condition the planner
  * reads the index of leases, which bloats. That is enough, because everything that ends a claim raises the number.
+ * ANY makes the planner begin with the key: without statistics it would read the whole table for each batch.
  * The claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a foreign snapshot is open.
  */
 #include "pq.h"
@@ -97,33 +98,39 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "kind = p.kind AND class = p.class AND due >= p.low AND due <= " NOW
         " AND version <= p.version ORDER BY due, id "
         "LIMIT $8::bigint FOR UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED(
-            "p.kind") " LIMIT $8::bigint) " TAKE "FROM pick WHERE j.id = pick.id RETURNING " CLAIMED ", pick.place",
+            "p.kind") " LIMIT $8::bigint) " TAKE
+                      "FROM pick WHERE j.id = ANY(ARRAY(SELECT id FROM pick)) AND j.id = pick.id RETURNING " CLAIMED
+                      ", pick.place",
     [VG_PQ_CLAIM_QUARANTINE] =
         "WITH pick AS MATERIALIZED (SELECT q.id, p.place FROM vigil_jobs q JOIN unnest($3::text[], $4::int[], "
         "$5::int[]) AS p(kind, version, place) ON q.kind = p.kind AND q.version <= p.version WHERE q.state = 3 AND "
-        "q.due <= " NOW " AND " NOT_PAUSED("q.kind") " ORDER BY q.due LIMIT 1 FOR UPDATE OF q SKIP LOCKED) " TAKE
-                                                     "FROM pick WHERE j.id = pick.id RETURNING " CLAIMED ", pick.place",
+        "q.due <= " NOW " AND " NOT_PAUSED(
+            "q.kind") " ORDER BY q.due LIMIT 1 FOR UPDATE OF q SKIP LOCKED) " TAKE
+                      "FROM pick WHERE j.id = ANY(ARRAY(SELECT id FROM pick)) AND j.id = pick.id RETURNING " CLAIMED
+                      ", pick.place",
     /* A kind with a cap or a rate: one process at a time claims, so that the count is exact. */
     [VG_PQ_LOCK_KIND] = "SELECT pg_advisory_xact_lock(73057904, hashtext($1::text))",
-    [VG_PQ_CLAIM_LIMITED] = "WITH room AS MATERIALIZED (SELECT least($7::bigint, CASE WHEN $5::bigint = 0 THEN "
-                            "$7::bigint ELSE $5::bigint - (SELECT count(*) "
-                            "FROM vigil_jobs WHERE state = 1 AND kind = $3::text) END, CASE WHEN $6::float8 = 0 THEN "
-                            "$7::bigint ELSE floor(least($6::float8, "
-                            "coalesce((SELECT tokens + greatest(0, " NOW
-                            " - stamp) * $6::float8 / 1000 FROM vigil_jobs_kinds WHERE kind = $3::text AND "
-                            "tokens IS NOT NULL), $6::float8)))::bigint END) AS n), pick AS MATERIALIZED (SELECT s.id "
-                            "FROM room CROSS JOIN LATERAL "
-                            "(SELECT id FROM vigil_jobs WHERE state = 0 AND kind = $3::text AND due <= " NOW
-                            " AND version <= $4::int ORDER BY class, "
-                            "due, id LIMIT greatest(0, room.n) FOR UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED(
-                                "$3::text") ") " TAKE "FROM pick WHERE j.id = pick.id RETURNING " CLAIMED,
+    [VG_PQ_CLAIM_LIMITED] =
+        "WITH room AS MATERIALIZED (SELECT least($7::bigint, CASE WHEN $5::bigint = 0 THEN "
+        "$7::bigint ELSE $5::bigint - (SELECT count(*) "
+        "FROM vigil_jobs WHERE state = 1 AND kind = $3::text) END, CASE WHEN $6::float8 = 0 THEN "
+        "$7::bigint ELSE floor(least($6::float8, "
+        "coalesce((SELECT tokens + greatest(0, " NOW
+        " - stamp) * $6::float8 / 1000 FROM vigil_jobs_kinds WHERE kind = $3::text AND "
+        "tokens IS NOT NULL), $6::float8)))::bigint END) AS n), pick AS MATERIALIZED (SELECT s.id "
+        "FROM room CROSS JOIN LATERAL "
+        "(SELECT id FROM vigil_jobs WHERE state = 0 AND kind = $3::text AND due <= " NOW
+        " AND version <= $4::int ORDER BY class, "
+        "due, id LIMIT greatest(0, room.n) FOR UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED(
+            "$3::text") ") " TAKE
+                        "FROM pick WHERE j.id = ANY(ARRAY(SELECT id FROM pick)) AND j.id = pick.id RETURNING " CLAIMED,
     [VG_PQ_SPEND] =
         "INSERT INTO vigil_jobs_kinds(kind, tokens, stamp) VALUES($1::text, $2::float8 - $3::float8, " NOW
         ") ON CONFLICT(kind) "
         "DO UPDATE SET tokens = least($2::float8, coalesce(vigil_jobs_kinds.tokens + greatest(0, excluded.stamp - "
         "vigil_jobs_kinds.stamp) * $2::float8 / 1000, $2::float8)) - $3::float8, stamp = excluded.stamp",
     [VG_PQ_COMPLETE_MANY] = "WITH gone AS (DELETE FROM vigil_jobs j USING unnest($1::bigint[], $2::bigint[]) AS e(id, "
-                            "number) WHERE j.id = e.id AND "
+                            "number) WHERE j.id = ANY($1::bigint[]) AND j.id = e.id AND "
                             "j.number = e.number RETURNING j.*)" LEAVE_BATCH
                             "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, "
                             "started, " NOW ", limit_ms, batch, worker, class, 4, errors, crashes, max_errors, "
@@ -149,9 +156,10 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                    "vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due > " NOW
                    " ORDER BY due LIMIT 1) s), (SELECT "
                    "lease + 1 FROM vigil_jobs WHERE state = 1 ORDER BY lease LIMIT 1)) - " NOW,
-    [VG_PQ_EXTEND] = "UPDATE vigil_jobs j SET lease = " NOW
-                     " + $3::bigint FROM unnest($1::bigint[], $2::bigint[]) AS e(id, number) WHERE "
-                     "j.id = e.id AND j.number = e.number RETURNING j.id, j.number, j.cancel::int",
+    [VG_PQ_EXTEND] =
+        "UPDATE vigil_jobs j SET lease = " NOW
+        " + $3::bigint FROM unnest($1::bigint[], $2::bigint[]) AS e(id, number) WHERE "
+        "j.id = ANY($1::bigint[]) AND j.id = e.id AND j.number = e.number RETURNING j.id, j.number, j.cancel::int",
     [VG_PQ_SAVE] = "UPDATE vigil_jobs SET progress = coalesce($3::float8, progress), text = coalesce($4::text, text), "
                    "checkpoint = "
                    "coalesce($5::bytea, checkpoint) WHERE id = $1::bigint AND number = $2::bigint",
