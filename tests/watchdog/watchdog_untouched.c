@@ -191,7 +191,10 @@ static void no_call_fails_or_ends_early(void **state)
     options.hog_ms = 50;
     options.stuck_ms = 50;
     options.repeat_ms = 10; /* stacks at every look */
-    vigil_pool *pool = pool_of((unsigned)count_of(tasks));
+    vigil_pool_options pool_options = VIGIL_POOL_OPTIONS_INIT;
+    pool_options.workers = (unsigned)count_of(tasks);
+    pool_options.strict_classes = true; /* the LOW ones come after the calls, and not in place of them */
+    vigil_pool *pool = pool_with(&pool_options);
     must_equal(vigil_watchdog_start(&options), 0);
     const uint64_t rounds = scaled(4, 1);
     for (uint64_t round = 0; round < rounds; round++) {
