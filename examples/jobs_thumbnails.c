@@ -111,7 +111,7 @@ int main(int argc, char **argv)
     int error = vigil_jobs_audit(jobs, &account);
     printf("%llu enqueued: %llu completed, %llu dead letters, %llu left\n", (unsigned long long)account.enqueued,
            (unsigned long long)account.completed, (unsigned long long)account.dead,
-           (unsigned long long)(account.waiting + account.running));
+           (unsigned long long)account.waiting + (unsigned long long)account.running);
     vigil_jobs_close(jobs);
     return error == 0 ? 0 : 1;
 }

@@ -75,6 +75,7 @@ int vg_handles_init(vg_handles *table, size_t record_size, uint32_t max_records)
         return -EINVAL;
     table->record_size = (record_size + VG_HANDLES_ALIGNMENT - 1) & ~(size_t)(VG_HANDLES_ALIGNMENT - 1);
     table->max_records = max_records;
+    table->first_generation = 1;
     atomic_init(&table->used, 0U);
     atomic_init(&table->free_head, 0U);
     for (unsigned i = 0; i < VG_HANDLES_CHUNKS; i++)
@@ -151,7 +152,7 @@ void *vg_handles_alloc(vg_handles *table, uint32_t references, uint64_t *handle)
         return NULL;
     uint32_t generation = GENERATION(atomic_load_explicit(&slot->life, memory_order_relaxed));
     if (generation == 0)
-        generation = 1;
+        generation = table->first_generation;
     /* relaxed: the caller publishes the handle */
     atomic_store_explicit(&slot->life, pair_words(generation, references), memory_order_relaxed);
     *handle = pair_words(generation, slot->index);

@@ -2,7 +2,7 @@
 /*
  * handles.h - 64-bit names for records that may be gone. A handle is generation << 32 | index. When the last reference
  * goes, the generation moves on and the slot is reused, so an old handle is stale and gets NULL. Generations start at
- * 1: 0 is never a handle. Memory is type-stable until the table is destroyed. NOTES.md has the argument.
+ * 1 or above: 0 is never a handle. Memory is type-stable until the table is destroyed. NOTES.md has the argument.
  */
 #ifndef VG_BASE_HANDLES_H
 #define VG_BASE_HANDLES_H
@@ -37,6 +37,8 @@ enum {
 typedef struct vg_handles {
     size_t record_size;
     uint32_t max_records;
+    uint32_t
+        first_generation;  /* 1; another one, set before the first alloc, makes names that other tables do not give */
     _Atomic uint32_t used; /* slots ever given out: all below */
     _Atomic(char *) chunks[VG_HANDLES_CHUNKS];
     _Alignas(64) _Atomic uint64_t free_head; /* tag << 32 | index + 1; away from what everybody only reads */

@@ -210,15 +210,13 @@ static bool classify_join(vg_exam *exam, const vg_exam_thread *thread, vg_need *
     uint64_t self = 0;
     if (!vg_memory_read(exam, thread->process, wait->address, &tid, sizeof tid))
         return false;
-    int32_t found = 0;
-    if ((uint32_t)thread->arg[2] == (uint32_t)tid && vg_sight_thread(exam, thread->process, tid) >= 0)
-        found = tid;
-    else if (exam->processes[thread->process].musl && (uint32_t)thread->arg[2] == MUSL_JOINABLE &&
-             vg_memory_read(exam, thread->process, wait->address - MUSL_SELF_BACK, &self, sizeof self) &&
-             self == wait->address - MUSL_SELF_BACK &&
-             vg_memory_read(exam, thread->process, wait->address - MUSL_TID_BACK, &tid, sizeof tid) &&
-             vg_sight_thread(exam, thread->process, tid) >= 0)
-        found = tid;
+    const bool musl = (uint32_t)thread->arg[2] != (uint32_t)tid && exam->processes[thread->process].musl &&
+                      (uint32_t)thread->arg[2] == MUSL_JOINABLE &&
+                      vg_memory_read(exam, thread->process, wait->address - MUSL_SELF_BACK, &self, sizeof self) &&
+                      self == wait->address - MUSL_SELF_BACK &&
+                      vg_memory_read(exam, thread->process, wait->address - MUSL_TID_BACK, &tid, sizeof tid);
+    const bool glibc = !musl && (uint32_t)thread->arg[2] == (uint32_t)tid;
+    const int32_t found = (glibc || musl) && vg_sight_thread(exam, thread->process, tid) >= 0 ? tid : 0;
     if (found == 0 || found == thread->inner_tid)
         return false;
     wait->kind = VG_NEED_JOIN;

@@ -21,7 +21,7 @@ typedef struct vg_module {
 } vg_module;
 
 /* The modules of a process, in the order of their addresses; *modules is to be freed by vg_modules_free. */
-unsigned vg_modules_of(const vg_exam *exam, unsigned process, vg_module **modules);
+unsigned vg_modules_of(const vg_exam *exam, unsigned process, vg_module **result);
 void vg_modules_open(const vg_exam *exam, unsigned process, vg_module *modules, unsigned count);
 void vg_modules_free(vg_module *modules, unsigned count);
 

@@ -7,6 +7,6 @@
 #include "peers.h"
 
 /* Fill in thread->wait. Processes that could end the wait are entered into the examination. */
-void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned thread);
+void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index);
 
 #endif

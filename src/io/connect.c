@@ -138,13 +138,10 @@ static int attempt_start(connect_race *race, size_t number)
     const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    int rc = 0;
-    if (race->bound && bind(fd, &race->source.any, race->source.length) != 0)
-        rc = -errno;
-    else if (connect(fd, &address->any, address->length) == 0)
-        rc = 1;
-    else if (errno != EINPROGRESS && errno != EINTR)
-        rc = -errno;
+    int rc = 1;
+    if ((race->bound && bind(fd, &race->source.any, race->source.length) != 0) ||
+        connect(fd, &address->any, address->length) != 0)
+        rc = errno == EINPROGRESS || errno == EINTR ? 0 : -errno;
     if (rc >= 0) {
         const int error =
             vigil_watch_add(race->loop, fd, VIGIL_FD_WRITE, 0, attempt_event, NULL, attempt, &attempt->watch);

@@ -250,7 +250,7 @@ int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigi
     job->fn = fn;
     job->cancel = with->cancel;
     job->arg = arg;
-    job->id = name ^ pool->block.serial * UINT64_C(0x9e3779b97f4a7c15); /* handles of two pools may be equal */
+    job->id = name;
     atomic_store_explicit(&job->due, with->delay_ns == 0, memory_order_relaxed);
     error = with->delay_ns > 0 ? vg_submit_delayed(pool, &job->task, (unsigned)with->priority, with->delay_ns)
                                : vg_submit_one(pool, &job->task, (unsigned)with->priority);

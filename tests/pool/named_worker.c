@@ -108,7 +108,10 @@ static void among_a_workers_own_tasks_classes_and_order_hold(void **state)
     enum {
         EACH = 5
     };
-    vigil_pool *pool = pool_of(1);
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.strict_classes = true;
+    vigil_pool *pool = pool_with(&options);
     struct post post = {0};
     struct letter *letters = letters_new(EACH * VIGIL_PRIORITIES, &post);
     struct hold hold = {0};

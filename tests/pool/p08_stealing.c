@@ -180,7 +180,8 @@ static void p08_a_thief_takes_the_highest_class_first(void **state)
         vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
         options.workers = 2;
         options.no_spares = true;
-        vigil_pool *pool = pool_with(&options); /* a new one each time: nobody has aged */
+        options.strict_classes = true;
+        vigil_pool *pool = pool_with(&options);
         struct two_classes *both = calloc(1, sizeof *both);
         must(both != NULL);
         both->pool = pool;
