@@ -267,7 +267,8 @@ VIGIL_API int vigil_pool_submit_batch(vigil_pool *pool, vigil_task *const *tasks
 
 /* Submit a task that only worker `worker` (0 to workers-1) may run; it is not stolen. Among such
    tasks of one worker the classes and FIFO hold. If the pool shrinks below that worker the task
-   goes to the others. Any thread; does not block, except with VIGIL_FULL_BLOCK.
+   goes to the others. With VIGIL_FULL_BLOCK it is not counted in max_queue: nobody else could
+   make the room that its worker may wait for. Any thread; does not block.
    0; -ENOENT there is no such worker; -EINVAL; -EBUSY; -EAGAIN; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task,
                                    vigil_priority priority);

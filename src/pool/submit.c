@@ -197,17 +197,20 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
     error = begin_submit(pool, task, priority);
     if (error != 0)
         return error;
-    task->vg_flags = submit_flags(pool);
+    /* A place that only this worker can free must not be what the worker waits for, itself or through others. */
+    const bool counted = pool->max_queue != 0 && pool->when_full == VIGIL_FULL_REFUSE;
+    task->vg_flags = counted ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
     task->vg_stamp = vg_ticks();
     submitter by = submit_enter(pool);
-    error = vg_bound_take(by.pool, 1);
+    error = counted ? vg_bound_take(by.pool, 1) : 0;
     if (error == 0) {
         count_submitted(by, (unsigned)priority, 1);
         vg_trace_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
         error = vg_mail_push(pool, seat, task);
         if (error != 0) {
             withdraw_submitted(by, (unsigned)priority, 1);
-            vg_bound_give_back(pool, 1);
+            if (counted)
+                vg_bound_give_back(pool, 1);
         }
     }
     return end_submit(task, submit_leave(by, (unsigned)priority, 1, error));

@@ -477,9 +477,40 @@ static void p09_a_storm_on_a_blocking_queue_runs_everything(void **state)
     storm_on_bounded(VIGIL_FULL_BLOCK, 64, scaled(50000, 1000));
 }
 
+struct own_mail {
+    vigil_pool *pool;
+    _Atomic unsigned runs;
+    struct item letters[2], others[2];
+};
+
+static int write_to_itself(void *arg)
+{
+    struct own_mail *it = arg;
+    for (int i = 0; i < 2; i++) /* only this worker can run them, and it is here */
+        must_equal(vigil_pool_submit_to(it->pool, 0, &it->letters[i].task, VIGIL_NORMAL), 0);
+    for (int i = 0; i < 2; i++) /* waits for room, which a spare makes */
+        must_equal(vigil_pool_submit(it->pool, &it->others[i].task, VIGIL_NORMAL), 0);
+    return 0;
+}
+
+static void p09_a_worker_never_waits_for_room_that_only_it_can_make(void **state)
+{
+    (void)state;
+    for (uint64_t round = scaled(50, 5); round > 0; round--) {
+        struct own_mail it = {.pool = bounded_pool(1, 1, VIGIL_FULL_BLOCK)};
+        items_init(it.letters, 2, &it.runs);
+        items_init(it.others, 2, &it.runs);
+        must_equal(vigil_pool_call(it.pool, write_to_itself, NULL, &it, VIGIL_NORMAL), 0);
+        must_equal(vigil_pool_wait_idle(it.pool, VIGIL_FOREVER), 0);
+        must_equal(atomic_load_explicit(&it.runs, memory_order_relaxed), 4);
+        pool_close(it.pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        test(p09_a_worker_never_waits_for_room_that_only_it_can_make),
         test(p09_a_full_queue_refuses_with_eagain_and_counts_it),
         test(p09_a_batch_that_does_not_fit_is_refused_whole),
         test(p09_spawns_are_not_bounded),
