@@ -182,8 +182,8 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
 
 /* ---- trying again ---------------------------------------------------------------------------- */
 
-/* Begins an attempt and gives its promise, as the functions of promise.h do. A negative status counts
-   as an attempt that failed. */
+/* Begins an attempt and gives its promise, as the functions of promise.h do. A negative status
+   counts as an attempt that failed. */
 typedef int (*vigil_promise_start_fn)(vigil_loop *loop, void *arg, vigil_cancel_token *token,
                                       vigil_promise **promise);
 

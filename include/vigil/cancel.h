@@ -54,8 +54,8 @@ VIGIL_API int vigil_cancel_create_any(vigil_cancel_source **source,
 VIGIL_API int vigil_cancel_create_timeout(vigil_cancel_source **source, vigil_loop *loop,
                                           int64_t timeout_ns);
 
-/* Both in one: a source that is aborted with -ETIMEDOUT when timeout_ns have passed on the loop, and as
-   the token is, whichever is first. token may be NULL. Owner of the loop; does not block.
+/* Both in one: a source that is aborted with -ETIMEDOUT when timeout_ns have passed on the loop,
+   and as the token is, whichever is first. token may be NULL. Owner of the loop; does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_cancel_create_deadline(vigil_cancel_source **source, vigil_loop *loop,
                                            int64_t timeout_ns, vigil_cancel_token *token);

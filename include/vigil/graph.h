@@ -3,8 +3,8 @@
  * vigil/graph.h - tasks with dependencies, and pipelines, on the workers of a pool.
  *
  * A graph is built once and run as often as wanted. A node starts when all nodes before it have
- * ended. A condition chooses one of the nodes behind it by the value that it returns, so a graph may
- * branch and loop.
+ * ended. A condition chooses one of the nodes behind it by the value that it returns, so a graph
+ * may branch and loop.
  *
  *     vigil_graph_add(graph, "load", load, &file, &a);
  *     vigil_graph_add(graph, "scale", scale, &file, &b);
@@ -13,9 +13,9 @@
  *
  * Each node is a task in the trace, under its own function; `vigil_graph_dot` draws the graph.
  *
- * A pipeline moves items through stages. A serial stage handles one item at a time, in the order of
- * the first stage; a parallel stage any number. At most `tokens` items are under way, so memory is
- * bounded however fast the first stage is.
+ * A pipeline moves items through stages. A serial stage handles one item at a time, in the order
+ * of the first stage; a parallel stage any number. At most `tokens` items are under way, so memory
+ * is bounded however fast the first stage is.
  */
 #ifndef VIGIL_GRAPH_H
 #define VIGIL_GRAPH_H
@@ -45,15 +45,15 @@ VIGIL_API int vigil_graph_create(vigil_graph **graph);
 /* Free the graph, which must not be running. NULL is allowed. Any thread; does not block. */
 VIGIL_API void vigil_graph_destroy(vigil_graph *graph);
 
-/* Add a node that calls fn(arg). A negative status is a failure: it ends the run. name (copied; NULL
-   for none) is for the drawing. Any thread, one at a time; does not block.
+/* Add a node that calls fn(arg). A negative status is a failure: it ends the run. name (copied;
+   NULL for none) is for the drawing. Any thread, one at a time; does not block.
    0; -EINVAL; -ENOMEM; -EBUSY the graph is running. */
 VIGIL_API int vigil_graph_add(vigil_graph *graph, const char *name, int (*fn)(void *arg), void *arg,
                               vigil_node *node);
 
-/* Add a condition: what fn returns, counted from 0, names which of the nodes behind it starts, in the
-   order in which the edges were added. That node starts at once, whatever else is before it. A value
-   without a node starts none. Any thread, one at a time; does not block.
+/* Add a condition: what fn returns, counted from 0, names which of the nodes behind it starts,
+   in the order in which the edges were added. That node starts at once, whatever else is before
+   it. A value without a node starts none. Any thread, one at a time; does not block.
    0; -EINVAL; -ENOMEM; -EBUSY the graph is running. */
 VIGIL_API int vigil_graph_condition_add(vigil_graph *graph, const char *name, int (*fn)(void *arg),
                                         void *arg, vigil_node *node);
@@ -63,11 +63,12 @@ VIGIL_API int vigil_graph_condition_add(vigil_graph *graph, const char *name, in
    0; -EINVAL; -ENOMEM; -EBUSY the graph is running. */
 VIGIL_API int vigil_graph_edge_add(vigil_graph *graph, vigil_node before, vigil_node after);
 
-/* Run the graph and wait for its end. It begins with every node that nothing is before. Nodes that a
-   failure, the token or the end of the pool leaves out are not called. Of the options it uses
-   priority and token. Any thread, one run at a time; blocks.
+/* Run the graph and wait for its end. It begins with every node that nothing is before. Nodes
+   that a failure, the token or the end of the pool leaves out are not called. Of the options it
+   uses priority and token. Any thread, one run at a time; blocks.
    0; the first failure; -ECANCELED; -EDEADLK nodes wait for each other in a circle, or none can
-   begin: nothing was called; -EBUSY it is running; -EINVAL; -ENOMEM; -EAGAIN; -ESHUTDOWN; -ECHILD. */
+   begin: nothing was called; -EBUSY it is running; -EINVAL; -ENOMEM; -EAGAIN; -ESHUTDOWN;
+   -ECHILD. */
 VIGIL_API int vigil_graph_run(vigil_graph *graph, vigil_pool *pool,
                               const vigil_parallel_options *options);
 

@@ -360,10 +360,10 @@ VIGIL_API int vigil_loop_immediate_call(vigil_loop *loop, vigil_call_fn fn, vigi
    0; -EINVAL; -EBUSY the post is queued already; -EPERM; -ESHUTDOWN the loop has ended; -ECHILD. */
 VIGIL_API int vigil_loop_immediate(vigil_loop *loop, vigil_post *post);
 
-/* Take back a post that vigil_loop_post or vigil_loop_immediate has queued on this loop: neither run
-   nor cancel will be called, and the post is the caller's again. A post that was taken back is
-   still counted, as one that ran, when its turn comes. Costs a step for each immediate that is
-   queued, and one for every 160 posts. Owner; does not block.
+/* Take back a post that vigil_loop_post or vigil_loop_immediate has queued on this loop: neither
+   run nor cancel will be called, and the post is the caller's again. A post that was taken back
+   is still counted, as one that ran, when its turn comes. Costs a step for each immediate that
+   is queued, and one for every 160 posts. Owner; does not block.
    0        it will not run, not even if it is due in this very turn
    -ENOENT  it is not queued: it has run, or runs now, or was never posted
    -EBUSY   it is a tick, a microtask or an internal post, or another thread is just posting it
@@ -420,7 +420,8 @@ typedef struct vigil_timer_options {
     /* may be late by so much (at most 4 s), so that it can share a wake-up with others */
     int64_t slack_ns;
     unsigned flags;
-    /* others than the default take one descriptor for the loop, whose fast path must not be forced */
+    /* others than the default take one descriptor for the loop, whose fast path must not be
+       forced */
     vigil_clock clock;
 } vigil_timer_options;
 #define VIGIL_TIMER_OPTIONS_INIT VG_SIZED(vigil_timer_options)

@@ -3,9 +3,9 @@
  * vigil/parallel.h - loops, reductions, scans, searches and sorts on the workers of a pool.
  *
  * Every call here splits its range into pieces, runs them on the workers, and returns when all of
- * them have ended. The caller may be any thread. Inside a task of the pool the caller takes part, in
- * the class of its task; elsewhere the whole runs on the pool in the class of the options, and the
- * caller sleeps.
+ * them have ended. The caller may be any thread. Inside a task of the pool the caller takes part,
+ * in the class of its task; elsewhere the whole runs on the pool in the class of the options, and
+ * the caller sleeps.
  *
  *     static int scale(void *arg, size_t begin, size_t end)
  *     {
@@ -18,15 +18,15 @@
  *     int error = vigil_parallel_for(pool, 0, count, scale, v, NULL);
  *
  * Splitting. A worker runs its range piece by piece, from the front. Before each piece it looks at
- * its own deque: if that is empty, somebody has taken what lay there, or nothing was there yet, and
- * the worker puts the back half of its range there (lazy binary splitting). So a loop on a busy pool
- * is split a few times, and one with hungry workers as often as they ask. A piece grows or shrinks
- * until it lasts about 20 us, so neither tiny nor uneven iterations need an option.
+ * its own deque: if that is empty, somebody has taken what lay there, or nothing was there yet,
+ * and the worker puts the back half of its range there (lazy binary splitting). So a loop on a
+ * busy pool is split a few times, and one with hungry workers as often as they ask. A piece grows
+ * or shrinks until it lasts about 20 us, so neither tiny nor uneven iterations need an option.
  *
- * Failure. A body that returns a negative value or calls vigil_raise ends the call: pieces that have
- * not begun are left out, and the call returns the first failure. The task of the caller has not
- * failed by that. A token that is aborted does the same with its status, and so does the end of the
- * pool with -ECANCELED.
+ * Failure. A body that returns a negative value or calls vigil_raise ends the call: pieces that
+ * have not begun are left out, and the call returns the first failure. The task of the caller has
+ * not failed by that. A token that is aborted does the same with its status, and so does the end
+ * of the pool with -ECANCELED.
  *
  * Nesting. A body may call anything here. While a call waits for a stolen piece it runs pieces of
  * its own range only.
@@ -198,8 +198,8 @@ typedef struct vigil_local vigil_local;
 VIGIL_API int vigil_local_create(vigil_local **local, vigil_pool *pool, size_t bytes,
                                  void (*start)(void *arg, void *value), void *arg);
 
-/* The value of the calling worker; it stays where it is. A wait inside a task may run other tasks on
-   the same worker, and they see the same value. Worker; does not block. Returns NULL
+/* The value of the calling worker; it stays where it is. A wait inside a task may run other
+   tasks on the same worker, and they see the same value. Worker; does not block. Returns NULL
    outside a task, or if there is no memory for the worker's first value. */
 VIGIL_API void *vigil_local_get(vigil_local *local);
 

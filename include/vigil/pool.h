@@ -15,10 +15,10 @@
  *                   a worker that has given up the core 256 times in vain for another that was put
  *                   aside while it moved tasks of a higher class starts one of a lower. A group
  *                   wait runs its own children first: they are part of the task that waits.
- *   Ageing.         While lower classes wait behind a higher one, each worker gives them a share of its
- *                   time, VIGIL_LOWER_PERMILLE or the option lower_permille, whatever the length
- *                   of the tasks: after a lower task of 5 ms, at 3 %, 160 ms of higher work follow.
- *                   The classes that wait take turns. With strict_classes they get nothing.
+ *   Ageing.         While lower classes wait behind a higher one, each worker gives them a share
+ *                   of its time, VIGIL_LOWER_PERMILLE or the option lower_permille, whatever the
+ *                   length of the tasks: after a lower task of 5 ms, at 3 %, 160 ms of higher
+ *                   work follow. The classes that wait take turns. With strict_classes they get nothing.
  *   Order.          Submitted tasks of one class start in the order of their submission (FIFO over
  *                   all threads); a worker's own spawns run newest first (LIFO), and are stolen
  *                   oldest first.
@@ -26,11 +26,11 @@
  * Waits inside tasks
  *
  *   A wait for a group, a job or a join keeps one rule. It runs what it waits for if that has not
- *   started, and its descendants. Only on request (VIGIL_GROUP_HELP_ANY) it runs other tasks: never of
- *   a lower class than its own task, and at most VIGIL_HELP_DEPTH such waits deep on one stack. Else
- *   it sleeps as a blocked worker, and a spare takes its place. What it runs itself inherits its
- *   class. If no spare can be had (no_spares, or max_spares are at work), it helps with any task,
- *   to the same depth, because a task that everybody waits for could stay queued.
+ *   started, and its descendants. Only on request (VIGIL_GROUP_HELP_ANY) it runs other tasks:
+ *   never of a lower class than its own task, and at most VIGIL_HELP_DEPTH such waits deep on one
+ *   stack. Else it sleeps as a blocked worker, and a spare takes its place. What it runs itself
+ *   inherits its class. If no spare can be had (no_spares, or max_spares are at work), it helps
+ *   with any task, to the same depth, because a task that everybody waits for could stay queued.
  *
  * Three ways to hand over work
  *
@@ -40,8 +40,8 @@
  *   vigil_pool_call     a function and an argument; the task is the pool's own. FIFO.
  *   vigil_job_call      the same with a handle: wait, poll, cancel, status.
  *
- * and fork-join on top: vigil_group_spawn pushes to the worker's own deque for about the price of a
- * function call, and vigil_group_wait runs what nobody has stolen. LIFO.
+ * and fork-join on top: vigil_group_spawn pushes to the worker's own deque for about the price of
+ * a function call, and vigil_group_wait runs what nobody has stolen. LIFO.
  *
  * Threads: "any" means any thread, workers included; "worker" means inside a task of that pool.
  * "Blocks" means that the call may wait for others. Every call is safe against every other call
@@ -317,9 +317,10 @@ VIGIL_API int vigil_pool_current_worker(void);
    quota (rounded up). Any thread; does not block. Returns at least 1. */
 VIGIL_API unsigned vigil_cpu_count(void);
 
-/* Give the task that runs a name of its own: verdicts, `vigil top`, `vigil report` and the page show
-   it beside the function, so that a thousand tasks of one function can be told apart. At most 39
-   bytes are kept. It costs some stores, and lasts until the task ends. Worker; does not block.
+/* Give the task that runs a name of its own: verdicts, `vigil top`, `vigil report` and the page
+   show it beside the function, so that a thousand tasks of one function can be told apart. At
+   most 39 bytes are kept. It costs some stores, and lasts until the task ends. Worker; does not
+   block.
    0; -EPERM outside a task; -EINVAL. */
 VIGIL_API int vigil_task_label(const char *label);
 
@@ -391,9 +392,9 @@ VIGIL_API int vigil_job_unref(vigil_pool *pool, vigil_job job);
 
 /* ---- groups: fork and join ------------------------------------------------------------------- */
 
-/* vigil_group_wait on a worker runs its own tasks and descendants only (its unstarted tasks, and what
-   thieves have spawned from stolen ones) unless this is set: then any task that is not of a lower
-   class than the waiting one, at most VIGIL_HELP_DEPTH waits deep. */
+/* vigil_group_wait on a worker runs its own tasks and descendants only (its unstarted tasks, and
+   what thieves have spawned from stolen ones) unless this is set: then any task that is not of a
+   lower class than the waiting one, at most VIGIL_HELP_DEPTH waits deep. */
 #define VIGIL_GROUP_HELP_ANY 1U
 /* The group may outlive the task that made it (it is waited for elsewhere). */
 #define VIGIL_GROUP_DETACHED 2U

@@ -4,15 +4,15 @@
  *
  * Pools and loops count what they do, always. By default they also keep those counters, the states
  * of their threads, latency histograms and the last few thousand events of each thread in one file
- * that is mapped into memory, so that another process (the `vigil` command) can look at this one at
- * any time: while it runs, while it is wedged or stopped, and after it was killed. Nothing is ever
- * written out; the kernel keeps the pages.
+ * that is mapped into memory, so that another process (the `vigil` command) can look at this one
+ * at any time: while it runs, while it is wedged or stopped, and after it was killed. Nothing is
+ * ever written out; the kernel keeps the pages.
  *
  *   Where   PID-NONCE in $VIGIL_DIR, else $XDG_RUNTIME_DIR/vigil, else /dev/shm/vigil-UID, else
- *           /tmp/vigil-UID, else, if others have taken these names, vigil-UID.1 and so on. In memory,
- *           that is, where there is such a place: a file on a disk works, but costs time when the
- *           kernel writes it out. The directory and the file belong to the user of the process; a
- *           directory that others may write to is not used, and the file can be read by nobody else.
+ *           /tmp/vigil-UID, else, if others have taken these names, vigil-UID.1 and so on. In
+ *           memory, that is, where there is such a place: a file on a disk works, but costs time
+ *           when the kernel writes it out. The directory and the file belong to the user of the
+ *           process; a directory that others may write to is not used; nobody else can read the file.
  *   When    the recorder is made with the first pool or loop, and goes, with its file, when the
  *           last one is destroyed. A process that is killed, crashes or exits without destroying
  *           them leaves the file behind; of these the newest 16 in the directory are kept. The

@@ -74,14 +74,14 @@ VIGIL_API int vigil_mutex_lock(vigil_mutex *mutex);
 VIGIL_API int vigil_mutex_lock_timed(vigil_mutex *mutex, int64_t timeout_ns,
                                      vigil_cancel_token *token);
 
-/* Unlock. Any thread that has locked it, or any at all if an asynchronous function holds it; does not
-   block.
+/* Unlock. Any thread that has locked it, or any at all if an asynchronous function holds it;
+   does not block.
    0; -EPERM another thread holds it, or nobody; -EINVAL. */
 VIGIL_API int vigil_mutex_unlock(vigil_mutex *mutex);
 
-/* Lock for an asynchronous function: fulfilled (VIGIL_NONE) when the mutex is locked. Whoever goes on
-   unlocks it with vigil_mutex_unlock. The mutex stays until the promise is settled. Owner of the loop;
-   does not block.
+/* Lock for an asynchronous function: fulfilled (VIGIL_NONE) when the mutex is locked. Whoever
+   goes on unlocks it with vigil_mutex_unlock. The mutex stays until the promise is settled.
+   Owner of the loop; does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_lock(vigil_loop *loop, vigil_mutex *mutex, vigil_cancel_token *token,
                                  vigil_promise **promise);
@@ -121,9 +121,9 @@ typedef struct vigil_condition {
 #define VIGIL_CONDITION_INIT {VG_WAITERS_INIT}
 /* clang-format on */
 
-/* Unlock the mutex, wait for a signal, lock the mutex again: also after a timeout or an abort. There
-   are no spurious returns, but another thread may have been first: look at the condition again. Any
-   thread that holds the mutex; blocks for at most timeout_ns, and then for the mutex.
+/* Unlock the mutex, wait for a signal, lock the mutex again: also after a timeout or an abort.
+   There are no spurious returns, but another thread may have been first: look at the condition
+   again. Any thread that holds the mutex; blocks for at most timeout_ns, and then for the mutex.
    0; -ETIMEDOUT; -EPERM the caller does not hold the mutex; -EINVAL; the token's status. */
 VIGIL_API int vigil_condition_wait(vigil_condition *condition, vigil_mutex *mutex,
                                    int64_t timeout_ns, vigil_cancel_token *token);
@@ -165,8 +165,8 @@ VIGIL_API int vigil_semaphore_acquire(vigil_semaphore *semaphore, uint64_t units
    0; -EOVERFLOW there would be more than the limit, and nothing changed; -EINVAL. */
 VIGIL_API int vigil_semaphore_post(vigil_semaphore *semaphore, uint64_t units);
 
-/* Take units for an asynchronous function: fulfilled (VIGIL_NONE) when they are taken. The semaphore
-   stays until the promise is settled. Owner of the loop; does not block.
+/* Take units for an asynchronous function: fulfilled (VIGIL_NONE) when they are taken. The
+   semaphore stays until the promise is settled. Owner of the loop; does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_acquire(vigil_loop *loop, vigil_semaphore *semaphore, uint64_t units,
                                     vigil_cancel_token *token, vigil_promise **promise);

@@ -5,6 +5,8 @@
  */
 #include "label.h"
 
+#include "base/why.h"
+
 #include "worker.h"
 
 #include "record/cell.h"
@@ -25,9 +27,9 @@ int vigil_task_label(const char *label)
 {
     const vg_worker *worker = vg_current_worker;
     if (label == NULL)
-        return -EINVAL;
+        return VG_WHY_NULL("label");
     if (worker == NULL || worker->depth == 0)
-        return -EPERM;
+        return vg_why(-EPERM, "no task runs on this thread");
     vg_file_worker *mine = worker->seat.counts;
     uint64_t words[VG_FILE_LABEL_WORDS] = {0};
     const size_t length = strnlen(label, sizeof words - 1);

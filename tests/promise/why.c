@@ -133,6 +133,8 @@ static void calls_of_the_pool(void **state)
     vigil_task_init(&task, run_task, NULL);
     refuses(vigil_pool_submit(pool, &task, (vigil_priority)7), "priority is 7");
     refuses(vigil_pool_submit_batch(pool, NULL, 1, VIGIL_NORMAL), "tasks");
+    refuses(vigil_pool_submit_for(pool, NULL, VIGIL_NORMAL, 0), "task");
+    refuses(vigil_task_label(NULL), "label");
     refuses(vigil_pool_submit_batch(pool, none, 1, VIGIL_NORMAL), "task");
     refuses(vigil_pool_submit_to(pool, 0, NULL, VIGIL_NORMAL), "task");
     refuses(vigil_pool_submit_after(pool, &task, VIGIL_NORMAL, -1), "delay_ns is -1");
@@ -251,6 +253,8 @@ static void calls_of_the_loop(void **state)
     refuses(vigil_loop_run(NULL, VIGIL_RUN), "loop");
     refuses(vigil_loop_run(loop, (vigil_run_mode)9), "mode");
     refuses(vigil_loop_pause(NULL), "loop");
+    refuses(vigil_loop_immediate(loop, NULL), "post");
+    refuses(vigil_loop_post_remove(loop, NULL), "post");
     refuses(vigil_loop_shutdown(NULL, 0), "loop");
     refuses(vigil_loop_close(NULL, 0), "loop");
     refuses(vigil_loop_wait(NULL, 0), "loop");
