@@ -18,7 +18,8 @@
  *   Ageing.         While lower classes wait behind a higher one, each worker gives them a share
  *                   of its time, VIGIL_LOWER_PERMILLE or the option lower_permille, whatever the
  *                   length of the tasks: after a lower task of 5 ms, at 3 %, 160 ms of higher
- *                   work follow. The classes that wait take turns. With strict_classes they get nothing.
+ *                   work follow. The classes that wait take turns. With strict_classes they get
+ *                   nothing.
  *   Order.          Submitted tasks of one class start in the order of their submission (FIFO over
  *                   all threads); a worker's own spawns run newest first (LIFO), and are stolen
  *                   oldest first.

@@ -12,7 +12,8 @@
  *           /tmp/vigil-UID, else, if others have taken these names, vigil-UID.1 and so on. In
  *           memory, that is, where there is such a place: a file on a disk works, but costs time
  *           when the kernel writes it out. The directory and the file belong to the user of the
- *           process; a directory that others may write to is not used; nobody else can read the file.
+ *           process; a directory that others may write to is not used; nobody else can read the
+ *           file.
  *   When    the recorder is made with the first pool or loop, and goes, with its file, when the
  *           last one is destroyed. A process that is killed, crashes or exits without destroying
  *           them leaves the file behind; of these the newest 16 in the directory are kept. The

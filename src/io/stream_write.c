@@ -129,7 +129,8 @@ static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t coun
     do {
         stream->sends++;
         if ((stream->state & VG_STREAM_SOCKET) != 0) {
-            const struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+            struct msghdr message = {.msg_iov = parts};
+            message.msg_iovlen = (__typeof__(message.msg_iovlen))count; /* an int in musl */
             sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
         } else {
             sent = write_without_signal(stream->fd, parts, (int)count);

@@ -189,7 +189,7 @@ static struct outcome submit_many(vigil_pool *pool, uint64_t most)
 
 static uint64_t most_tasks(void)
 {
-    return scaled(20000000, 1000000);
+    return scaled(20000000, 8000000); /* on a full machine the sums agree for a long time */
 }
 
 #if !TEST_TSAN
