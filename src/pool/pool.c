@@ -227,6 +227,8 @@ int vigil_pool_create(vigil_pool **out, const vigil_pool_options *given)
     if (pool == NULL)
         return error;
     unsigned tokens_back = 0;
+    /* Jobs of two pools have different names, so that the watchdog never takes one for the other. */
+    pool->jobs.first_generation = 1 + ((uint32_t)pool->block.serial * 0x9e3779b1U >> 2);
     vg_mutex_lock(&pool->admin);
     unsigned have = start_workers(pool, 0, workers, &tokens_back, &error);
     set_target(pool, have);
@@ -237,8 +239,6 @@ int vigil_pool_create(vigil_pool **out, const vigil_pool_options *given)
         (void)vigil_pool_destroy(pool);
         return error;
     }
-    /* Jobs of two pools have different names, so that the watchdog never takes one for the other. */
-    pool->jobs.first_generation = 1 + ((uint32_t)pool->block.serial * 0x9e3779b1U >> 2);
     vg_subject_add(&pool->subject, &vg_pool_subject_calls, pool, pool->block.serial);
     *out = pool;
     return 0;

@@ -91,7 +91,7 @@ static int settle(vigil_pool *pool, vigil_audit *audit)
         static vigil_task call;
         vigil_task_init(&call, nothing, NULL);
         must_equal(vigil_pool_submit_to(pool, 0, &call, VIGIL_NORMAL), 0);
-        while (pool_audit(pool, audit) == 0 && atomic_load_explicit(&call.vg_state, memory_order_relaxed) != 0)
+        while (pool_audit(pool, audit) == 0 && atomic_load_explicit(&call.vg_state, memory_order_acquire) != 0)
             yield();
     }
 }
@@ -189,7 +189,7 @@ static struct outcome submit_many(vigil_pool *pool, uint64_t most)
 
 static uint64_t most_tasks(void)
 {
-    return scaled(20000000, 8000000); /* on a full machine the sums agree for a long time */
+    return scaled(20000000, 1000000);
 }
 
 #if !TEST_TSAN
@@ -200,7 +200,7 @@ static void a_foreign_push_to_the_owners_end_loses_or_repeats_tasks_and_the_audi
     must_equal(vigil_pool_call(wrecked, warm_up, NULL, wrecked, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(wrecked, VIGIL_FOREVER), 0);
     sabotage = true;
-    struct outcome outcome = submit_many(wrecked, most_tasks());
+    struct outcome outcome = submit_many(wrecked, 8 * most_tasks()); /* on a full machine the sums may agree for long */
     (void)fprintf(stderr, "after %llu tasks: %llu lost, %llu repeated; the audit: %s\n",
                   (unsigned long long)outcome.tasks, (unsigned long long)outcome.lost,
                   (unsigned long long)outcome.repeated, outcome.said.text);
