@@ -2,6 +2,7 @@
 /*
  * P2: no starvation. Lower classes that wait get a share of each worker's time, in turns. VIGIL_AGEING_FULL=1 in the environment
  * compares every pair of task lengths from 1 us to 50 ms, which takes minutes.
+ * test: clock - shares of time are measured, and a machine that stalls inside a task changes them
  */
 #include "support.h"
 
