@@ -15,7 +15,7 @@ import gdb
 CLASSES = ["CRITICAL", "HIGH", "NORMAL", "LOW", "IDLE"]
 STATES = ["unused", "starting", "running", "looking", "stealing", "spinning", "parked", "blocked", "stopping", "stopped"]
 WAITS = ["", "work", "declared", "group", "job", "idle pool", "room", "events", "lock", "signal", "channel",
-         "promise", "any job"]
+         "promise"]
 LOOP_STATES = ["awake", "running", "sleeping", "terminating", "terminated"]
 PHASES = ["-", "internal", "posts", "timers", "prepare", "io", "check", "immediates", "close"]
 MOST_LISTED = 100000  # links that are followed in a list

@@ -131,6 +131,7 @@ void vg_jobs_beside_leave(struct vg_jobs_beside *beside, int slot)
     if (slot < 0)
         return;
     atomic_store_explicit(&beside->shared->slots[slot].wants, 0, memory_order_relaxed);
+    /* release: wants is down before the slot is free; pairs with the acquire in ring_all */
     atomic_store_explicit(&beside->shared->slots[slot].pid, 0, memory_order_release);
     (void)lock_slot(beside, slot, F_UNLCK);
 }
@@ -258,7 +259,8 @@ void vg_jobs_beside_ended_add(struct vg_jobs_beside *beside)
 void vg_jobs_beside_ended_wait(struct vg_jobs_beside *beside, uint32_t seen, int64_t timeout_ms)
 {
     struct timespec time;
-    /* A waiter that is killed here leaves the count too high, which costs later ends a system call. */
+    /* seq_cst: pairs with the additions in ended_add. A waiter that is killed here leaves the count too high, which costs
+       later ends a system call. */
     (void)atomic_fetch_add_explicit(&beside->shared->ended_waiters, 1, memory_order_seq_cst);
     (void)futex(&beside->shared->ended, FUTEX_WAIT, seen, milliseconds(&time, timeout_ms));
     (void)atomic_fetch_sub_explicit(&beside->shared->ended_waiters, 1, memory_order_seq_cst);

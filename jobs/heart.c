@@ -22,6 +22,7 @@ void vg_jobs_heart_ring(vigil_jobs *jobs)
 
 void vg_jobs_heart_ask(vigil_jobs *jobs)
 {
+    /* release: pairs with the exchange in live() */
     atomic_store_explicit(&jobs->heart_asked, 1, memory_order_release);
     vg_jobs_heart_ring(jobs);
 }
@@ -93,6 +94,7 @@ static void apply(vigil_jobs *jobs, const struct vg_jobs_lease *lease, bool save
         if (saved)
             run->beat_due = false;
         int none = 0;
+        /* seq_cst: pairs with the source and the look in vigil_jobs_token, as in vg_jobs_run_abort */
         if (status != 0 && atomic_compare_exchange_strong_explicit(&run->aborted, &none, status, memory_order_seq_cst,
                                                                    memory_order_seq_cst)) {
             source = atomic_load_explicit(&run->source, memory_order_seq_cst);
@@ -140,7 +142,7 @@ static int64_t check_limits(vigil_jobs *jobs)
                 atomic_load_explicit(&run->aborted, memory_order_relaxed) != 0)
                 continue;
             int64_t left = (int64_t)(run->started_ms + (uint64_t)run->limit_ms) - (int64_t)now;
-            int none = 0;
+            int none = 0; /* seq_cst below: as above */
             if (left > 0) {
                 next = next < 0 || left < next ? left : next;
             } else if (atomic_compare_exchange_strong_explicit(&run->aborted, &none, -ETIMEDOUT, memory_order_seq_cst,
@@ -168,6 +170,7 @@ static void *live(void *arg)
     (void)pthread_setname_np(pthread_self(), "jobs-heart");
     if (period < 1)
         period = 1;
+    /* acquire: pairs with the release in vg_jobs_heart_stop */
     while (atomic_load_explicit(&jobs->heart_stop, memory_order_acquire) == 0) {
         /* acquire: pairs with vg_jobs_heart_ring. Read before the look, so that a ring after it ends the sleep at once. */
         uint32_t word = atomic_load_explicit(&jobs->heart_word, memory_order_acquire);
@@ -181,6 +184,7 @@ static void *live(void *arg)
         }
         int64_t limit = check_limits(jobs);
         uint64_t now = vg_jobs_now_ms();
+        /* acquire: pairs with the release in vg_jobs_heart_ask */
         bool asked = atomic_exchange_explicit(&jobs->heart_asked, 0, memory_order_acquire) != 0;
         if (asked || now - last >= (uint64_t)period) {
             if (conn != NULL || jobs->engine->connect(jobs->site, &conn) == 0)
@@ -206,6 +210,7 @@ int vg_jobs_heart_start(vigil_jobs *jobs)
 
 void vg_jobs_heart_stop(vigil_jobs *jobs)
 {
+    /* release: pairs with the acquire in live() */
     atomic_store_explicit(&jobs->heart_stop, 1, memory_order_release);
     vg_jobs_heart_ring(jobs);
     (void)pthread_join(jobs->heart, NULL);

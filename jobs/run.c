@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "backoff.h"
-#include "futex.h"
+#include "heart.h"
 #include "why.h"
 
 static struct vg_jobs_run *of_seen(vigil_jobs_run *seen)
@@ -32,6 +32,7 @@ void vg_jobs_run_push(struct vg_jobs_run *run)
     /* The first on an empty stack wakes: the runner empties it as a whole, and looks at it after each wake. */
     if (head == NULL)
         jobs->engine->ring(jobs->site);
+    /* release: our last touch; pairs with the acquire in vigil_jobs_close */
     (void)atomic_fetch_sub_explicit(&jobs->pushing, 1, memory_order_release);
 }
 
@@ -138,8 +139,7 @@ static int work(vigil_task *task)
     bool limited = run->limit_ms != 0;
     (void)pthread_mutex_unlock(&jobs->lock);
     if (limited) { /* the heart computes the next limit anew */
-        (void)atomic_fetch_add_explicit(&jobs->heart_word, 1, memory_order_release);
-        vg_jobs_futex_wake(&jobs->heart_word);
+        vg_jobs_heart_ring(jobs);
     }
     int status = call_guarded(run);
     if (status != VIGIL_JOBS_LATER)
@@ -202,6 +202,7 @@ struct vg_jobs_run *vg_jobs_run_create(vigil_jobs *jobs, const struct vg_jobs_ro
 
 void vg_jobs_run_free(struct vg_jobs_run *run)
 {
+    /* acquire: pairs with the exchange in vigil_jobs_token */
     vigil_cancel_destroy(atomic_load_explicit(&run->source, memory_order_acquire));
     free(run->text);
     free(run->checkpoint);
@@ -232,11 +233,13 @@ vigil_cancel_token *vigil_jobs_token(vigil_jobs_run *seen)
     if (seen == NULL)
         return NULL;
     struct vg_jobs_run *run = of_seen(seen);
+    /* acquire: pairs with the exchange below, by another thread */
     vigil_cancel_source *source = atomic_load_explicit(&run->source, memory_order_acquire);
     if (source == NULL) {
         vigil_cancel_source *made;
         if (vigil_cancel_create(&made) != 0)
             return NULL;
+        /* seq_cst: the source before the look at aborted; pairs with vg_jobs_run_abort and with the heart */
         if (atomic_compare_exchange_strong_explicit(&run->source, &source, made, memory_order_seq_cst,
                                                     memory_order_seq_cst))
             source = made;

@@ -23,6 +23,7 @@
 #include "why.h"
 
 enum {
+    AGEING_PERIOD = 32,
     MOST_PREFETCH = 512,
     PREFETCH_US = 5000, /* this much work may wait here */
     RESCUES = 100,      /* at a time: after an outage the jobs come back in steps */
@@ -77,11 +78,11 @@ static unsigned prefetch(const vigil_jobs *jobs)
     return fits > MOST_PREFETCH ? MOST_PREFETCH : (unsigned)fits;
 }
 
-/* The classes in their order; of every VIGIL_AGEING_PERIOD claims one begins with a lower class, in rotation. */
+/* The classes in their order; of every AGEING_PERIOD claims one begins with a lower class, in rotation. */
 static void order_classes(struct round *round, int classes[VIGIL_PRIORITIES])
 {
     int first = 0;
-    if (++round->takes % VIGIL_AGEING_PERIOD == 0)
+    if (++round->takes % AGEING_PERIOD == 0)
         first = 1 + (int)(round->lower_class++ % (VIGIL_PRIORITIES - 1));
     classes[0] = first;
     for (int i = 0, place = 1; i < VIGIL_PRIORITIES; i++)
@@ -339,6 +340,7 @@ static void tell_drained(vigil_jobs *jobs, uint32_t value)
 static int64_t turn(struct round *round)
 {
     vigil_jobs *jobs = round->jobs;
+    /* acquire: pairs with the release in stop_level; so do the looks below */
     int stopping = atomic_load_explicit(&jobs->stopping, memory_order_acquire);
     collect(round);
     int error = exchange(round);
@@ -443,6 +445,7 @@ int vg_jobs_runner_stop(vigil_jobs *jobs, int64_t timeout_ns)
     stop_level(jobs, 1);
     uint64_t until = vg_jobs_now_ms() + (uint64_t)(timeout_ns > 0 ? timeout_ns / 1000000 : 0);
     for (;;) {
+        /* acquire: pairs with the release in tell_drained */
         if (atomic_load_explicit(&jobs->drained, memory_order_acquire) != 0)
             return 0;
         uint64_t now = vg_jobs_now_ms();

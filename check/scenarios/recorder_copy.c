@@ -4,39 +4,9 @@
  * threads go on. Property: an event that is copied is whole and follows the one before it; a wait that is named is one that was.
  */
 #include "recorder_file.h"
+#include "recorder_events.h"
 
 #include "record/ring_copy.h"
-
-enum {
-    RING = FILE_RING
-};
-
-typedef struct plan {
-    uint64_t before; /* events that are there when the copy begins */
-    uint64_t beside; /* written during it */
-} plan;
-
-static vg_own_ring first_ring; /* of the body's thread: the others go on with it */
-
-/* The words of event n are told apart from each other and from those of every other event. */
-static uint64_t word_of(uint64_t n, unsigned which)
-{
-    return 8 * (n + 1) + which;
-}
-
-static void put(uint64_t n)
-{
-    vg_event_put(word_of(n, 0), word_of(n, 1), word_of(n, 2), word_of(n, 3));
-}
-
-static void *write_events(void *arg)
-{
-    const plan *p = arg;
-    vg_my_ring = first_ring;
-    for (uint64_t i = 0; i < p->beside; i++)
-        put(p->before + i);
-    return NULL;
-}
 
 static void copy_once(const plan *p, bool at_rest)
 {

@@ -76,7 +76,6 @@ typedef enum vigil_priority {
 } vigil_priority;
 
 #define VIGIL_PRIORITIES     5
-#define VIGIL_AGEING_PERIOD  32 /* of vigil/jobs.h: of as many claims one is of a lower class */
 #define VIGIL_LOWER_PERMILLE 30 /* the default of lower_permille */
 #define VIGIL_MAX_WORKERS    1024
 #define VIGIL_HELP_DEPTH     32 /* waits on one stack that run strangers */

@@ -60,7 +60,6 @@ const char *vg_wait_name(unsigned kind)
         [VG_WAIT_GROUP] = "group",   [VG_WAIT_JOB] = "job",         [VG_WAIT_IDLE] = "idle pool",
         [VG_WAIT_ROOM] = "room",     [VG_WAIT_EVENTS] = "events",   [VG_WAIT_LOCK] = "lock",
         [VG_WAIT_SIGNAL] = "signal", [VG_WAIT_CHANNEL] = "channel", [VG_WAIT_PROMISE] = "promise",
-        [VG_WAIT_ANY] = "any job",
     };
     return word(words, COUNT(words), kind);
 }

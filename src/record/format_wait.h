@@ -21,7 +21,6 @@ typedef enum vg_wait_kind {
     VG_WAIT_SIGNAL,   /* a condition, semaphore, latch, barrier or once */
     VG_WAIT_CHANNEL,  /* something to receive, or a place to send */
     VG_WAIT_PROMISE,  /* a promise, from a thread that does not own its loop; on: the serial of the loop */
-    VG_WAIT_ANY,      /* one of several jobs; on: how many */
     VG_WAIT_KINDS
 } vg_wait_kind;
 

@@ -78,8 +78,8 @@ static void pass_signal_on(int number, siginfo_t *info, void *context)
 
 /*
  * Where send_request had to send the signal itself, a thread may have entered a call that the kernel does not restart
- * (poll, nanosleep) just before the signal came. Its context then holds -EINTR behind the call: go back, so that the program does not notice. The call's number is in the
- * load a few bytes before; its arguments are still in registers.
+ * (poll, nanosleep) just before the signal came. Its context then holds -EINTR behind the call: go back, so that the
+ * program does not notice. The call's number is in the load a few bytes before; its arguments are still in registers.
  */
 static void repeat_call(void *context)
 {

@@ -481,6 +481,15 @@ struct dialogue {
     bool done;
 };
 
+/* One system call for each line that was sent, and one for each that came. */
+static void must_be_cheap(vigil_stream *stream, unsigned lines)
+{
+    vigil_stream_stats stats = VIGIL_STREAM_STATS_INIT;
+    must_equal(vigil_stream_stats_get(stream, &stats), 0);
+    must_equal(stats.reads, lines);
+    must_equal(stats.sends, lines);
+}
+
 static void dialogue_steps(vigil_frame *frame)
 {
     struct dialogue *self = (struct dialogue *)(void *)frame;
@@ -493,6 +502,7 @@ static void dialogue_steps(vigil_frame *frame)
         must_equal(frame->value->integer, 9);
         must_equal(memcmp(self->bytes, "question\n", 9), 0);
     }
+    must_be_cheap(self->stream, self->rounds);
     VIGIL_TRY(frame, vigil_stream_finish(self->stream));
     VIGIL_AWAIT(frame, vigil_promise_read(self->stream, self->bytes, 1, frame->token, VIGIL_INTO(frame)));
     must_equal(frame->value->integer, 0);
