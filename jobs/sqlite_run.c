@@ -223,9 +223,9 @@ static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_wan
     return taken;
 }
 
-static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg)
+static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now, vg_jobs_take_fn take,
+                 void *arg)
 {
-    int64_t now = vg_jobs_sqlite_now(conn->site);
     unsigned left = want->count;
     int64_t allowed[want->kind_count + 1];
     double tokens[want->kind_count + 1];
@@ -272,10 +272,9 @@ static int64_t earliest(int64_t best, int64_t candidate)
     return best < 0 || candidate < best ? candidate : best;
 }
 
-/* When to look again if nobody rings. */
-static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t *due)
+/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by it. */
+static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now, int64_t *due)
 {
-    int64_t now = vg_jobs_sqlite_now(conn->site);
     for (unsigned i = 0; i < want->kind_count; i++) {
         for (int c = 0; c < VIGIL_PRIORITIES; c++) {
             sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_DUE);
@@ -333,11 +332,12 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
         ended = ended || ends[i]->outcome <= VG_JOBS_CANCEL;
     }
     if (error == 0 && want->count > 0) {
-        int claimed = claim(conn, want, take, arg);
+        int64_t now = vg_jobs_sqlite_now(conn->site);
+        int claimed = claim(conn, want, now, take, arg);
         error = claimed < 0 ? claimed : 0;
         next->claimed = claimed < 0 ? 0 : (unsigned)claimed;
         if (error == 0 && next->claimed < want->count)
-            error = find_next(conn, want, &next->due_ms);
+            error = find_next(conn, want, now, &next->due_ms);
     }
     error = vg_jobs_sqlite_end(conn, error);
     if (error != 0) {
