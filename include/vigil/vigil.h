@@ -7,9 +7,11 @@
 #include <vigil/async.h>
 #include <vigil/cancel.h>
 #include <vigil/channel.h>
+#include <vigil/descriptor.h>
 #include <vigil/base.h>
 #include <vigil/graph.h>
 #include <vigil/io.h>
+#include <vigil/io_filter.h>
 #include <vigil/loop.h>
 #include <vigil/parallel.h>
 #include <vigil/pool.h>

@@ -83,6 +83,6 @@ bool vg_io_forked(const vg_io_shared *shared)
 int vg_io_guard(const vg_io_shared *shared)
 {
     if (shared->ended)
-        return vg_why(-ESHUTDOWN, "the loop of this stream has ended");
+        return vg_why(-ESHUTDOWN, "the loop of this stream or descriptor has ended");
     return vg_guard_owner(shared->loop);
 }

@@ -12,6 +12,7 @@
 #include "listener.h"
 #include "loop/guard.h"
 #include "loop/post.h"
+#include "stream_filter.h"
 #include "stream_promise.h"
 #include "stream_read.h"
 #include "stream_write.h"
@@ -42,9 +43,10 @@ void vg_stream_keep(vigil_stream *stream)
 {
     if (stream->shared->ended)
         return;
-    const bool wanted = (stream->state & VG_STREAM_CLOSED) == 0 && stream->error == 0 &&
-                        ((vg_stream_has_reader(stream) && (stream->state & VG_STREAM_READ_END) == 0) ||
-                         stream->first != NULL || stream->on_drained != NULL);
+    const bool wanted =
+        (stream->state & VG_STREAM_CLOSED) == 0 && stream->error == 0 &&
+        ((vg_stream_has_reader(stream) && (stream->state & VG_STREAM_READ_END) == 0) || stream->first != NULL ||
+         stream->on_drained != NULL || (stream->state & VG_STREAM_STARTING) != 0 || vg_stream_must_finish(stream));
     if (wanted == ((stream->state & VG_STREAM_KEEPS) != 0))
         return;
     stream->state ^= VG_STREAM_KEEPS;
@@ -107,6 +109,8 @@ void vg_stream_fail(vigil_stream *stream, int error)
     stream_stop_timer(stream);
     vg_stream_fail_sending(stream, error);
     vg_stream_keep(stream);
+    if ((stream->state & VG_STREAM_STARTING) != 0)
+        vg_stream_want(stream, VG_TODO_STARTED);
     if (vg_stream_has_reader(stream))
         vg_stream_want(stream, VG_TODO_READ);
 }
@@ -118,6 +122,8 @@ static void stream_free(vigil_stream *stream)
         return;
     }
     vg_io_leave(stream->shared, &stream->member);
+    if (stream->filter != NULL)
+        vg_filter_free(stream);
     free(stream->rest);
     free(stream);
 }
@@ -143,9 +149,21 @@ static void stream_run_work(vigil_post *post)
         stream_free(stream);
         return;
     }
+    if ((stream->todo & VG_TODO_START) != 0) {
+        stream->todo &= ~(uint32_t)VG_TODO_START;
+        if (stream->error == 0)
+            vg_filter_start(stream);
+    }
     if ((stream->todo & VG_TODO_FLUSH) != 0) {
         stream->todo &= ~(uint32_t)VG_TODO_FLUSH;
         vg_stream_flush(stream); /* may add to the work */
+    }
+    if ((stream->todo & VG_TODO_STARTED) != 0) {
+        stream->todo &= ~(uint32_t)VG_TODO_STARTED;
+        if (stream->todo != 0)
+            vg_stream_want(stream, stream->todo);
+        if (vg_filter_say_started(stream))
+            return;
     }
     while ((stream->todo & VG_TODO_SENT) != 0) {
         if (stream->sent_first == NULL) {
@@ -199,9 +217,15 @@ static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned e
     }
     if ((events & (VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0)
         stream->state |= VG_STREAM_HUNG_UP;
+    if ((stream->state & VG_STREAM_STARTING) != 0 && stream->error == 0) {
+        vg_filter_start(stream);
+        return;
+    }
+    if (stream->filter != NULL)
+        vg_filter_event(stream, events);
     if ((events & (VIGIL_FD_WRITE | VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0) {
         stream->state &= ~(uint32_t)VG_STREAM_BLOCKED;
-        if (stream->first != NULL)
+        if (stream->first != NULL || vg_stream_must_finish(stream))
             vg_stream_want(stream, VG_TODO_FLUSH);
         else
             vg_stream_disarm(stream, VIGIL_FD_WRITE);
@@ -433,10 +457,14 @@ static int stream_give_back(vigil_stream *stream, bool drop)
     stream->on_data = NULL;
     stream->read = NULL;
     stream->on_drained = NULL;
+    if (stream->filter != NULL)
+        vg_filter_drop_start(stream);
     stream->todo &= ~(uint32_t)(VG_TODO_READ | VG_TODO_DRAINED);
-    if (drop && stream->first != NULL)
+    if (drop)
+        stream->state |= VG_STREAM_ABRUPT;
+    if (stream->first != NULL && (drop || (stream->state & VG_STREAM_STARTING) != 0))
         vg_stream_fail(stream, -ECANCELED);
-    if (stream->first != NULL) { /* the rest is sent without the user */
+    if (stream->first != NULL || vg_stream_must_finish(stream)) { /* the rest is sent without the user */
         stream_stop_timer(stream);
         if (stream->flush_ns >= 0)
             stream_start_timer(stream, stream->flush_ns, stream_flush_over);

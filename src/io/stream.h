@@ -22,9 +22,11 @@ enum {
     VG_STREAM_CLOSED = 1U << 7,   /* the descriptor is closed */
     VG_STREAM_SOCKET = 1U << 8,
     VG_STREAM_BORROWED = 1U << 9,
-    VG_STREAM_KEEPS = 1U << 10,  /* the loop is kept alive */
-    VG_STREAM_QUEUED = 1U << 11, /* stream->work waits for its turn */
-    VG_STREAM_OVER = 1U << 12    /* the memory goes when work has had its turn */
+    VG_STREAM_KEEPS = 1U << 10,    /* the loop is kept alive */
+    VG_STREAM_QUEUED = 1U << 11,   /* stream->work waits for its turn */
+    VG_STREAM_OVER = 1U << 12,     /* the memory goes when work has had its turn */
+    VG_STREAM_STARTING = 1U << 13, /* the filter has not started: nothing else is read or sent */
+    VG_STREAM_ABRUPT = 1U << 14    /* vigil_stream_reset: the peer is told nothing */
 };
 
 /* What stream->work has to do. Each call of it makes at most one call of the user's, as its last step. */
@@ -33,8 +35,12 @@ enum {
     VG_TODO_READ = 1U << 1,
     VG_TODO_SENT = 1U << 2,    /* writes are done: tell them */
     VG_TODO_DRAINED = 1U << 3, /* tell the one who waits for it */
-    VG_TODO_CLOSED = 1U << 4   /* tell the user, free it */
+    VG_TODO_CLOSED = 1U << 4,  /* tell the user, free it */
+    VG_TODO_START = 1U << 5,   /* the first step of a filter */
+    VG_TODO_STARTED = 1U << 6  /* tell who waits for the filter */
 };
+
+typedef struct vg_filter vg_filter;
 
 struct vigil_stream {
     vg_io_shared *shared;
@@ -47,6 +53,7 @@ struct vigil_stream {
     vigil_watch watch;
     unsigned armed; /* VIGIL_FD_* that the watch is for */
     vigil_post work;
+    vg_filter *filter; /* or NULL */
 
     /* reading: one of them */
     vigil_data_fn on_data;

@@ -5,6 +5,7 @@
 #include "stream_read.h"
 
 #include "base/why.h"
+#include "stream_filter.h"
 #include "loop/guard.h"
 
 #include <stdlib.h>
@@ -12,6 +13,15 @@
 #include <unistd.h>
 
 /* ---- one system call --------------------------------------------------------------------------------------------- */
+
+static ssize_t receive_filtered(vigil_stream *stream, void *buffer, size_t room)
+{
+    const int64_t got = (stream->state & VG_STREAM_STARTING) != 0 ? -EAGAIN : vg_filter_receive(stream, buffer, room);
+    if (got >= 0)
+        return (ssize_t)got;
+    errno = (int)-got;
+    return -1;
+}
 
 /* Bytes; 0: the end; -EAGAIN; an error. */
 static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
@@ -23,8 +33,11 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
         return stream->error;
     do {
         stream->reads++;
-        got = (stream->state & VG_STREAM_SOCKET) != 0 ? recv(stream->fd, buffer, room, 0)
-                                                      : read(stream->fd, buffer, room);
+        if (stream->filter != NULL)
+            got = receive_filtered(stream, buffer, room);
+        else
+            got = (stream->state & VG_STREAM_SOCKET) != 0 ? recv(stream->fd, buffer, room, 0)
+                                                          : read(stream->fd, buffer, room);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -162,12 +175,25 @@ static bool read_from_system(vigil_stream *stream, vigil_read *read, int64_t *re
     return complete;
 }
 
+/* The next event goes on; inside a filter there may be more without one. */
+static void reader_waits(vigil_stream *stream)
+{
+    if (stream->filter == NULL) {
+        vg_stream_arm(stream, VIGIL_FD_READ);
+    } else if ((stream->state & VG_STREAM_STARTING) == 0) {
+        if (!stream->filter->read_wants_write)
+            vg_stream_arm(stream, VIGIL_FD_READ);
+        if (vg_filter_pending(stream))
+            vg_stream_want(stream, VG_TODO_READ);
+    }
+}
+
 static void read_turn_of_one(vigil_stream *stream)
 {
     vigil_read *read = stream->read;
     int64_t result = 0;
     if (!read_from_rest(stream, read, &result) && !read_from_system(stream, read, &result)) {
-        vg_stream_arm(stream, VIGIL_FD_READ);
+        reader_waits(stream);
         return;
     }
     stream->read = NULL;
@@ -197,6 +223,8 @@ static void read_turn_of_data(vigil_stream *stream)
     if (got <= 0) { /* said once */
         stream->on_data = NULL;
         vg_stream_keep(stream);
+    } else if (vg_filter_pending(stream)) {
+        vg_stream_want(stream, VG_TODO_READ);
     }
     fn(stream, got > 0 ? buffer : NULL, got, arg);
 }
@@ -218,7 +246,7 @@ static void reader_came(vigil_stream *stream)
         (stream->state & (VG_STREAM_UNWATCHED | VG_STREAM_READ_END)) != 0)
         vg_stream_want(stream, VG_TODO_READ);
     else if (vg_stream_has_reader(stream))
-        vg_stream_arm(stream, VIGIL_FD_READ);
+        reader_waits(stream);
     vg_stream_keep(stream);
 }
 

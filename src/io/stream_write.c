@@ -8,6 +8,7 @@
 #include "stream_write.h"
 
 #include "base/why.h"
+#include "stream_filter.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -126,6 +127,11 @@ static ssize_t write_without_signal(int fd, const struct iovec *parts, int count
 static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t count)
 {
     ssize_t sent;
+    if (stream->filter != NULL) {
+        const int64_t taken = vg_filter_send(stream, parts, count);
+        errno = taken < 0 ? (int)-taken : 0;
+        return taken < 0 ? -1 : (ssize_t)taken;
+    }
     do {
         stream->sends++;
         if ((stream->state & VG_STREAM_SOCKET) != 0) {
@@ -155,6 +161,30 @@ static void account_sent(vigil_stream *stream, size_t sent)
     }
 }
 
+/* What was promised to the peer: its end. With a filter also before the close. */
+bool vg_stream_must_finish(const vigil_stream *stream)
+{
+    const uint32_t ends = VG_STREAM_FINISH | (stream->filter != NULL ? VG_STREAM_CLOSING : 0U);
+    const uint32_t never = VG_STREAM_FINISHED | VG_STREAM_CLOSED | VG_STREAM_STARTING | VG_STREAM_ABRUPT;
+    return stream->write_error == 0 && (stream->state & never) == 0 && (stream->state & ends) != 0;
+}
+
+static void finish_sending(vigil_stream *stream)
+{
+    int rc = 0;
+    if (stream->filter != NULL && stream->filter->calls.finish != NULL)
+        rc = vg_filter_finish(stream);
+    else
+        (void)shutdown(stream->fd, SHUT_WR); /* fails only if the peer has gone, which a read tells */
+    if (rc == -EAGAIN)
+        return; /* an event brings us here again */
+    stream->state |= VG_STREAM_FINISHED;
+    if (stream->filter != NULL && !stream->filter->read_wants_write)
+        vg_stream_disarm(stream, VIGIL_FD_WRITE);
+    if (rc < 0 && (stream->state & VG_STREAM_CLOSING) == 0) /* at the close everything was sent: nothing is lost */
+        vg_stream_fail_sending(stream, rc);
+}
+
 static void after_flush(vigil_stream *stream)
 {
     uint32_t todo = stream->sent_first != NULL ? VG_TODO_SENT : 0;
@@ -162,19 +192,19 @@ static void after_flush(vigil_stream *stream)
         todo |= VG_TODO_DRAINED;
     if (todo != 0)
         vg_stream_want(stream, todo);
-    if (stream->first == NULL && (stream->state & VG_STREAM_FINISH) != 0 &&
-        (stream->state & (VG_STREAM_FINISHED | VG_STREAM_CLOSED)) == 0) {
-        stream->state |= VG_STREAM_FINISHED;
-        (void)shutdown(stream->fd, SHUT_WR); /* fails only if the peer has gone, which a read tells */
-    }
+    if (stream->first == NULL && vg_stream_must_finish(stream))
+        finish_sending(stream);
     vg_stream_keep(stream);
-    if (stream->first == NULL && (stream->state & (VG_STREAM_CLOSING | VG_STREAM_CLOSED)) == VG_STREAM_CLOSING)
+    if (stream->first == NULL && !vg_stream_must_finish(stream) &&
+        (stream->state & (VG_STREAM_CLOSING | VG_STREAM_CLOSED)) == VG_STREAM_CLOSING)
         vg_stream_emptied(stream);
 }
 
 void vg_stream_flush(vigil_stream *stream)
 {
     struct iovec parts[SEND_PARTS];
+    if ((stream->state & VG_STREAM_STARTING) != 0)
+        return; /* the filter's start brings us here */
     while (stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) == 0) {
         const size_t count = gather_parts(stream, parts);
         const ssize_t sent = count == 0 ? 0 : send_parts(stream, parts, count);
@@ -182,13 +212,15 @@ void vg_stream_flush(vigil_stream *stream)
             account_sent(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             stream->state |= VG_STREAM_BLOCKED;
-            vg_stream_arm(stream, VIGIL_FD_WRITE);
+            if (stream->filter == NULL) /* which has said what it waits for */
+                vg_stream_arm(stream, VIGIL_FD_WRITE);
         } else {
             vg_stream_fail_sending(stream, -errno);
             return;
         }
     }
-    if (stream->first == NULL && (stream->armed & VIGIL_FD_WRITE) != 0)
+    if (stream->first == NULL && (stream->armed & VIGIL_FD_WRITE) != 0 &&
+        (stream->filter == NULL || !stream->filter->read_wants_write))
         vg_stream_disarm(stream, VIGIL_FD_WRITE);
     after_flush(stream);
 }

@@ -69,6 +69,14 @@ static inline void turns(vigil_loop *loop)
         must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
 }
 
+/* What a promise was settled with: its number, 0 for nothing, or the status of its rejection. */
+static inline int64_t promise_result(vigil_promise *promise)
+{
+    vigil_value value;
+    must(vigil_promise_result(promise, &value) != VIGIL_PENDING);
+    return vigil_value_is_error(&value) ? value.status : value.kind == VIGIL_INT ? value.integer : 0;
+}
+
 static inline void pair_end(struct pair *pair)
 {
     if (pair->stream != NULL)
