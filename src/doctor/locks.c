@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "procfs.h"
 #include "sights.h"
+#include "base/lock_words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,33 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct glibc_mutex {
-    uint32_t lock; /* 0 free, 1 held, 2 held and contended; robust and PI mutexes: the owner and flags */
-    uint32_t count;
-    int32_t owner;
-    uint32_t users;
-    int32_t kind;
-} glibc_mutex;
-
-typedef struct glibc_rwlock {
-    uint32_t readers; /* from bit 3 on: how many */
-    uint32_t writers;
-    uint32_t phase_futex; /* what readers, and the first writer, wait on */
-    uint32_t writers_futex;
-    uint32_t pad[2];
-    int32_t writer; /* who holds it */
-    int32_t shared;
-    uint64_t pads[2];
-    uint32_t flags;
-} glibc_rwlock;
-
 enum {
-    KIND_TYPE = 3, /* normal, recursive, error-checking, adaptive */
-    KIND_ROBUST = 16,
-    KIND_INHERIT = 32,
-    KIND_PROTECT = 64,
-    KIND_SHARED = 128,
-    KIND_ALL = 0x3ff,
     TLS_SELF = 16,       /* of glibc's struct pthread: the pointer to itself, */
     TLS_TID = 720,       /* the thread's number */
     MUSL_TID_BACK = 8,   /* of musl's: the number lies so far in front of the word that a join waits on, */
@@ -55,8 +30,6 @@ enum {
     OWN_STACK = 4096,
     INNERMOST = 10 /* frames that can belong to the wait */
 };
-
-static const uint32_t waiters_bit = UINT32_C(0x80000000), tid_mask = UINT32_C(0x3fffffff);
 
 /* Without underscores and pthread_ in front. */
 static const char *plain_name(const char *name)
@@ -133,39 +106,34 @@ static void set_owner(vg_exam *exam, const vg_exam_thread *thread, vg_need *wait
 static const char *kind_words(int32_t kind)
 {
     static const char *const names[4] = {"", " (recursive)", " (error-checking)", " (adaptive)"};
-    if ((kind & KIND_ROBUST) != 0)
+    if ((kind & VG_MUTEX_ROBUST) != 0)
         return " (robust)";
-    return names[kind & KIND_TYPE];
+    return names[kind & VG_MUTEX_TYPE];
 }
 
-static bool mutex_fits(const vg_exam *exam, unsigned process, const glibc_mutex *m)
+static bool mutex_fits(const vg_exam *exam, unsigned process, const vg_mutex_words *m)
 {
-    return (m->kind & ~KIND_ALL) == 0 && m->users >= 1 && m->users < 1U << 20 && m->owner > 0 && m->count < 1U << 20 &&
-           (vg_sight_thread(exam, process, m->owner) >= 0 || (m->kind & 0xf) <= KIND_TYPE);
+    return vg_mutex_words_fit(m) && (vg_sight_thread(exam, process, m->owner) >= 0 || (m->kind & 0xf) <= VG_MUTEX_TYPE);
 }
 
 /* A mutex of glibc: C's, C11's and C++'s are the same object. */
 static bool classify_mutex(vg_exam *exam, const vg_exam_thread *thread, vg_need *wait, bool named)
 {
-    glibc_mutex m;
+    vg_mutex_words m;
     if (!vg_memory_read(exam, thread->process, wait->address, &m, sizeof m))
         return false;
     const uint32_t expected = (uint32_t)thread->arg[2];
-    pid_t owner = 0;
-    if ((m.kind & KIND_ROBUST) != 0 && (expected & waiters_bit) != 0 && m.lock == expected)
-        owner = (pid_t)(m.lock & tid_mask);
-    else if (m.lock == 2 && expected == 2)
-        owner = m.owner;
-    else
+    const pid_t owner = vg_mutex_words_owner(&m, expected);
+    if (owner == 0)
         return false;
-    if (!mutex_fits(exam, thread->process, &m) && !(named && owner > 0 && (m.kind & ~KIND_ALL) == 0))
+    if (!mutex_fits(exam, thread->process, &m) && !(named && owner > 0 && (m.kind & ~VG_MUTEX_KINDS) == 0))
         return false;
     /* Only a stack without names leaves it to the words alone that an owner who is not there has ended. */
-    if (!named && vg_sight_thread(exam, thread->process, owner) < 0 && (m.kind & KIND_SHARED) == 0 &&
+    if (!named && vg_sight_thread(exam, thread->process, owner) < 0 && (m.kind & VG_MUTEX_SHARED) == 0 &&
         (thread->frame_count == 0 || thread->frames[0].function[0] != '\0'))
         return false;
     wait->kind = VG_NEED_MUTEX;
-    wait->shared = (m.kind & KIND_SHARED) != 0;
+    wait->shared = (m.kind & VG_MUTEX_SHARED) != 0;
     set_text(wait, "the mutex 0x%" PRIx64 "%s", wait->address, kind_words(m.kind));
     set_owner(exam, thread, wait, owner);
     return true;
@@ -179,8 +147,8 @@ static void classify_inherit(vg_exam *exam, const vg_exam_thread *thread, vg_nee
     wait->by = VG_BY_PROCESS;
     wait->shared = shared;
     set_text(wait, "the mutex 0x%" PRIx64 " (priority inheritance)", wait->address);
-    if (vg_memory_read(exam, thread->process, wait->address, &word, sizeof word) && (word & tid_mask) != 0)
-        set_owner(exam, thread, wait, (pid_t)(word & tid_mask));
+    if (vg_memory_read(exam, thread->process, wait->address, &word, sizeof word) && (word & VG_FUTEX_TID) != 0)
+        set_owner(exam, thread, wait, (pid_t)(word & VG_FUTEX_TID));
 }
 
 /* The lock of a FILE: a word, a count, and the owner's struct pthread. */
@@ -225,17 +193,16 @@ static bool classify_join(vg_exam *exam, const vg_exam_thread *thread, vg_need *
     return true;
 }
 
-static bool rwlock_fits(const vg_exam *exam, unsigned process, const glibc_rwlock *l)
+static bool rwlock_fits(const vg_exam *exam, unsigned process, const vg_rwlock_words *l)
 {
-    return l->writers < 1U << 20 && l->flags < 4 && (uint32_t)l->shared < 2 && l->writer >= 0 &&
-           (l->writer == 0 || vg_sight_thread(exam, process, l->writer) >= 0);
+    return vg_rwlock_words_fit(l) && (l->writer == 0 || vg_sight_thread(exam, process, l->writer) >= 0);
 }
 
 static bool classify_rwlock(vg_exam *exam, const vg_exam_thread *thread, vg_need *wait, bool named, bool write)
 {
-    static const unsigned back[2] = {8, 12};
+    static const unsigned back[2] = {VG_RWLOCK_PHASE_AT, VG_RWLOCK_WRITERS_AT};
     for (unsigned i = 0; i < 2; i++) {
-        glibc_rwlock l;
+        vg_rwlock_words l;
         const uint64_t base = wait->address - back[i];
         if (!vg_memory_read(exam, thread->process, base, &l, sizeof l) || !rwlock_fits(exam, thread->process, &l) ||
             (l.writer == 0 && (l.readers >> 3) == 0))
@@ -279,8 +246,8 @@ static bool classify_musl_mutex(vg_exam *exam, const vg_exam_thread *thread, vg_
     uint32_t words[2];
     if (!vg_memory_read(exam, thread->process, wait->address - 4, words, sizeof words) || (words[0] & ~0x8fU) != 0)
         return false;
-    const uint32_t held = words[1] & tid_mask;
-    if (held == 0 || (words[1] & waiters_bit) == 0)
+    const uint32_t held = words[1] & VG_FUTEX_TID;
+    if (held == 0 || (words[1] & VG_FUTEX_WAITED) == 0)
         return false;
     set_text(wait, "the mutex 0x%" PRIx64, wait->address - 4);
     if ((words[0] & 3) != 0 && vg_sight_thread(exam, thread->process, (pid_t)held) >= 0) {
@@ -380,7 +347,7 @@ void vg_locks_classify(vg_exam *exam, vg_exam_thread *thread)
         return;
     if (!mutex_named && !is_private && classify_join(exam, thread, wait))
         return;
-    if (((uint32_t)thread->arg[2] & waiters_bit) != 0 && classify_musl_mutex(exam, thread, wait))
+    if (((uint32_t)thread->arg[2] & VG_FUTEX_WAITED) != 0 && classify_musl_mutex(exam, thread, wait))
         return;
     if (mutex_named) {
         wait->kind = VG_NEED_LOCK_WORD;
@@ -395,11 +362,11 @@ void vg_locks_classify(vg_exam *exam, vg_exam_thread *thread)
 
 pid_t vg_locks_owner_now(const vg_exam *exam, const vg_exam_thread *thread)
 {
-    glibc_mutex m;
+    vg_mutex_words m;
     if (thread->wait.kind != VG_NEED_MUTEX ||
         !vg_memory_read(exam, thread->process, thread->wait.address, &m, sizeof m))
         return 0;
-    if ((m.kind & (KIND_ROBUST | KIND_INHERIT)) != 0)
-        return (pid_t)(m.lock & tid_mask);
+    if ((m.kind & (VG_MUTEX_ROBUST | VG_MUTEX_INHERIT)) != 0)
+        return (pid_t)(m.lock & VG_FUTEX_TID);
     return m.lock == 2 ? m.owner : 0;
 }

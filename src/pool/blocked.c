@@ -12,6 +12,8 @@
 
 static uint64_t shown_of(const vg_blocked_on *on)
 {
+    if (on->owner != NULL)
+        return (uint64_t)(uintptr_t)on->owner;
     return on->shown != 0 ? on->shown : (uint64_t)(uintptr_t)on->object;
 }
 

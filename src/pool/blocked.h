@@ -21,7 +21,7 @@
 typedef struct vg_blocked_on {
     vg_wait_kind kind;  /* shown by the recorder */
     const void *object; /* names it; the watchdog compares addresses and follows none. A promise: its loop's serial */
-    uint64_t shown;     /* what the recorder shows instead of the address; 0: the address */
+    uint64_t shown;     /* what the recorder shows instead of the address; 0: the address, of the owner's word if any */
     const void *where;  /* return address of the public call, or NULL */
     const _Atomic uint32_t *word;  /* the futex word, which a rejection wakes; NULL: not rejectable */
     const _Atomic uint32_t *owner; /* the thread id (vg_thread_id) of the one that holds it; NULL: it has no owner */

@@ -119,6 +119,7 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
     const vg_file_worker *counts = seat->counts;
     memset(fact, 0, sizeof *fact);
     fact->self = seat;
+    fact->group_word = (uintptr_t)seat - offsetof(vg_worker, seat) + offsetof(vg_worker, group);
     fact->index = seat->index;
     fact->spare = seat->spare;
     fact->thread = atomic_load_explicit(&seat->thread_id, memory_order_relaxed);

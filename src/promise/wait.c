@@ -60,8 +60,8 @@ static int sleep_until_settled(vigil_promise *promise, uint64_t deadline)
     }
 }
 
-/* Inside a task: a spare may stand in, and the watchdog is told of which loop the promise is. */
-static int sleep_in_task(vigil_promise *promise, uint64_t deadline, const void *where)
+/* The watchdog is told of which loop the promise is. Inside a task a spare may stand in. */
+static int sleep_and_tell(vigil_promise *promise, uint64_t deadline, const void *where)
 {
     vg_blocked blocked;
     const vg_blocked_on on = {.kind = VG_WAIT_PROMISE,
@@ -90,8 +90,8 @@ int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *
     (void)atomic_fetch_add_explicit(&realm->waiters, 1, memory_order_relaxed);
     /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish_state */
     vg_fence_heavy(realm->fences);
-    if (vg_promise_state(promise) == VIGIL_PENDING && vg_in_task(vg_current_worker))
-        rc = sleep_in_task(promise, deadline, __builtin_return_address(0));
+    if (vg_promise_state(promise) == VIGIL_PENDING)
+        rc = sleep_and_tell(promise, deadline, __builtin_return_address(0));
     else
         rc = sleep_until_settled(promise, deadline);
     (void)atomic_fetch_sub_explicit(&realm->waiters, 1, memory_order_relaxed);

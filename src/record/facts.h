@@ -64,6 +64,7 @@ typedef struct vg_worker_fact {
     uint64_t mail;     /* of these: nobody else can take them */
     const void *function;
     uint64_t job;                        /* id of the job that runs; 0: none */
+    uint64_t group_word;                 /* where the address of the running task's group lies; read with care */
     char label[8 * VG_FILE_LABEL_WORDS]; /* of the task (vigil_task_label); "": none */
     vg_wait_fact wait;
     unsigned hold_count;

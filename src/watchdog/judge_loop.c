@@ -9,6 +9,7 @@
 #include "judge_loop.h"
 
 #include "function.h"
+#include "locks.h"
 
 #include <inttypes.h>
 
@@ -68,6 +69,9 @@ static void judge_loop_blocked(vg_loop_history *history, const vg_subject *subje
     vg_words evidence = vg_words_into(verdict->evidence, sizeof verdict->evidence);
     vg_say(&evidence, "thread %d", facts->thread);
     vg_say_thread(&evidence, latest);
+    int last = 0; /* who holds the lock that the callback waits for */
+    vg_say_lock_chain(&evidence, facts->thread, &last);
+    vg_find_thread(finding, last, NULL);
     vg_say(&evidence, "\n");
     say_posts(&evidence, facts);
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);

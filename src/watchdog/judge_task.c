@@ -87,17 +87,15 @@ static task_stand take_task_stand(vg_pool_history *history, const vg_look *look,
     return all;
 }
 
-/* "; waits for a mutex that worker 3 (thread 4711) holds" */
-static void say_lock(vg_words *to, const vg_pool_facts *facts, int thread)
+/* Along the owners of locks; the last of them gets its stack shown, because its wait is what all others wait for. */
+static void say_owners(vg_words *to, const vg_pool_facts *facts, int thread, vg_finding *finding)
 {
-    const vg_lock_wait lock = vg_lock_wait_of(thread);
-    if (lock.address == 0)
-        return;
-    vg_say(to, "; waits for the mutex at 0x%" PRIx64 " that ", lock.address);
-    for (size_t i = 0; i < facts->count; i++)
-        if (facts->worker[i].thread == lock.owner)
-            vg_say(to, "worker %u, ", facts->worker[i].index);
-    vg_say(to, "thread %d, %s", lock.owner, lock.owner_gone ? "held when it ended" : "holds");
+    int last = 0;
+    vg_say_lock_chain(to, thread, &last);
+    for (size_t i = 0; last != 0 && i < facts->count; i++)
+        if (facts->worker[i].thread == last)
+            vg_say(to, " (worker %u)", facts->worker[i].index);
+    vg_find_thread(finding, last, NULL);
 }
 
 static void say_standing(vg_words *to, const vg_pool_history *history, const vg_look *look, const task_stay *stay,
@@ -126,7 +124,7 @@ static void say_standing(vg_words *to, const vg_pool_history *history, const vg_
             vg_say_time(to, stay[i].own);
         }
         vg_say_thread(to, &stay[i].latest);
-        say_lock(to, facts, worker->thread);
+        say_owners(to, facts, worker->thread, finding);
         if (worker->queued != 0)
             vg_say(to, "; %llu tasks are in its own queues", (unsigned long long)worker->queued);
         vg_say(to, "\n");

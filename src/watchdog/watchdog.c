@@ -22,6 +22,7 @@
 #include "judge_pool.h"
 #include "recover.h"
 #include "show.h"
+#include "strangers.h"
 #include "verdict_file.h"
 #include "verdict_log.h"
 #include "verdicts.h"
@@ -417,6 +418,7 @@ static void *dog_main(void *arg)
     watchdog_thread *it = arg;
     atomic_store_explicit(&watchdog.thread_id, vg_thread_id(), memory_order_relaxed);
     vg_thread_set_name("vigil/watchdog");
+    vg_strangers_forget();
     it->last_real = vg_now_ns();
     it->look.now = it->last_real;
     /* relaxed: the futex word says it all, and the join orders the rest */
