@@ -16,6 +16,9 @@
 #ifdef VIGIL_HAVE_DOCTOR
 #include "doctor.h"
 #include "reader/process.h"
+#include "report_lines.h"
+#else
+typedef struct vg_exam vg_exam;
 #endif
 
 static bool as_json;
@@ -46,7 +49,7 @@ static void print_head(const vg_snapshot *now)
                vg_outside_needed(now) ? "; this command has judged it from outside" : "");
 }
 
-static void print_verdicts(struct look *look)
+static void print_verdicts(struct look *look, const vg_exam *exam)
 {
     const vg_snapshot *now = look->now;
     size_t holds = 0;
@@ -58,8 +61,14 @@ static void print_verdicts(struct look *look)
     else if (holds > 0)
         printf("%sVerdict: %zu thing%s wrong%s\n", style(RED), holds, holds == 1 ? " is" : "s are", style(PLAIN));
     for (size_t i = 0; i < now->verdict_count; i++)
-        if (!now->verdicts[i].over)
+        if (!now->verdicts[i].over) {
             print_verdict(look, &now->verdicts[i]);
+#ifdef VIGIL_HAVE_DOCTOR
+            if (exam != NULL)
+                report_lines(exam, &now->verdicts[i]);
+#endif
+        }
+    (void)exam;
     size_t shown = 0;
     for (size_t i = 0; i < now->verdict_count && shown < 5; i++)
         if (now->verdicts[i].over) {
@@ -157,8 +166,8 @@ static void print_wakes(const vg_snapshot *now, const struct recent *recent)
 
 #ifdef VIGIL_HAVE_DOCTOR
 
-/* Locks are not in the record: the doctor follows them from outside, without stopping anybody. It is asked about locks alone; whether a
-   pool or loop stands, its own verdicts say better. NULL: there is nothing to say. */
+/* Locks and lines are not in the record: the doctor reads them from outside, without stopping anybody. Of its verdicts those about
+   locks are kept; whether a pool or loop stands, the watchdog's say better. NULL: it could not look. */
 static vg_exam *examine_locks(const struct look *look)
 {
     const vg_exam_options how = {.no_stop = true, .span_ns = 500000000};
@@ -175,10 +184,18 @@ static vg_exam *examine_locks(const struct look *look)
             exam->findings[kept++] = *f;
     }
     exam->finding_count = kept;
-    if (kept > 0)
-        return exam;
-    vg_exam_free(exam);
-    return NULL;
+    return exam;
+}
+
+static void add_lines(json_object *view, const vg_exam *exam, const vg_snapshot *now)
+{
+    json_object *verdicts = NULL;
+    if (!json_object_object_get_ex(view, "verdicts", &verdicts))
+        return;
+    for (size_t i = 0; i < now->verdict_count && i < json_object_array_length(verdicts); i++)
+        if (!now->verdicts[i].over)
+            json_object_object_add(json_object_array_get_idx(verdicts, i), "lines",
+                                   report_lines_json(exam, &now->verdicts[i]));
 }
 
 static void print_locks(const vg_exam *exam)
@@ -200,14 +217,18 @@ static int report(int count, char **operands)
     status = has_stall(look.now) ? EXIT_STALLED : EXIT_FINE;
 #ifdef VIGIL_HAVE_DOCTOR
     vg_exam *exam = examine_locks(&look);
-    if (exam != NULL)
+    if (exam != NULL && exam->finding_count > 0)
         status = EXIT_STALLED;
+#else
+    const vg_exam *exam = NULL;
 #endif
     if (as_json) {
         json_object *view = view_json(&look, false);
 #ifdef VIGIL_HAVE_DOCTOR
-        if (view != NULL && exam != NULL)
+        if (view != NULL && exam != NULL && exam->finding_count > 0)
             json_object_object_add(view, "locks", doctor_verdicts_json(exam));
+        if (view != NULL && exam != NULL)
+            add_lines(view, exam, look.now);
 #endif
         const char *text = view != NULL ? json_object_to_json_string_ext(view, JSON_C_TO_STRING_PRETTY) : NULL;
         if (text != NULL) {
@@ -221,9 +242,9 @@ static int report(int count, char **operands)
         struct recent recent;
         recent_read(&look, &recent);
         print_head(look.now);
-        print_verdicts(&look);
+        print_verdicts(&look, exam);
 #ifdef VIGIL_HAVE_DOCTOR
-        if (exam != NULL)
+        if (exam != NULL && exam->finding_count > 0)
             print_locks(exam);
 #endif
         for (size_t i = 0; i < look.now->pool_count; i++)

@@ -17,6 +17,9 @@ void doctor_text(const vg_exam *exam, bool all);
 /* The verdicts alone, on stdout; the first has this number. */
 void doctor_verdicts(const vg_exam *exam, unsigned number);
 
+/* The innermost frame with a line that is neither the C library's nor ours; NULL: none. */
+const vg_frame *doctor_own_frame(const vg_exam_thread *t);
+
 /* The verdicts alone. */
 json_object *doctor_verdicts_json(const vg_exam *exam);
 

@@ -29,6 +29,18 @@ static bool is_inner(const vg_frame *frame)
            strncmp(frame->module, "libstdc++", 9) == 0;
 }
 
+const vg_frame *doctor_own_frame(const vg_exam_thread *t)
+{
+    for (unsigned i = 0; i < t->frame_count; i++) {
+        const vg_frame *f = &t->frames[i];
+        const bool ours = strncmp(f->function, "vg_", 3) == 0 || strncmp(f->function, "vigil_", 6) == 0 ||
+                          strncmp(f->module, "libvigil", 8) == 0;
+        if (f->file[0] != '\0' && !is_inner(f) && !ours)
+            return f;
+    }
+    return NULL;
+}
+
 static void print_frame(const vg_frame *frame, const char *before)
 {
     printf("%s", before);
