@@ -36,7 +36,7 @@ static bool rejectable_first(const vg_cycle_node *a, const vg_cycle_node *b)
     return vg_cycle_noted(a) && vg_cycle_noted(b) && a->worker->wait.since_ns > b->worker->wait.since_ns;
 }
 
-static bool is_lock(const vg_cycle_node *node)
+static bool arrow_is_lock(const vg_cycle_node *node)
 {
     if (node->lock.address != 0)
         return node->lock.what != VG_LOCK_JOIN;
@@ -178,7 +178,7 @@ void vg_cycle_find(const vg_cycle_graph *all, size_t begin, const vg_look *look)
         const uint64_t since = vg_cycle_since(at, look);
         limited = limited || at->lock.limited || at->outer_limited || (vg_cycle_noted(at) && at->worker->wait.limited);
         joins += at->lock.what == VG_LOCK_JOIN;
-        mutexes += is_lock(at);
+        mutexes += arrow_is_lock(at);
         outside += at->outer.kind != VG_WAIT_NONE && at->outer.kind != VG_WAIT_LOCK;
         newest = since > newest ? since : newest;
         if (rejectable_first(at, youngest))
@@ -224,7 +224,7 @@ void vg_cycle_find(const vg_cycle_graph *all, size_t begin, const vg_look *look)
             say_node(&reason, at, one_pool);
             vg_say(&reason, at->lock.what == VG_LOCK_JOIN    ? " -> (its end) "
                             : at->lock.what == VG_LOCK_MUTEX ? " -> (mutex) "
-                            : is_lock(at)                    ? " -> (lock) "
+                            : arrow_is_lock(at)              ? " -> (lock) "
                                                              : " -> ");
             say_arrow(&evidence, at, next, look, one_pool);
         }

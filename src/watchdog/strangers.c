@@ -22,7 +22,7 @@ void vg_strangers_forget(void)
     strangers.turn = 0;
 }
 
-static bool is_known(int thread)
+static bool is_known_stranger(int thread)
 {
     for (unsigned i = 0; i < strangers.count; i++)
         if (strangers.of[i].thread == thread)
@@ -59,7 +59,7 @@ static void look_at_more(const vg_look *look)
         if (thread <= 0 || at++ < strangers.turn)
             continue;
         looked++;
-        if (is_known(thread))
+        if (is_known_stranger(thread))
             continue;
         const vg_lock_wait lock = vg_lock_wait_of(thread);
         if (lock.address != 0)
