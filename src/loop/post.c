@@ -7,6 +7,8 @@
 #include "note.h"
 #include "sleep.h"
 
+#include "base/container.h"
+
 static int refuse_post(vigil_loop *loop, int error)
 {
     (void)atomic_fetch_add_explicit(&loop->shared->refused, 1, memory_order_relaxed);
@@ -90,7 +92,7 @@ VG_PUSHES int vigil_loop_post(vigil_loop *loop, vigil_post *it)
 
 static void run_removed(vigil_post *it)
 {
-    (void)it;
+    vg_container_of(it, vigil_loop, removed)->own_calls++;
 }
 
 /* False: it is not in the queue. O(n). */
@@ -184,20 +186,20 @@ int vigil_loop_post_from_handler(vigil_loop *loop, vigil_post *post)
 
 /* ---- keeping it alive -------------------------------------------------------------------------------------------- */
 
-static void do_nothing(void *arg)
+static void run_nudge(void *arg)
 {
-    (void)arg;
+    ((vigil_loop *)arg)->own_calls++;
 }
 
 int vg_loop_nudge(vigil_loop *loop)
 {
     vg_ingress_slot *place;
     /* Past the bound: a full queue must not prevent a watch. */
-    int rc = vg_ingress_push_unbounded(&loop->ingress, do_nothing, NULL, NULL, &place);
+    int rc = vg_ingress_push_unbounded(&loop->ingress, run_nudge, NULL, loop, &place);
     if (rc != 0)
         return refuse_post(loop, rc);
     vg_loop_wake_posted(loop);
-    vg_ingress_leave(place, do_nothing);
+    vg_ingress_leave(place, run_nudge);
     return 0;
 }
 

@@ -162,7 +162,6 @@ static void drive_turns(vigil_loop *loop)
             loop->step = VG_STEP_BEGIN;
             if (loop->once && (loop->nowait || vg_once_is_over(loop)))
                 return;
-            loop->once_again = loop->once;
         }
         if (vg_state(loop) >= VIGIL_LOOP_TERMINATING || vg_interrupted(loop))
             return;
@@ -256,8 +255,7 @@ int vigil_loop_run(vigil_loop *loop, vigil_run_mode mode)
         vg_update_now(loop);
         loop->once = mode != VIGIL_RUN;
         loop->nowait = mode == VIGIL_RUN_NOWAIT;
-        loop->once_again = false;
-        loop->once_before = vg_loop_callbacks(loop);
+        vg_once_begin(loop);
         loop->auto_exit = !loop->options.stay;
         loop->ends_itself = mode == VIGIL_RUN && !loop->options.stay;
         vg_guarded(loop, drive_turns);

@@ -117,7 +117,6 @@ struct vigil_loop {
     bool step_begun;    /* its snapshot is taken */
     bool once;          /* leave after one turn */
     bool nowait;        /* do not block */
-    bool once_again;    /* once, and the first turn has run nothing */
     bool auto_exit;     /* do not block when nothing keeps the loop alive */
     bool ends_itself;   /* and end it */
     bool embedded;      /* vigil_loop_fd was called */
@@ -131,6 +130,8 @@ struct vigil_loop {
     uint32_t stream_rounds; /* of the drain: rounds in a row in which only others added to the lane */
     uint32_t poll_count;    /* events of the last poll, not yet collected */
     uint64_t once_before;   /* callbacks run before vigil_loop_run */
+    uint64_t once_hooks;    /* hooks among them */
+    uint64_t own_calls;     /* counted as callbacks, and the loop's own: see vg_once_begin */
     uint64_t step_ticks;    /* vg_ticks at the start of the step */
     uint64_t posts_until;   /* ingress.taken when this turn's budget is used up */
     uint64_t prepare_deadline;

@@ -120,9 +120,31 @@ static void step_timers(vigil_loop *loop, bool first)
     vg_timers_run(loop);
 }
 
+static uint64_t once_calls(const vigil_loop *loop)
+{
+    return vg_loop_callbacks(loop) - loop->own_calls;
+}
+
+static uint64_t hook_calls(const vigil_loop *loop)
+{
+    return vg_tally_read(&loop->shared->prepares_run) + vg_tally_read(&loop->shared->checks_run);
+}
+
+void vg_once_begin(vigil_loop *loop)
+{
+    loop->once_before = once_calls(loop);
+    loop->once_hooks = hook_calls(loop);
+}
+
 bool vg_once_is_over(const vigil_loop *loop)
 {
-    return vg_loop_callbacks(loop) != loop->once_before || (loop->auto_exit && !vg_loop_alive(loop));
+    return once_calls(loop) != loop->once_before || (loop->auto_exit && !vg_loop_alive(loop));
+}
+
+/* VIGIL_RUN_ONCE: something has run that the caller may have waited for. Hooks run in every turn, and bound the sleep themselves. */
+static bool once_has_run(const vigil_loop *loop)
+{
+    return loop->once && once_calls(loop) - loop->once_before != hook_calls(loop) - loop->once_hooks;
 }
 
 /* 6. Sleep if nothing prevents it; look at the descriptors in any case. */
@@ -133,7 +155,7 @@ static void step_poll(vigil_loop *loop, bool first)
     uint64_t deadline = vg_timers_next(&loop->timers);
     if (loop->prepare_deadline < deadline)
         deadline = loop->prepare_deadline;
-    bool glance = loop->nowait || (loop->once_again && vg_once_is_over(loop)) || vg_loop_pending(loop) ||
+    bool glance = loop->nowait || once_has_run(loop) || vg_loop_pending(loop) ||
                   deadline <= atomic_load_explicit(&loop->now, memory_order_relaxed) || vg_loop_stream(loop, deadline);
     if (glance)
         vg_loop_glance(loop);

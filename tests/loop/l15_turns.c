@@ -2,6 +2,8 @@
 /* L15: VIGIL_RUN_ONCE makes progress, an embedded loop with nothing to do is quiet, and a reference is no post. */
 #include "loop_test.h"
 
+#include <vigil/promise.h>
+
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -44,6 +46,111 @@ static void run_once_with_nothing_to_wait_for_returns(void **state)
     (void)state;
     vigil_loop *loop = loop_plain();
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
+/* ---- what counts as a callback ----------------------------------------------------------------------------------- */
+
+static void count_call(void *arg)
+{
+    ++*(uint32_t *)arg;
+}
+
+static void count_post(vigil_post *post)
+{
+    (void)post;
+    fired++;
+}
+
+static void resolve_it(void *arg)
+{
+    must_equal(vigil_promise_resolve(arg, vigil_value_none()), 0);
+}
+
+static vigil_value count_settled(vigil_value *value, void *arg)
+{
+    (void)value;
+    count_call(arg);
+    return vigil_value_none();
+}
+
+/* Nothing else would ever end these runs. */
+static void run_once_does_not_wait_after_a_callback(void **state)
+{
+    (void)state;
+    vigil_loop *loop = loop_that_stays();
+    vigil_post post;
+    vigil_post_init(&post, count_post, NULL);
+    fired = 0;
+    must_equal(vigil_loop_call(loop, count_call, NULL, &fired), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(fired, 1);
+    must_equal(vigil_loop_tick_call(loop, count_call, NULL, &fired), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(fired, 2);
+    must_equal(vigil_loop_microtask_call(loop, count_call, NULL, &fired), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(fired, 3);
+    must_equal(vigil_loop_post_internal(loop, &post), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(fired, 4);
+    start_timer(loop, 1);
+    while (now_ns() <= vigil_loop_now(loop) + 1000000)
+        yield();
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0); /* due before the first turn */
+    must_equal(fired, 5);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
+static void run_once_returns_when_a_tick_has_settled_a_promise(void **state)
+{
+    (void)state;
+    vigil_loop *loop = loop_that_stays();
+    vigil_promise *promise;
+    uint32_t settled = 0;
+    must_equal(vigil_promise_create(&promise, loop), 0);
+    must_equal(vigil_promise_then(promise, count_settled, NULL, &settled, NULL), 0);
+    must_equal(vigil_loop_tick_call(loop, resolve_it, NULL, promise), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(settled, 1);
+    vigil_promise_unref(promise);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
+static void *stir_then_post(void *arg)
+{
+    vigil_loop *loop = arg;
+    for (uint64_t i = 1; i <= 3; i++) {
+        while (vigil_loop_state_get(loop) != VIGIL_LOOP_SLEEPING)
+            yield();
+        must_equal(vigil_loop_ref(loop), 0); /* the loop gets up to see what keeps it alive */
+        while (loop_stats(loop).posts_run < i)
+            yield();
+    }
+    must_equal(vigil_loop_call(loop, count_call, NULL, &fired), 0);
+    return NULL;
+}
+
+static void run_once_goes_on_after_what_the_loop_does_for_itself(void **state)
+{
+    (void)state;
+    vigil_loop *loop = loop_that_stays();
+    vigil_post post;
+    vigil_post_init(&post, count_post, NULL);
+    fired = 0;
+    must_equal(vigil_loop_post(loop, &post), 0);
+    must_equal(vigil_loop_post_remove(loop, &post), 0); /* what runs in its place is nobody's */
+    start_timer(loop, 1000000);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0);
+    must_equal(fired, 1);
+    must_equal(vigil_loop_destroy(loop), 0);
+
+    loop = loop_that_stays();
+    fired = 0;
+    pthread_t other = start_thread(stir_then_post, loop);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 1);
+    must_equal(fired, 1);
+    join_thread(other);
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
@@ -169,6 +276,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(run_once_waits_for_a_timer_and_runs_it),
         test(run_once_with_nothing_to_wait_for_returns),
+        test(run_once_does_not_wait_after_a_callback),
+        test(run_once_returns_when_a_tick_has_settled_a_promise),
+        test(run_once_goes_on_after_what_the_loop_does_for_itself),
         test(an_embedded_loop_that_does_not_stay_is_quiet),
         test(a_reference_outside_run_leaves_no_post),
         test(watches_children_and_signals_keep_the_loop_alive_or_not),
