@@ -54,6 +54,20 @@ class Serve(ServeTest):
         self.assertEqual(idle[0].recv(1), b"")
 
 
+class Lanes(ServeTest):
+    def test_a_task_that_is_longer_than_a_cell_has_the_colour_of_its_class(self):
+        server = self.serve(self.patient("labelled").pid)
+        request = urllib.request.Request(server.url.split("?")[0] + "events", headers={"Authorization": "Bearer " + server.token})
+        with urllib.request.urlopen(request, timeout=support.PATIENCE) as events:
+            samples = []
+            while len(samples) < 10:  # two seconds: it began before the first of them
+                line = events.readline().decode()
+                if line.startswith("data:"):
+                    samples.append(support.strict_json(line[5:]))
+        worker, = [w for w in samples[-1]["pools"][0]["workers"] if w.get("function") == "labels_and_sleeps"]
+        self.assertEqual(worker["class"], 3)  # LOW
+
+
 class Doctor(ServeTest):
     def test_what_the_doctor_says_comes_when_it_has_looked(self):
         game = self.game()

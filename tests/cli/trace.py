@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 from bisect import bisect_right
 from decimal import Decimal
 from itertools import accumulate
@@ -117,6 +118,20 @@ class Trace(CommandTest):
         runs = found["bot 18, whose label is longer than even"]  # as much as the record holds
         self.assertEqual(runs["name"], 'labels_and_sleeps "bot 18, whose label is longer than even"')
         self.assertTrue(runs["args"]["unfinished"])
+
+    def test_times_beyond_all_numbers_are_numbers(self):
+        game = self.game().busy()
+        game.kill(signal.SIGKILL)
+        until("it is dead", lambda: game.report()["process"]["state"] == "dead")
+        path = self.record(game)
+        with open(path, "r+b") as record:  # born_ticks in the header: every event is as far before it as can be
+            record.seek(88)
+            born, = struct.unpack("<Q", record.read(8))
+            record.seek(88)
+            record.write(struct.pack("<Q", (born + 2**63 - 2**40) % 2**64))
+        text = vigil("trace", path).stdout
+        self.assertIn("-9223372036854775.808", text)
+        json.loads(text)
 
     def test_it_goes_to_the_standard_output_when_that_is_no_terminal(self):
         game = self.game().busy()

@@ -37,6 +37,8 @@ install_into_prefix() {
     for file in libvigil.so libvigil.so.0.2 libvigil.a vigil.pc vigil-config.cmake vigil.h version.h; do
         [ -n "$(library "$file")" ] || fail "$file was not installed"
     done
+    # The header of a library comes with the library alone.
+    [ -n "$(library libvigil-js.so)" ] || [ -z "$(library js.h)" ] || fail "js.h was installed without its library"
     # Another place than the one configured: nothing installed may remember where it was built.
     for file in $(find "$prefix" -name '*.pc' -o -name '*.cmake' -o -name '*.h'); do
         if grep -n -F "$BUILD" "$file"; then fail "$file names the build folder"; fi
