@@ -69,11 +69,14 @@ static void a_stall_that_returns_is_raised_again_each_time(void **state)
     vigil_pool *pool = pool_of(2);
     must_equal(vigil_watchdog_start(&options), 0);
     vigil_watchdog_stats stats = {.size = sizeof stats};
+    struct timing timing = {0};
     for (unsigned i = 0; i < RETURNS; i++) {
         struct gate gate = {0};
+        fault_now(&timing);
         for (int t = 0; t < 3; t++) /* the third is queued */
             must_equal(vigil_pool_call(pool, hangs, NULL, &gate, VIGIL_NORMAL), 0);
         event_wait(&all.raised[i]);
+        verdict_came_at(&timing, now_ns());
         must(stands_in_record());
         must_equal(vigil_watchdog_stats_get(&stats), 0);
         must(stats.standing >= 1 && stats.standing <= 64);

@@ -47,6 +47,7 @@ static void a_stopped_process_says_so_afterwards_and_blames_nobody(void **state)
     (void)state;
     if (TEST_SANITIZED)
         skip(); /* the thread sanitizer lets no thread start in the child of a process that has several */
+    struct timing timing = {0};
     for (uint64_t i = ROUNDS; i > 0;) {
         struct stopped it;
         must_equal(pipe(it.ready), 0);
@@ -59,14 +60,19 @@ static void a_stopped_process_says_so_afterwards_and_blames_nobody(void **state)
         must_equal(kill(child, SIGSTOP), 0);
         observe_for_ms(2500);
         must_equal(kill(child, SIGCONT), 0);
+        fault_now(&timing); /* it can say so from here on */
         int status = 0;
         must_equal(waitpid(child, &status, 0), child);
         (void)close(it.ready[0]);
         (void)close(it.ready[1]);
         must(WIFEXITED(status));
         must(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2);
-        i -= WEXITSTATUS(status) == 0;
+        if (WEXITSTATUS(status) == 0) {
+            verdict_came_at(&timing, now_ns());
+            i--;
+        }
     }
+    must_be_in_time(&timing);
 }
 
 int main(void)

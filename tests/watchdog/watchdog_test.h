@@ -25,6 +25,10 @@ static inline uint64_t fault_rounds(void)
 }
 #define ROUNDS fault_rounds()
 
+/* WATCHDOG_ONLY in the environment names one test of the program: for faults.py. */
+#undef run_all
+#define run_all(tests) (cmocka_set_test_filter(getenv("WATCHDOG_ONLY")), cmocka_run_group_tests(tests, NULL, NULL))
+
 struct heard {
     struct event raised[VIGIL_STALLS];
     struct event cleared[VIGIL_STALLS];
@@ -114,10 +118,17 @@ static inline void fault_now(struct timing *timing)
     timing->fault_ns = now_ns();
 }
 
+static inline void verdict_came_at(struct timing *timing, uint64_t at_ns)
+{
+    const uint64_t took = at_ns - timing->fault_ns;
+    (void)fprintf(stderr, "  verdict after %u ms\n", (unsigned)(took / 1000000)); /* for faults.py */
+    if (timing->count < count_of(timing->took_ns))
+        timing->took_ns[timing->count++] = took;
+}
+
 static inline void verdict_came(struct timing *timing, const vigil_verdict *verdict)
 {
-    if (timing->count < count_of(timing->took_ns))
-        timing->took_ns[timing->count++] = verdict->at_ns - timing->fault_ns;
+    verdict_came_at(timing, verdict->at_ns);
 }
 
 /* More to do than there are CPUs: then time is not ours to promise. */

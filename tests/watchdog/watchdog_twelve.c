@@ -2,7 +2,7 @@
 /*
  * Twelve faults that programs make by themselves: the right class, the right subject, in time. Each in a process of its own, which
  * ends with the verdict. WATCHDOG_ROUNDS says how often, with the default settings; without it each is made once, with short times.
- * faults.sh beside this file makes the same under load.
+ * faults.py beside this file makes the same under load.
  */
 #include "watchdog_test.h"
 
@@ -376,7 +376,8 @@ static void judge(void *user, const vigil_verdict *verdict)
     if (right)
         took = (int64_t)(verdict->at_ns - atomic_load_explicit(&made_at, memory_order_acquire));
     else
-        (void)fprintf(stderr, "  %s: %s\n", fault->name, text);
+        (void)fprintf(stderr, "  %s: the %s is wrong: %s\n", fault->name,
+                      verdict->stall == fault->stall ? "subject" : "class", text);
     must_equal(write(here.answer, &took, sizeof took), sizeof took);
     _exit(0);
 }
