@@ -39,6 +39,18 @@ static const struct bench_def benches[] = {
         .peers = FORKS,
     },
     {
+        .name = "parallel-uts",
+        .what = "nodes of an unbalanced tree whose root has n children, a join per pair, ms",
+        .long_ =
+            "Binomial: each other node has eight children with probability 0.124, else none; 125 n nodes expected.",
+        .n = 20000,
+        .n_quick = 2000,
+        .n_smoke = 50,
+        .metrics = MS,
+        .cases = BOTH,
+        .peers = FORKS,
+    },
+    {
         .name = "parallel-merge",
         .what = "merge sort of n numbers by joins, down to 1024, ms",
         .long_ = "Merges are serial: the fork is measured, not the sort.",
@@ -96,13 +108,15 @@ static const struct bench_def benches[] = {
     {
         .name = "parallel-dag",
         .what = "a square of n x n tasks of 1 us, each after those above and to the left of it, ms",
-        .long_ = "The second run of a graph that was built before. oneTBB: continue_node.",
+        .long_ = "The second run of a graph that was built before. oneTBB: continue_node. OpenMP: depend. rayon: a "
+                 "counter per\n"
+                 "    cell, spawned by the last of its two.",
         .n = 316,
         .n_quick = 100,
         .n_smoke = 10,
         .metrics = MS,
         .cases = BOTH,
-        .peers = "vigil tbb serial",
+        .peers = "vigil tbb openmp rayon serial",
     },
     {
         .name = "parallel-pipe",

@@ -119,6 +119,43 @@ template <class P> void multiply(const matrix_part &m)
     P::join([&] { multiply<P>(one); }, [&] { multiply<P>(two); });
 }
 
+/* An unbalanced tree (UTS, binomial): the root has n children, any other node eight with probability q or none, so a subtree
+   has 125 nodes on average and a few have many thousands. A node costs 24 rounds of a hash. */
+struct uts_node {
+    std::uint64_t seed;
+};
+
+inline uts_node uts_child(const uts_node &parent, unsigned which)
+{
+    std::uint64_t x = parent.seed + (which + 1) * 0x9e3779b97f4a7c15U;
+    for (int round = 0; round < 24; round++) {
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+        x ^= x >> 31;
+    }
+    return {x};
+}
+
+template <class P> std::uint64_t uts_count(const uts_node &node);
+
+template <class P> std::uint64_t uts_children(const uts_node &parent, unsigned first, unsigned count)
+{
+    if (count == 1)
+        return uts_count<P>(uts_child(parent, first));
+    std::uint64_t left = 0;
+    std::uint64_t right = 0;
+    const unsigned half = count / 2;
+    P::join([&] { left = uts_children<P>(parent, first, half); },
+            [&] { right = uts_children<P>(parent, first + half, count - half); });
+    return left + right;
+}
+
+template <class P> std::uint64_t uts_count(const uts_node &node)
+{
+    constexpr std::uint64_t q = 0x1fbe76c8b4395810U; /* 0.124 of 2^64 */
+    return 1 + (node.seed < q ? uts_children<P>(node, 0, 8) : 0);
+}
+
 inline std::vector<std::uint32_t> numbers(std::size_t n)
 {
     std::vector<std::uint32_t> v(n);
@@ -149,6 +186,11 @@ template <class P> void run_forks(const bench_args &args, const char *name, std:
         const unsigned cut = args.param != 0 ? static_cast<unsigned>(args.param) : 99;
         P::inside([&] { (void)queens<P>({255, 0, 0, 0}, 0, cut); });
         timed([&] { P::inside([&] { bench_must(queens<P>(empty, 0, cut) > 0, "queens"); }); });
+    } else if (std::strcmp(name, "uts") == 0) {
+        P::inside([] { (void)uts_children<P>({2}, 0, 100); });
+        timed([&] {
+            P::inside([&] { bench_must(uts_children<P>({1}, 0, static_cast<unsigned>(n)) >= n, "every node"); });
+        });
     } else if (std::strcmp(name, "merge") == 0) {
         auto v = numbers(n);
         auto other = v;

@@ -39,6 +39,23 @@ struct openmp_peer {
             sum += v[i];
         return sum;
     }
+    template <class F> static void grid(std::size_t side, F &&fn)
+    {
+        std::vector<char> cells((side + 1) * (side + 1)); /* only their addresses are used */
+        char *const c = cells.data();
+        const auto once = [&] {
+#pragma omp parallel
+#pragma omp single
+            for (std::size_t i = 1; i <= side; i++)
+                for (std::size_t j = 1; j <= side; j++) {
+                    const std::size_t at = i * (side + 1) + j;
+#pragma omp task depend(in : c[at - 1], c[at - side - 1]) depend(out : c[at]) shared(fn)
+                    fn();
+                }
+        };
+        once();
+        work::timed(once);
+    }
 };
 
 int main(int argc, char **argv)

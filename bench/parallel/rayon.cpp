@@ -9,6 +9,7 @@ void rayon_join(void (*a)(void *), void *x, void (*b)(void *), void *y);
 void rayon_for(std::size_t n, void (*fn)(void *, std::size_t), void *arg);
 std::uint64_t rayon_sum(const std::uint32_t *v, std::size_t n);
 void rayon_sort(std::uint32_t *v, std::size_t n);
+void rayon_grid(std::size_t side, void (*fn)(void *), void *arg);
 }
 
 template <class F> static void call(void *arg)
@@ -44,6 +45,11 @@ struct rayon_peer {
     static void sort(std::uint32_t *first, std::uint32_t *last)
     {
         rayon_sort(first, static_cast<std::size_t>(last - first));
+    }
+    template <class F> static void grid(std::size_t side, F &&fn)
+    {
+        rayon_grid(side, call<std::remove_reference_t<F>>, &fn);
+        work::timed([&] { rayon_grid(side, call<std::remove_reference_t<F>>, &fn); });
     }
 };
 

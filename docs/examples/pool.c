@@ -348,6 +348,30 @@ static bool join_within_a_second(vigil_group *group)
     return vigil_group_wait_for(group, 1000000000) != -ETIMEDOUT;
 }
 
+/* vigil_group_cancel: leave the rest of a group out */
+static void give_up(vigil_group *group)
+{
+    vigil_group_cancel(group); /* what runs goes on */
+    if (vigil_group_wait(group) == -ECANCELED)
+        printf("given up\n");
+}
+
+/* vigil_group_cancelled: was a group cancelled? */
+static bool is_given_up(vigil_group *group)
+{
+    return vigil_group_cancelled(group) > 0;
+}
+
+/* vigil_task_cancelled: end a long task early */
+static int look_through(vigil_task *task)
+{
+    for (int i = 0; i < 1000; i++)
+        if (vigil_task_cancelled() > 0)
+            return -ECANCELED;
+    (void)task;
+    return 0;
+}
+
 /* vigil_join: call two functions, perhaps at the same time */
 struct range {
     vigil_pool *pool;
@@ -455,6 +479,11 @@ int main(void)
     join_group(&group);
     assert(ten.result == 55);
     assert(join_within_a_second(&group));
+    vigil_task looking;
+    vigil_task_init(&looking, look_through, NULL);
+    vigil_group_submit(&group, &looking, VIGIL_LOW);
+    give_up(&group);
+    assert(!is_given_up(&group));
     assert(scale_in_order(pool, pictures, 2) == 0);
     struct range all = {pool, 0, 10000, 0};
     assert(add_up(&all) == 0 && all.sum == 49995000);

@@ -27,7 +27,7 @@ SECTIONS = ("Name", "Synopsis", "Description", "Return value", "Threads", "Examp
 # Where a header has a page of docs/ that goes with it.
 GUIDES = {"pool": ["guide", "priorities", "shutdown"], "loop": ["loop", "embedding", "shutdown"], "promise": ["promise"],
           "async": ["async"], "sync": ["sharing"], "channel": ["sharing"], "cancel": ["promise"], "record": ["watching"], "watch": ["watching"], "watchdog": ["watching"],
-          "js": ["js"], "parallel": ["parallel"], "graph": ["parallel"], "base": ["guide"], "error": ["guide"]}
+          "js": ["js"], "parallel": ["parallel"], "flow": ["flow"], "graph": ["parallel"], "base": ["guide"], "error": ["guide"]}
 
 
 # ---- comments ---------------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ SCRIPTS = """<script defer src="lunr.min.js"></script>
 LUNR = "/usr/share/javascript/lunr/lunr.min.js"
 
 # The order in which a reader needs them; what is not named comes behind.
-ORDER = ["guide", "parallel", "priorities", "shutdown", "loop", "promise", "async", "sharing", "cpp", "js", "embedding", "porting", "watching", "doctor", "command",
+ORDER = ["guide", "flow", "parallel", "priorities", "shutdown", "loop", "promise", "async", "sharing", "cpp", "js", "embedding", "porting", "watching", "doctor", "command",
          "costs", "figures", "the-hang", "glossary", "contract", "architecture"]
 
 

@@ -49,6 +49,22 @@ class group
             [&](vigil_task *it) { return vigil_group_submit(&group_, it, level); });
     }
 
+    /* Leave out what has not begun; wait() then throws vigil::error -ECANCELED. See
+       vigil_group_cancel, and VIGIL_GROUP_CANCEL_ON_FAILURE for the flags. */
+    void cancel()
+    {
+        check(vigil_group_cancel(&group_), "cancelling a group");
+    }
+    bool cancelled() const
+    {
+        return check(vigil_group_cancelled(&group_), "looking at a group") > 0;
+    }
+    /* For wait_any. */
+    vigil_group *get() noexcept
+    {
+        return &group_;
+    }
+
     /* Join. Throws what a task threw first, or vigil::error with a task's negative status
        (-ECANCELED: the pool stopped first). */
     void wait()
@@ -265,5 +281,7 @@ void parallel_invoke(pool_ref pool, F &&fn, Rest &&...rest)
 } // namespace vigil
 
 #include <vigil/parallel.hpp>
+
+#include <vigil/graph.hpp>
 
 #endif

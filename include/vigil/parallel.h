@@ -5,7 +5,7 @@
  * Every call here splits its range into pieces, runs them on the workers, and returns when all of
  * them have ended. The caller may be any thread. Inside a task of the pool the caller takes part,
  * in the class of its task; elsewhere the whole runs on the pool in the class of the options, and
- * the caller sleeps.
+ * the caller sleeps, or works as well if options->caller_works says so.
  *
  *     static int scale(void *arg, size_t begin, size_t end)
  *     {
@@ -66,11 +66,13 @@ typedef struct vigil_parallel_options {
        May be NULL. Must not vigil_raise. */
     int (*progress)(void *user, size_t done, size_t total);
     void *user; /* for progress */
+    /* outside a task of the pool the caller works too (vigil_pool_run); else it sleeps */
+    bool caller_works;
 } vigil_parallel_options;
 
-#define VIGIL_PARALLEL_OPTIONS_INIT                                                         \
-    {                                                                                       \
-        sizeof(vigil_parallel_options), VIGIL_SPLIT_LAZY, VIGIL_NORMAL, 0, NULL, NULL, NULL \
+#define VIGIL_PARALLEL_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(vigil_parallel_options), VIGIL_SPLIT_LAZY, VIGIL_NORMAL, 0, NULL, NULL, NULL, false \
     }
 
 /* One piece: everything from begin to before end. Returns a status: negative is a failure. */

@@ -395,9 +395,11 @@ VIGIL_API int vigil_job_unref(vigil_pool *pool, vigil_job job);
 /* vigil_group_wait on a worker runs its own tasks and descendants only (its unstarted tasks, and
    what thieves have spawned from stolen ones) unless this is set: then any task that is not of a
    lower class than the waiting one, at most VIGIL_HELP_DEPTH waits deep. */
-#define VIGIL_GROUP_HELP_ANY 1U
+#define VIGIL_GROUP_HELP_ANY          1U
 /* The group may outlive the task that made it (it is waited for elsewhere). */
-#define VIGIL_GROUP_DETACHED 2U
+#define VIGIL_GROUP_DETACHED          2U
+/* The first failure of a task cancels the group (vigil_group_cancel). */
+#define VIGIL_GROUP_CANCEL_ON_FAILURE 4U
 
 /* Usually on the stack. The vg_ fields are the library's. One thread waits for a group at a
    time. */
@@ -414,6 +416,7 @@ struct vigil_group {
     /* a waiter outside the pool sleeps on it; set up by that waiter */
     VIGIL_ATOMIC(uint32_t) vg_told;
     VIGIL_ATOMIC(void *) vg_members; /* submitted by tasks */
+    void *vg_bell; /* of a waiter outside that waits for several; set up by that waiter */
 };
 
 /* Make an empty group for tasks of `pool`. A group made inside a task must be waited for before
@@ -439,13 +442,30 @@ VIGIL_API int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_pri
 /* Join: wait until every task of the group has finished. Inside a task of the pool it runs what it
    waits for, or sleeps as a blocked worker ("Waits inside tasks"). The group is empty afterwards
    and may be used again. Any thread, one at a time; blocks.
-   0 all tasks succeeded. Otherwise the status of the first failure; -ECANCELED the pool ended
-   first; -EINVAL; -ECHILD. */
+   0 all tasks succeeded. Otherwise the status of the first failure; -ECANCELED the group was
+   cancelled or the pool ended first; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_group_wait(vigil_group *group);
 
 /* vigil_group_wait with a limit. Any thread, one at a time; blocks.
    0; the status of the first failure; -ETIMEDOUT the group stays as it is; -EINVAL; -ECHILD. */
 VIGIL_API int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns);
+
+/* Cancel what the group has not begun: each such task gets its cancel callback instead of a run
+   when its turn comes, and so does what is still added. Running tasks go on; they may ask
+   vigil_task_cancelled. A group that is made inside a task of a cancelled group is cancelled from
+   its beginning. The wait returns -ECANCELED unless a task failed before, and the group is as new
+   afterwards. Any thread, until the wait has returned; does not block.
+   0; -EINVAL; -ECHILD. */
+VIGIL_API int vigil_group_cancel(vigil_group *group);
+
+/* Is the group cancelled? Any thread, until the wait has returned; does not block.
+   1; 0; -EINVAL; -ECHILD. */
+VIGIL_API int vigil_group_cancelled(const vigil_group *group);
+
+/* Is the group of the running task cancelled, or one around it? For long tasks that can stop early.
+   Worker; does not block.
+   1; 0; -EPERM outside a task. */
+VIGIL_API int vigil_task_cancelled(void);
 
 /* The shortest fork and join: call a(arg_a) and b(arg_b), perhaps at the same time, and return
    when both have ended. Inside a task of the pool a runs here, and b here as well unless another

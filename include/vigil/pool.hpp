@@ -343,6 +343,29 @@ template <class R> class [[nodiscard]] job
     {
         return result_ != nullptr;
     }
+    /* Its name, for calls of vigil/flow.h, and its pool. */
+    vigil_job id() const noexcept
+    {
+        return id_;
+    }
+    vigil_pool *pool() const noexcept
+    {
+        return pool_;
+    }
+    /* For flow.hpp. */
+    detail::job_result<detail::stored<R>> *result() const noexcept
+    {
+        return result_;
+    }
+    static job adopt(vigil_pool *pool, vigil_job id,
+                     detail::job_result<detail::stored<R>> *result) noexcept
+    {
+        job made;
+        made.pool_ = pool;
+        made.id_ = id;
+        made.result_ = result;
+        return made;
+    }
     /* Wait for the end. False: the time ran out. */
     bool wait(std::chrono::nanoseconds timeout = forever) const
     {
@@ -400,5 +423,7 @@ job<std::invoke_result_t<std::decay_t<F> &>> pool_ref::call(F &&fn, priority lev
 } // namespace vigil
 
 #include <vigil/fork.hpp>
+
+#include <vigil/flow.hpp>
 
 #endif

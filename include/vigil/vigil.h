@@ -9,6 +9,7 @@
 #include <vigil/channel.h>
 #include <vigil/descriptor.h>
 #include <vigil/base.h>
+#include <vigil/flow.h>
 #include <vigil/graph.h>
 #include <vigil/io.h>
 #include <vigil/io_filter.h>

@@ -5,7 +5,8 @@
  *
  *   error.hpp   vigil::error, and where exceptions end
  *   pool.hpp    pool, job; fork.hpp: group, forked, join, parallel_invoke
- *   parallel.hpp  loops, reductions, scans, searches over ranges; sort.hpp: sorts
+ *   flow.hpp    then, after_all, wait_any, isolate, yield_task, broadcast, run_on
+ *   parallel.hpp  loops, reductions, scans, searches over ranges; sort.hpp: sorts; graph.hpp: graph
  *   loop.hpp    loop, timer, watch, signal, child
  *   promise.hpp promise, cancel_source, cancel_token, async; co_await on promises
  *   sync.hpp    mutex, semaphore, channel

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdalign.h>
+#include <vigil/flow.h>
 
 #ifdef VIGIL_CHECK
 #define PIECE_NS 0 /* the model has no time: pieces stay at the grain */
@@ -248,6 +249,8 @@ int vg_parallel_inside(vg_parallel *call, int (*fn)(void *arg), void *arg)
 {
     if (vg_in_task(vg_worker_of(call->pool)))
         return fn(arg);
+    if (call->options.caller_works)
+        return vigil_pool_run(call->pool, fn, arg, call->options.priority);
     inside_call root = {.fn = fn, .arg = arg};
     vigil_group group;
     vigil_task_init(&root.task, run_inside_call, NULL);

@@ -74,16 +74,9 @@ void *vg_pool_call_function(const vigil_task *task)
     return (void *)(uintptr_t)((const vg_pool_call *)(const void *)task)->fn;
 }
 
-int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg,
-                    vigil_priority priority)
+static int call_submit(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg, unsigned class_,
+                       int (*submit)(vigil_pool *pool, vigil_task *task, unsigned class_))
 {
-    int error = vg_pool_guard(pool);
-    if (error != 0)
-        return error;
-    if (fn == NULL)
-        return VG_WHY_NULL("fn");
-    if ((unsigned)priority >= VG_CLASSES)
-        return vg_refuse_priority(priority);
     vg_pool_call *call = call_alloc(pool);
     if (call == NULL)
         return -ENOMEM;
@@ -94,8 +87,26 @@ int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void 
     call->fn = fn;
     call->cancel = cancel;
     call->arg = arg;
-    error = vg_submit_one(pool, &call->task, (unsigned)priority);
+    const int error = submit(pool, &call->task, class_);
     if (error != 0)
         call_free(pool, call);
     return error;
+}
+
+int vigil_pool_call(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg,
+                    vigil_priority priority)
+{
+    int error = vg_pool_guard(pool);
+    if (error != 0)
+        return error;
+    if (fn == NULL)
+        return VG_WHY_NULL("fn");
+    if ((unsigned)priority >= VG_CLASSES)
+        return vg_refuse_priority(priority);
+    return call_submit(pool, fn, cancel, arg, (unsigned)priority, vg_submit_one);
+}
+
+int vg_pool_call_beyond(vigil_pool *pool, int (*fn)(void *arg), void (*cancel)(void *arg), void *arg, unsigned class_)
+{
+    return call_submit(pool, fn, cancel, arg, class_, vg_submit_beyond);
 }

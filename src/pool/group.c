@@ -2,12 +2,12 @@
 /*
  * group.c - fork and join. README.md, "Groups", explains the two counts and why a wait cannot deadlock.
  *
- * vg_open: bits 48-63 who waits (seat + 1, or WAITER_OUTSIDE), bit 47 vg_members has been used, bits
- * 0-46 the count, biased. The decrement is the last touch of the group; its result says whom to wake. A waiter outside
+ * group_word.h has the bits of vg_open. The decrement is the last touch of the group; its result says whom to wake. A waiter outside
  * the pool stays until vg_told is set (hand_over_group).
  */
 #include "refuse.h"
 #include "group.h"
+#include "group_word.h"
 
 #include "base/futex.h"
 #include "blocking.h"
@@ -28,26 +28,49 @@
 #include <errno.h>
 #include <stddef.h>
 
-#define GROUP_COUNT_MASK ((UINT64_C(1) << 47) - 1)
-#define GROUP_MEMBERS    (UINT64_C(1) << 47)
-#define WAITER_SHIFT     48
-#define WAITER_OUTSIDE   UINT64_C(0xffff)
-
 #ifdef VIGIL_CHECK
 #define VG_LEAPFROG_TRIES 1
 #else
 #define VG_LEAPFROG_TRIES 2000
 #endif
 
+static void group_keep_status(vigil_group *group, int status)
+{
+    int32_t none = 0;
+    /* relaxed: read after the count has come down (acquire) */
+    (void)atomic_compare_exchange_strong_explicit(&group->vg_status, &none, status, memory_order_relaxed,
+                                                  memory_order_relaxed);
+}
+
+/* Nobody is woken: whoever takes one of its tasks discards it, and that brings the count down. */
+static void group_cancel(vigil_group *group)
+{
+    group_keep_status(group, -ECANCELED);
+    /* relaxed: the bit alone decides; a task that misses it has begun */
+    (void)atomic_fetch_or_explicit(&group->vg_open, VG_GROUP_CANCELLED, memory_order_relaxed);
+}
+
+static void group_task_failed(vigil_group *group, int status)
+{
+    group_keep_status(group, status);
+    if ((group->vg_flags & VIGIL_GROUP_CANCEL_ON_FAILURE) != 0)
+        group_cancel(group);
+}
+
 int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
 {
     if (group == NULL || pool == NULL)
         return group == NULL ? VG_WHY_NULL("group") : VG_WHY_NULL("pool");
-    if ((flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_DETACHED)) != 0)
-        return vg_why_say(-EINVAL, "flags is %u; only VIGIL_GROUP_HELP_ANY and VIGIL_GROUP_DETACHED are known", flags);
+    if ((flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_DETACHED | VIGIL_GROUP_CANCEL_ON_FAILURE)) != 0)
+        return vg_why_say(-EINVAL,
+                          "flags is %u; only VIGIL_GROUP_HELP_ANY, VIGIL_GROUP_DETACHED and "
+                          "VIGIL_GROUP_CANCEL_ON_FAILURE are known",
+                          flags);
     vg_worker *worker = vg_worker_of(pool);
     vg_group_prepare(group, pool, (flags & VIGIL_GROUP_DETACHED) == 0 && vg_in_task(worker) ? worker : NULL, 0);
     group->vg_flags = flags;
+    if (group->vg_parent != NULL && vg_group_is_cancelled(group->vg_parent))
+        group_cancel(group);
     return 0;
 }
 
@@ -61,7 +84,7 @@ static int group_guard(const vigil_group *group)
     return vg_pool_guard(group->vg_pool);
 }
 
-/* Count one more task; `amount` may carry GROUP_MEMBERS. */
+/* Count one more task; `amount` may carry VG_GROUP_MEMBERS. */
 static void open_from_outside(vigil_group *group, uint64_t amount)
 {
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
@@ -85,7 +108,7 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     task->vg_flags = 0;
     /* A task can run what it waits for only if a job stands for it in the queue. */
     const bool inside = vg_in_task(vg_worker_of(group->vg_pool));
-    open_from_outside(group, inside ? GROUP_MEMBERS : 0);
+    open_from_outside(group, inside ? VG_GROUP_MEMBERS : 0);
     error = inside ? vg_member_submit(group, task, (unsigned)priority) : -ENOMEM;
     if (error == -ENOMEM)
         error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
@@ -146,14 +169,6 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
     return 0;
 }
 
-static void group_keep_status(vigil_group *group, int status)
-{
-    int32_t none = 0;
-    /* relaxed: read after the count has come down (acquire) */
-    (void)atomic_compare_exchange_strong_explicit(&group->vg_status, &none, status, memory_order_relaxed,
-                                                  memory_order_relaxed);
-}
-
 /* The count is down and an outside thread waits. It stays until vg_told is set, so the group exists; after that
    only the word's address is used. */
 static void hand_over_group(vigil_group *group)
@@ -161,15 +176,21 @@ static void hand_over_group(vigil_group *group)
     /* H1 acquire: the tasks' effects and the waiter's zero in vg_told come before H3; pairs with G1 and H2 through
        the chain of read-modify-writes. The value does not matter. */
     (void)atomic_load_explicit(&group->vg_open, memory_order_acquire);
+    _Atomic uint32_t *bell = group->vg_bell;
+    /* Y1 release: the waiter sees the count; pairs with Y2 in any.c. The bell exists as long as the group. */
+    if (bell != NULL)
+        atomic_store_explicit(bell, 1, memory_order_release);
     /* H3 release: the waiter sees what all tasks did; pairs with H4 */
     atomic_store_explicit(&group->vg_told, 1, memory_order_release);
     (void)vg_futex_wake(&group->vg_told, VG_WAKE_ALL);
+    if (bell != NULL)
+        (void)vg_futex_wake(bell, VG_WAKE_ALL);
 }
 
 void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status)
 {
     if (__builtin_expect(status < 0, 0))
-        group_keep_status(group, status);
+        group_task_failed(group, status);
     if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {
         group->vg_local--;
         return;
@@ -177,21 +198,13 @@ void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, in
     /* G1 release: the waiter sees the task's effects; pairs with G2. No acquire: a worker is woken through its
        seat alone, and hand_over_group covers the other case. */
     uint64_t open = atomic_fetch_sub_explicit(&group->vg_open, 1, memory_order_release) - 1;
-    uint64_t waiter = open >> WAITER_SHIFT;
-    if (waiter == 0 || (open & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO)
+    uint64_t waiter = open >> VG_GROUP_WAITER_SHIFT;
+    if (waiter == 0 || (open & VG_GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO)
         return;
-    if (waiter == WAITER_OUTSIDE)
+    if (waiter == VG_GROUP_OUTSIDE)
         hand_over_group(group);
     else
         vg_unpark(vg_seat_at(pool, (unsigned)waiter - 1));
-}
-
-/* Have all tasks ended? For the owner or the waiter. */
-static bool group_all_done(vigil_group *group)
-{
-    /* G2 acquire: pairs with G1 of every task, through the chain of read-modify-writes */
-    uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_acquire);
-    return (int64_t)((open & GROUP_COUNT_MASK) - VG_GROUP_COUNT_ZERO) + group->vg_local == 0;
 }
 
 static int group_reset(vigil_group *group)
@@ -200,26 +213,12 @@ static int group_reset(vigil_group *group)
     if (__builtin_expect(status != 0, 0))
         atomic_store_explicit(&group->vg_status, 0, memory_order_relaxed);
     group->vg_local = 0;
-    if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & GROUP_MEMBERS) != 0)
+    if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & VG_GROUP_MEMBERS) != 0)
         vg_members_release(group);
     atomic_store_explicit(&group->vg_open, VG_GROUP_COUNT_ZERO,
                           memory_order_relaxed); /* every task has made its last touch */
     atomic_store_explicit(&group->vg_thief, 0, memory_order_relaxed);
     return status;
-}
-
-/* `waiter` is about to sleep; from here on only vg_open counts. */
-static void register_waiter(vigil_group *group, uint64_t waiter)
-{
-    int64_t local = group->vg_local;
-    group->vg_local = 0;
-    /* relaxed: the last decrement reads the waiter from the same word */
-    (void)atomic_fetch_add_explicit(&group->vg_open, (uint64_t)local + (waiter << WAITER_SHIFT), memory_order_relaxed);
-}
-
-static uint64_t unregister_waiter(vigil_group *group, uint64_t waiter)
-{
-    return atomic_fetch_sub_explicit(&group->vg_open, waiter << WAITER_SHIFT, memory_order_relaxed);
 }
 
 /*
@@ -236,17 +235,18 @@ static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
     if (blocked)
         (void)vg_wait_note_begin(vg_current_worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
     group->vg_local = 0;
+    group->vg_bell = NULL;
     atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);
     /* H2 release: the zero comes before the one of H3; pairs with H1. acquire: G2, if the count is already down */
-    uint64_t open =
-        atomic_fetch_add_explicit(&group->vg_open, local + (WAITER_OUTSIDE << WAITER_SHIFT), memory_order_acq_rel);
-    if (((open + local) & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
+    uint64_t open = atomic_fetch_add_explicit(&group->vg_open, local + (VG_GROUP_OUTSIDE << VG_GROUP_WAITER_SHIFT),
+                                              memory_order_acq_rel);
+    if (((open + local) & VG_GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
         /* H4 acquire: pairs with H3 */
         while (atomic_load_explicit(&group->vg_told, memory_order_acquire) == 0) {
             if (vg_futex_wait(&group->vg_told, 0, deadline_ns) == 0)
                 continue;
-            open = unregister_waiter(group, WAITER_OUTSIDE);
-            if ((open & GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
+            open = vg_group_unregister(group, VG_GROUP_OUTSIDE);
+            if ((open & VG_GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
                 error = -ETIMEDOUT;
                 break;
             }
@@ -294,57 +294,62 @@ static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
 
 /* Each time, move what the helper itself has run into vg_open, so that the last of the others reaches the bias and
    sees the waiter. */
-static bool group_is_over(vg_worker *worker, void *arg)
+bool vg_group_is_over(vg_worker *worker, void *arg)
 {
     vigil_group *group = arg;
     if (group->vg_owner == worker && group->vg_local != 0)
-        register_waiter(group, 0);
-    return group_all_done(group);
+        vg_group_register(group, 0);
+    return vg_group_all_done(group);
 }
 
 /* Neither member nor descendant is to be had: steps 3 and 4 of the rule (WAITING.md). */
 static int group_wait_by_rule(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     const uint64_t waiter = worker->seat.index + 1U;
-    const vg_wait wait = {.over = group_is_over, .arg = group, .deadline_ns = deadline_ns};
+    const vg_wait wait = {.over = vg_group_is_over, .arg = group, .deadline_ns = deadline_ns};
     const vg_waiting waiting = vg_trace_wait(worker->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
-    register_waiter(group, waiter);
+    vg_group_register(group, waiter);
     (void)vg_wait_note_begin(worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
     int error = vg_wait_by_rule(worker, &wait, (group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0);
     vg_wait_note_end(worker);
     vg_trace_waited(worker->pool, &waiting);
-    (void)unregister_waiter(group, waiter);
+    (void)vg_group_unregister(group, waiter);
     return error;
+}
+
+bool vg_group_run_some(vg_worker *worker, vigil_group *group)
+{
+    if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & VG_GROUP_MEMBERS) != 0 &&
+        vg_members_run(worker, group))
+        return true;
+    vg_handling(worker, 1);
+    vigil_task *task = vg_deque_pop(&worker->queue->own, worker->fences);
+    if (task != NULL && !descends_from(task, group)) {
+        vg_push_own(worker, worker->queue, task); /* its slot is free */
+        task = NULL;
+    }
+    if (task == NULL)
+        task = group_leapfrog(worker, group);
+    if (task != NULL)
+        vg_run(worker, task);
+    else
+        vg_handling(worker, 0);
+    return task != NULL;
 }
 
 static int group_wait_for_stolen(vg_worker *worker, vigil_group *group, uint64_t deadline_ns)
 {
     unsigned idle_tries = 0;
-    while (!group_all_done(group)) {
-        if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & GROUP_MEMBERS) != 0 &&
-            vg_members_run(worker, group)) {
+    while (!vg_group_all_done(group)) {
+        if (vg_group_run_some(worker, group)) {
             idle_tries = 0;
             continue;
         }
-        vg_handling(worker, 1);
-        vigil_task *task = vg_deque_pop(&worker->queue->own, worker->fences);
-        if (task != NULL && !descends_from(task, group)) {
-            vg_push_own(worker, worker->queue, task); /* its slot is free */
-            task = NULL;
-        }
-        if (task == NULL)
-            task = group_leapfrog(worker, group);
-        if (task != NULL) {
-            vg_run(worker, task);
-            idle_tries = 0;
-            continue;
-        }
-        vg_handling(worker, 0);
         if (idle_tries++ >= VG_LEAPFROG_TRIES || (group->vg_flags & VIGIL_GROUP_HELP_ANY) != 0)
             return group_wait_by_rule(worker, group, deadline_ns);
         vg_spin_pause();
         if (deadline_ns != VG_NO_DEADLINE && vg_now_ns() >= deadline_ns)
-            return group_all_done(group) ? 0 : -ETIMEDOUT;
+            return vg_group_all_done(group) ? 0 : -ETIMEDOUT;
     }
     return 0;
 }
@@ -360,7 +365,7 @@ static __attribute__((noinline)) void child_ended_badly(vg_worker *worker, vigil
         return;
     }
     vg_task_failed(worker, worker->queue->class_, status, (void *)(uintptr_t)task->run);
-    group_keep_status(group, status);
+    group_task_failed(group, status);
 }
 
 /* The newest task of our deque is not a plain child of this group. false: it is not a descendant. */
@@ -389,7 +394,7 @@ static inline __attribute__((always_inline)) void run_own_children(vg_worker *wo
             vg_handling(worker, 0);
             return;
         }
-        if (__builtin_expect(task->vg_group != group ||
+        if (__builtin_expect(task->vg_group != group || vg_group_is_cancelled(group) ||
                                  atomic_load_explicit(&worker->pool->phase, memory_order_relaxed) == VG_DISCARDING,
                              0)) {
             if (!run_other_task(worker, group, task))
@@ -416,7 +421,7 @@ static __attribute__((noinline)) int group_wait_longer(vigil_group *group, uint6
     vg_worker *worker = vg_worker_of(group->vg_pool);
     if (worker == NULL)
         return group_wait_outside(group, deadline_ns);
-    int error = group_all_done(group) ? 0 : group_wait_for_stolen(worker, group, deadline_ns);
+    int error = vg_group_all_done(group) ? 0 : group_wait_for_stolen(worker, group, deadline_ns);
     return error != 0 ? error : group_reset(group);
 }
 
@@ -449,4 +454,29 @@ int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
     if (worker != NULL && group->vg_owner == worker)
         run_own_children(worker, group);
     return group_wait_longer(group, deadline);
+}
+
+int vigil_group_cancel(vigil_group *group)
+{
+    int error = group_guard(group);
+    if (error == 0)
+        group_cancel(group);
+    return error;
+}
+
+int vigil_group_cancelled(const vigil_group *group)
+{
+    int error = group_guard(group);
+    return error != 0 ? error : vg_group_is_cancelled(group);
+}
+
+int vigil_task_cancelled(void)
+{
+    const vg_worker *worker = vg_current_worker;
+    if (worker == NULL || worker->depth == 0)
+        return vg_why(-EPERM, "the caller is not inside a task");
+    for (const vigil_group *group = worker->group; group != NULL; group = group->vg_parent)
+        if (vg_group_is_cancelled(group))
+            return 1;
+    return 0;
 }

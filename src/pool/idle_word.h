@@ -24,9 +24,11 @@
 #ifdef VIGIL_CHECK
 #define VG_MAX_WORKERS 8
 #define VG_MAX_SPARES  8
+#define VG_MAX_GUESTS  1
 #else
 #define VG_MAX_WORKERS VIGIL_MAX_WORKERS
 #define VG_MAX_SPARES  1024
+#define VG_MAX_GUESTS  8 /* their seats are among the spares' */
 #endif
 #define VG_MAX_SEATS (VG_MAX_WORKERS + VG_MAX_SPARES)
 #ifndef VG_SEAT_BITS

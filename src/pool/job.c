@@ -9,8 +9,10 @@
 #include "blocking.h"
 #include "counter.h"
 #include "idle.h"
+#include "inherit.h"
 #include "injector.h"
 #include "job_struct.h"
+#include "job_watch.h"
 #include "member.h"
 #include "moving.h"
 #include "rule.h"
@@ -64,6 +66,14 @@ void *vg_job_function(const vigil_task *task)
 static uintptr_t job_caller(void)
 {
     return vg_current_worker != NULL ? (uintptr_t)vg_current_worker : (uintptr_t)&vg_cancelling_top;
+}
+
+bool vg_job_runs_here(const vg_job *job)
+{
+    if (job->everywhere != NULL)
+        return vg_worker_of(job->everywhere) != NULL; /* a part of it comes after the running task */
+    /* relaxed: if it is this thread, it is our own store */
+    return atomic_load_explicit(&job->runner, memory_order_relaxed) == job_caller();
 }
 
 static bool job_claim(vg_job *job)
@@ -123,6 +133,11 @@ void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelle
     vg_job *job = vg_job_of(task);
     if (vg_current_worker != NULL)
         vg_current_worker->job = job->outer; /* whoever claims a job ends it, and jobs on a stack are nested */
+    vg_job_settle(pool, job, status, cancelled);
+}
+
+void vg_job_settle(vigil_pool *pool, vg_job *job, int status, bool cancelled)
+{
     job->status = status;
     /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with VG_JOB_WAIT_WORKER
        name their job; pairs with H3. */
@@ -132,6 +147,8 @@ void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelle
         (void)vg_futex_wake(&job->state, VG_WAKE_ALL);
     if ((before & VG_JOB_WAIT_WORKER) != 0)
         job_wake_workers(pool, job);
+    if (__builtin_expect((before & VG_JOB_WATCHED) != 0, 0))
+        vg_job_watches_call(pool, job);
 }
 
 void vg_job_leave_queue(vigil_pool *pool, vigil_task *task)
@@ -216,11 +233,37 @@ vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name)
     job->member = NULL;
     job->status = 0;
     job->id = 0;
+    job->watches = NULL;
+    job->everywhere = NULL;
     atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
     atomic_store_explicit(&job->released, 0, memory_order_relaxed);
     atomic_store_explicit(&job->due, 0, memory_order_relaxed);
     atomic_store_explicit(&job->state, VIGIL_JOB_QUEUED, memory_order_relaxed);
     return job;
+}
+
+int vg_job_options(vigil_job_options *taken, const vigil_job_options *options)
+{
+    int error = 0;
+    if (options != NULL)
+        error = vg_options_take(taken, sizeof *taken, options, options->size,
+                                offsetof(vigil_job_options, priority) + sizeof taken->priority, "options");
+    if (error != 0)
+        return error;
+    if ((unsigned)taken->priority >= VG_CLASSES)
+        return vg_why_say(-EINVAL, "options->priority is %d; it must be VIGIL_CRITICAL (0) to VIGIL_IDLE (4)",
+                          (int)taken->priority);
+    if (taken->delay_ns < 0)
+        return vg_why_say(-EINVAL, "options->delay_ns is %lld; a delay is 0 or more", (long long)taken->delay_ns);
+    return 0;
+}
+
+void vg_job_set(vg_job *job, uint64_t name, int (*fn)(void *arg), void *arg, const vigil_job_options *with)
+{
+    job->fn = fn;
+    job->cancel = with->cancel;
+    job->arg = arg;
+    job->id = name;
 }
 
 int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
@@ -231,26 +274,16 @@ int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigi
         return error;
     vigil_job_options taken = VIGIL_JOB_OPTIONS_INIT;
     const vigil_job_options *with = &taken;
-    if (options != NULL)
-        error = vg_options_take(&taken, sizeof taken, options, options->size,
-                                offsetof(vigil_job_options, priority) + sizeof taken.priority, "options");
-    if (error != 0)
-        return error;
     if (handle == NULL || fn == NULL)
         return fn == NULL ? VG_WHY_NULL("fn") : VG_WHY_NULL("job");
-    if ((unsigned)with->priority >= VG_CLASSES)
-        return vg_why_say(-EINVAL, "options->priority is %d; it must be VIGIL_CRITICAL (0) to VIGIL_IDLE (4)",
-                          (int)with->priority);
-    if (with->delay_ns < 0)
-        return vg_why_say(-EINVAL, "options->delay_ns is %lld; a delay is 0 or more", (long long)with->delay_ns);
+    error = vg_job_options(&taken, options);
+    if (error != 0)
+        return error;
     uint64_t name = 0;
     vg_job *job = vg_job_make(pool, 2, &name); /* the user's and the queue's */
     if (job == NULL)
         return -ENOMEM;
-    job->fn = fn;
-    job->cancel = with->cancel;
-    job->arg = arg;
-    job->id = name;
+    vg_job_set(job, name, fn, arg, with);
     atomic_store_explicit(&job->due, with->delay_ns == 0, memory_order_relaxed);
     error = with->delay_ns > 0 ? vg_submit_delayed(pool, &job->task, (unsigned)with->priority, with->delay_ns)
                                : vg_submit_one(pool, &job->task, (unsigned)with->priority);
@@ -263,8 +296,7 @@ int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigi
     return 0;
 }
 
-/* The job with one more reference, or an error. */
-static int job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
+int vg_job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
@@ -279,7 +311,7 @@ static int job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
     return 0;
 }
 
-static bool job_ended(vg_job *job)
+bool vg_job_ended(vg_job *job)
 {
     /* H2 acquire: pairs with H1 */
     return (atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE;
@@ -314,6 +346,8 @@ static int job_wait_outside(vigil_pool *pool, vg_job *job, uint64_t deadline_ns,
     vg_worker *worker = blocked ? vg_current_worker : NULL; /* of another pool */
     uint64_t number = 0;
     if (worker != NULL)
+        vg_job_inherit(pool, job);
+    if (worker != NULL)
         number =
             vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, &job->state);
     int error = job_sleep_until_ended(job, deadline_ns, worker, number);
@@ -329,7 +363,7 @@ typedef struct job_wait {
     uint64_t number; /* of the wait */
 } job_wait;
 
-static bool job_may_be_run(vg_job *job)
+bool vg_job_may_be_run(vg_job *job)
 {
     /* H6 acquire: the stamp that the timer thread wrote; pairs with H5 */
     return atomic_load_explicit(&job->due, memory_order_acquire) != 0 &&
@@ -340,13 +374,13 @@ static bool job_may_be_run(vg_job *job)
 static bool job_is_over(vg_worker *worker, void *arg)
 {
     const job_wait *it = arg;
-    return job_ended(it->job) || vg_wait_rejected(worker, it->number) || job_may_be_run(it->job);
+    return vg_job_ended(it->job) || vg_wait_rejected(worker, it->number) || vg_job_may_be_run(it->job);
 }
 
 bool vg_job_run_here(vg_worker *worker, vg_job *job)
 {
     vigil_pool *pool = worker->pool;
-    if (!job_may_be_run(job))
+    if (!vg_job_may_be_run(job))
         return false;
     vg_handling(worker, 1); /* for the audit: until the start is counted, entry and counters disagree */
     if (!job_claim(job)) {
@@ -355,7 +389,7 @@ bool vg_job_run_here(vg_worker *worker, vg_job *job)
     }
     const unsigned class_ = job->task.vg_class;
     count_husk_made(pool, class_);
-    if (atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING)
+    if (vg_must_discard(pool, &job->task))
         vg_discard_claimed(pool, &job->task);
     else
         vg_run_awaited(worker, &job->task);
@@ -380,7 +414,7 @@ static int job_sleep_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline
     const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, job->id, where);
     int error = vg_wait_by_rule(worker, &wait, false);
     vg_trace_waited(pool, &waiting);
-    if (error == 0 && vg_wait_rejected(worker, it.number) && !job_ended(job))
+    if (error == 0 && vg_wait_rejected(worker, it.number) && !vg_job_ended(job))
         error = -EDEADLK; /* part of a circle */
     vg_wait_note_end(worker);
     atomic_store_explicit(&worker->seat.waiting_on, outer, memory_order_relaxed);
@@ -392,7 +426,7 @@ static int job_sleep_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline
 static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_ns, const void *where)
 {
     int error = 0;
-    while (error == 0 && !job_ended(job))
+    while (error == 0 && !vg_job_ended(job))
         if (!vg_job_run_here(worker, job))
             error = job_sleep_on_worker(worker, job, deadline_ns, where);
     return error;
@@ -401,15 +435,14 @@ static int job_wait_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline_
 int vigil_job_wait(vigil_pool *pool, vigil_job handle, int64_t timeout_ns, int *status)
 {
     vg_job *job = NULL;
-    int error = job_acquire(pool, handle, &job);
+    int error = vg_job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
     const uint64_t deadline = vg_deadline_after(timeout_ns);
     vg_worker *worker = vg_worker_of(pool);
-    /* relaxed: if it is this thread, it is our own store */
-    if (!job_ended(job) && atomic_load_explicit(&job->runner, memory_order_relaxed) == job_caller())
+    if (!vg_job_ended(job) && vg_job_runs_here(job))
         error = -EDEADLK;
-    else if (!job_ended(job))
+    else if (!vg_job_ended(job))
         error = worker != NULL ? job_wait_on_worker(worker, job, deadline, __builtin_return_address(0))
                                : job_wait_outside(pool, job, deadline, __builtin_return_address(0));
     if (error == 0 && status != NULL)
@@ -421,7 +454,7 @@ int vigil_job_wait(vigil_pool *pool, vigil_job handle, int64_t timeout_ns, int *
 int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
 {
     vg_job *job = NULL;
-    int error = job_acquire(pool, handle, &job);
+    int error = vg_job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
     uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK; /* H2 */
@@ -434,7 +467,7 @@ int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
 int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
 {
     vg_job *job = NULL;
-    int error = job_acquire(pool, handle, &job);
+    int error = vg_job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
     vg_stripe *call = vg_visit_begin(pool);
@@ -453,7 +486,7 @@ int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
 int vigil_job_unref(vigil_pool *pool, vigil_job handle)
 {
     vg_job *job = NULL;
-    int error = job_acquire(pool, handle, &job);
+    int error = vg_job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
     /* A second release would take the queue's reference: the flag admits one. relaxed: it orders nothing. */

@@ -21,6 +21,17 @@ unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); 
 /* A job as it is before its submit, held `references` times. NULL: no memory. *name: its handle. */
 struct vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name);
 
+/* Check and copy the user's options, which may be NULL. */
+int vg_job_options(vigil_job_options *taken, const vigil_job_options *options);
+void vg_job_set(struct vg_job *job, uint64_t name, int (*fn)(void *arg), void *arg, const vigil_job_options *with);
+
+/* The job with one more reference. 0; -ESTALE */
+int vg_job_acquire(vigil_pool *pool, vigil_job handle, struct vg_job **job);
+bool vg_job_ended(struct vg_job *job);
+bool vg_job_may_be_run(struct vg_job *job);                                           /* due, and nobody has begun it */
+bool vg_job_runs_here(const struct vg_job *job);                                      /* on the caller's stack */
+void vg_job_settle(vigil_pool *pool, struct vg_job *job, int status, bool cancelled); /* keep the status, wake all */
+
 /* The calling worker runs the job if it is due and nobody has begun it: step 1 of a wait. false: it has not run here. */
 bool vg_job_run_here(vg_worker *worker, struct vg_job *job);
 

@@ -10,6 +10,7 @@
 #define VG_JOB_STATE_MASK   0xfU
 #define VG_JOB_WAIT_OUTSIDE 0x10U /* threads sleep on the state word */
 #define VG_JOB_WAIT_WORKER  0x20U /* workers wait; their seats name the job */
+#define VG_JOB_WATCHED      0x40U /* `watches` was used */
 
 typedef struct vg_job {
     vg_handle_slot slot; /* first */
@@ -20,12 +21,14 @@ typedef struct vg_job {
     vigil_task *member; /* of a group; then fn, cancel and arg are unused */
     int status;         /* written before the state says that it ended */
     _Atomic uint32_t state;
-    _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
-    _Atomic uint32_t released; /* the user has given up the handle */
-    _Atomic uintptr_t runner;  /* whose stack runs it or its cancel callback: job_caller */
-    struct vg_job *outer;      /* the job that its worker ran before */
-    struct vg_job *next;       /* in the group's list of members; written before the push */
-    uint64_t id;               /* names it in records; 0: a member */
+    _Atomic uint32_t due;         /* its delay is over: a waiter may run it */
+    _Atomic uint32_t released;    /* the user has given up the handle */
+    _Atomic uintptr_t runner;     /* whose stack runs it or its cancel callback: job_caller */
+    struct vg_job *outer;         /* the job that its worker ran before */
+    struct vg_job *next;          /* in the group's list of members; written before the push */
+    uint64_t id;                  /* names it in records; 0: a member */
+    struct vg_job_watch *watches; /* under the pool's watch_lock */
+    const vigil_pool *everywhere; /* it is a call on every worker of this pool, and in no queue; else NULL */
 } vg_job;
 
 static inline vg_job *vg_job_of(vigil_task *task)

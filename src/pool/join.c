@@ -48,7 +48,6 @@ static int join_long(vg_worker *worker, join_frame *both)
 {
     vg_handling(worker, 0);
     both->group.vg_pool = worker->pool;
-    both->group.vg_flags = 0;
     return vigil_group_wait(&both->group);
 }
 

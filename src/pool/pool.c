@@ -95,6 +95,9 @@ static void take_options(vigil_pool *pool, const vigil_pool_options *options, un
         pool->max_spares = options->max_spares;
     else
         pool->max_spares = workers < VG_DEFAULT_SPARES_MOST ? workers : VG_DEFAULT_SPARES_MOST;
+    pool->spare_seats = pool->max_spares + VG_MAX_GUESTS;
+    if (pool->spare_seats > VG_MAX_SPARES)
+        pool->spare_seats = VG_MAX_SPARES;
     pool->stack_size = options->stack_size;
     (void)snprintf(pool->name, sizeof pool->name, "%s", options->name != NULL ? options->name : "vigil");
     pool->on_worker_start = options->on_worker_start;

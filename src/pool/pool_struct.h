@@ -73,6 +73,7 @@ struct vigil_pool {
     unsigned caps[VG_CLASSES];
     unsigned lower_permille; /* share of time that lower classes get; 0: strict */
     unsigned max_spares;
+    unsigned spare_seats; /* for spares and guests */
     size_t stack_size;
     char name[16];
     int *cpus;
@@ -124,11 +125,16 @@ struct vigil_pool {
     _Atomic uint32_t alive; /* threads that have not ended; the end of stop sleeps on it */
     vg_mutex
         spare_lock; /* seats and threads of spares; its holder takes no other lock, so wakes are allowed under any lock */
+    unsigned spares_made; /* under spare_lock, as the next two */
+    unsigned guests_made;
+    bool guests_closed;
     _Atomic uint32_t compensated; /* sections that have given a credit, at most max_spares */
     struct vg_delay *delay;       /* under delay_lock */
     vg_mutex delay_lock;
     bool delay_closed;
-    vg_subject subject; /* for the watchdog */
+    vg_mutex watch_lock; /* watches of jobs; its holder takes no lock but spare_lock */
+    bool watch_closed;   /* under watch_lock: only running tasks may let a job follow */
+    vg_subject subject;  /* for the watchdog */
 
     vg_record_block block; /* of shared */
     vg_record_block hists;

@@ -246,6 +246,13 @@ void vg_discard(vigil_pool *pool, vigil_task *task)
         discard_taken(pool, task);
 }
 
+bool vg_must_discard(const vigil_pool *pool, const vigil_task *task)
+{
+    /* relaxed: a task that misses either has begun before */
+    return atomic_load_explicit(&pool->phase, memory_order_relaxed) == VG_DISCARDING ||
+           (task->vg_group != NULL && vg_group_is_cancelled(task->vg_group));
+}
+
 void vg_run(vg_worker *worker, vigil_task *task)
 {
     if (__builtin_expect(task->vg_kind == VG_KIND_JOB || (task->vg_flags & VG_FLAG_COUNTED) != 0, 0) &&
@@ -253,7 +260,7 @@ void vg_run(vg_worker *worker, vigil_task *task)
         vg_handling(worker, 0);
         return;
     }
-    if (__builtin_expect(atomic_load_explicit(&worker->pool->phase, memory_order_relaxed) == VG_DISCARDING, 0)) {
+    if (__builtin_expect(vg_must_discard(worker->pool, task), 0)) {
         discard_taken(worker->pool, task);
         vg_handling(worker, 0);
         return;

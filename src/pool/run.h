@@ -19,6 +19,9 @@ void vg_discard(vigil_pool *pool, vigil_task *task); /* any thread: cancel callb
 void vg_discard_claimed(vigil_pool *pool, vigil_task *task);
 bool vg_drop_husk(vigil_pool *pool, vigil_task *task); /* if it is a husk */
 
+/* Must the claimed task be discarded instead of run? */
+bool vg_must_discard(const vigil_pool *pool, const vigil_task *task);
+
 /* A cancel callback on the calling thread's stack; its task has not ended. */
 typedef struct vg_cancelling {
     const vigil_pool *pool;

@@ -113,7 +113,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
+static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare, bool guest)
 {
     vg_file_worker *slot = vg_slot_of(pool, index);
     vg_worker *worker = slot == NULL ? NULL : aligned_alloc(64, (sizeof *worker + 63) / 64 * 64);
@@ -124,6 +124,7 @@ static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
     seat->pool = pool;
     seat->index = index;
     seat->spare = spare;
+    seat->guest = guest;
     seat->counts = slot;
     atomic_init(&seat->mailbox, 1U); /* closed while there is no thread */
     worker->pool = pool;
@@ -151,11 +152,11 @@ static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare)
 }
 
 /* Make sure that the seat exists and is free. */
-static int prepare_seat(vigil_pool *pool, unsigned index, bool spare, vg_worker **worker)
+static int prepare_seat(vigil_pool *pool, unsigned index, bool spare, bool guest, vg_worker **worker)
 {
     vg_seat *seat = atomic_load_explicit(&pool->seats[index], memory_order_relaxed); /* written under our lock */
     if (seat == NULL) {
-        *worker = worker_make(pool, index, spare);
+        *worker = worker_make(pool, index, spare, guest);
         if (*worker == NULL)
             return -ENOMEM;
         /* S1 release: whoever finds the seat in the table sees all of it; pairs with vg_seat_at */
@@ -190,7 +191,7 @@ static int start_thread(vg_worker *worker)
 int vg_seat_start(vigil_pool *pool, unsigned index)
 {
     vg_worker *worker = NULL;
-    int error = prepare_seat(pool, index, false, &worker);
+    int error = prepare_seat(pool, index, false, false, &worker);
     if (error != 0)
         return error;
     /* relaxed: the thread starts later, so whoever sees its bits sees this (IDLE.md, "Tables") */
@@ -207,20 +208,45 @@ int vg_spare_start(vigil_pool *pool)
     int error = -EAGAIN;
     vg_mutex_lock(&pool->spare_lock);
     unsigned next = atomic_load_explicit(&pool->spare_high, memory_order_relaxed);
-    if (next < pool->max_spares && atomic_load_explicit(&pool->quit, memory_order_relaxed) == 0) {
+    if (pool->spares_made < pool->max_spares && next < pool->spare_seats &&
+        atomic_load_explicit(&pool->quit, memory_order_relaxed) == 0) {
         vg_worker *worker = NULL;
-        error = prepare_seat(pool, VG_MAX_WORKERS + next, true, &worker);
+        error = prepare_seat(pool, VG_MAX_WORKERS + next, true, false, &worker);
         if (error == 0) {
             atomic_store_explicit(&pool->spare_high, next + 1, memory_order_relaxed); /* as high, above */
             error = start_thread(worker);
             if (error != 0)
                 atomic_store_explicit(&pool->spare_high, next, memory_order_relaxed);
+            else
+                pool->spares_made++;
         }
         (void)atomic_fetch_add_explicit(error == 0 ? &pool->shared->spares_started : &pool->shared->spares_refused, 1,
                                         memory_order_relaxed);
     }
     vg_mutex_unlock(&pool->spare_lock);
     return error;
+}
+
+int vg_guest_seat(vigil_pool *pool, vg_worker **worker)
+{
+    const unsigned next = atomic_load_explicit(&pool->spare_high, memory_order_relaxed);
+    for (unsigned i = 0; pool->guests_made != 0 && i < next; i++) {
+        *worker = (vg_worker *)(void *)vg_seat_at(pool, VG_MAX_WORKERS + i);
+        if ((*worker)->seat.guest && !(*worker)->guest_here) {
+            (*worker)->guest_here = true;
+            return 0;
+        }
+    }
+    if (pool->guests_made == VG_MAX_GUESTS || next >= pool->spare_seats)
+        return -EAGAIN;
+    const int error = prepare_seat(pool, VG_MAX_WORKERS + next, true, true, worker);
+    if (error != 0)
+        return error;
+    (*worker)->guest_here = true;
+    pool->guests_made++;
+    /* relaxed: whoever sees its bits sees this (IDLE.md, "Tables") */
+    atomic_store_explicit(&pool->spare_high, next + 1, memory_order_relaxed);
+    return 0;
 }
 
 void vg_seats_quit(vigil_pool *pool)
@@ -236,8 +262,8 @@ int vg_seats_wait(vigil_pool *pool, uint64_t deadline_ns)
 {
     bool in_time = true;
     uint32_t alive;
-    /* relaxed: the join orders what the threads have done */
-    while ((alive = atomic_load_explicit(&pool->alive, memory_order_relaxed)) != 0) {
+    /* acquire: what guests have done; pairs with the release in guest_leave. The join orders what threads have done. */
+    while ((alive = atomic_load_explicit(&pool->alive, memory_order_acquire)) != 0) {
         if (!in_time)
             return -ETIMEDOUT;
         in_time = vg_futex_wait(&pool->alive, alive, deadline_ns) == 0;

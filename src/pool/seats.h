@@ -29,6 +29,7 @@ static inline unsigned vg_seat_next(vigil_pool *pool, unsigned index)
 
 int vg_seat_start(vigil_pool *pool, unsigned index);       /* under admin; the caller has counted the token */
 int vg_spare_start(vigil_pool *pool);                      /* likewise, under its own lock; 0 or a negative errno */
+int vg_guest_seat(vigil_pool *pool, vg_worker **worker);   /* under spare_lock; 0; -EAGAIN none is free; -ENOMEM */
 void vg_seats_quit(vigil_pool *pool);                      /* all must leave; under admin */
 int vg_seats_wait(vigil_pool *pool, uint64_t deadline_ns); /* until the last has ended; 0; -ETIMEDOUT */
 void vg_seats_join(vigil_pool *pool);                      /* under admin, after that */

@@ -73,8 +73,7 @@ int vg_slot_blocks_open(vigil_pool *pool, unsigned workers)
     int error = vg_block_get(&pool->block, VG_BLOCK_POOL, sizeof *pool->shared, 0, 1);
     if (error == 0) {
         pool->shared = pool->block.memory;
-        if (pool->max_spares != 0)
-            error = add_slots(pool, VG_MAX_WORKERS, pool->max_spares);
+        error = add_slots(pool, VG_MAX_WORKERS, pool->spare_seats);
     }
     if (error == 0)
         error = vg_slot_blocks_cover(pool, workers);
@@ -115,7 +114,7 @@ void vg_slot_blocks_close(vigil_pool *pool)
 
 /* ---- the worker's thread ----------------------------------------------------------------------------------------- */
 
-void vg_slot_begin(vg_worker *worker)
+void vg_slot_begin_guest(vg_worker *worker)
 {
     vigil_pool *pool = worker->pool;
     vg_file_worker *mine = worker->seat.counts;
@@ -131,21 +130,31 @@ void vg_slot_begin(vg_worker *worker)
     worker->unread = 0;
     worker->interval = 1;
     vg_cell_set(&mine->tid, (uint64_t)gettid());
+}
+
+void vg_slot_begin(vg_worker *worker)
+{
+    vg_slot_begin_guest(worker);
     if (worker->level == VIGIL_RECORD_EVENTS) {
-        vg_ring_attach(VG_ROLE_WORKER, pool->block.serial, worker->seat.index);
-        vg_cell_set(&mine->thread, vg_my_ring.serial);
+        vg_ring_attach(VG_ROLE_WORKER, worker->pool->block.serial, worker->seat.index);
+        vg_cell_set(&worker->seat.counts->thread, vg_my_ring.serial);
     }
 }
 
-void vg_slot_end(vg_worker *worker)
+void vg_slot_end_guest(vg_worker *worker)
 {
     vg_file_worker *mine = worker->seat.counts;
     if (worker->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_cell_set(&mine->tid, 0);
     vg_cell_set(&mine->task_function, 0);
+}
+
+void vg_slot_end(vg_worker *worker)
+{
+    vg_slot_end_guest(worker);
     if (worker->level == VIGIL_RECORD_EVENTS) {
-        vg_cell_set(&mine->thread, 0);
+        vg_cell_set(&worker->seat.counts->thread, 0);
         vg_ring_detach();
     }
 }

@@ -14,5 +14,7 @@ void vg_slot_blocks_show(vigil_pool *pool);
 void vg_slot_blocks_close(vigil_pool *pool);
 void vg_slot_begin(vg_worker *worker); /* on the worker's own thread */
 void vg_slot_end(vg_worker *worker);
+void vg_slot_begin_guest(vg_worker *worker); /* the same for a thread that keeps its own ring */
+void vg_slot_end_guest(vg_worker *worker);
 
 #endif

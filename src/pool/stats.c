@@ -62,7 +62,7 @@ static void add_seat(vg_seat *seat, void *arg)
     uint64_t state = atomic_load_explicit(&counts->state, memory_order_relaxed);
     stats->threads += has_thread(state);
     stats->blocked += state == VIGIL_WORKER_BLOCKED;
-    stats->spares += seat->spare && has_thread(state) && state != VIGIL_WORKER_PARKED;
+    stats->spares += seat->spare && !seat->guest && has_thread(state) && state != VIGIL_WORKER_PARKED;
     for (unsigned c = 0; c < VG_CLASSES; c++)
         stats->spawned += vg_read_counter(&counts->of[c].spawned);
     stats->steals_tried += vg_read_counter(&counts->steals_tried);

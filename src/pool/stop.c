@@ -5,6 +5,8 @@
 #include "bound.h"
 #include "delay.h"
 #include "deque.h"
+#include "follow.h"
+#include "guest.h"
 #include "idle.h"
 #include "injector.h"
 #include "moving.h"
@@ -40,6 +42,8 @@ static void close_entrances(vigil_pool *pool)
     }
     vg_mutex_unlock(&pool->admin);
     vg_delay_close(pool);
+    vg_follow_close(pool);
+    vg_guests_close(pool);
     vg_room_close(pool);
 }
 

@@ -79,12 +79,13 @@ static uint16_t submit_flags(const vigil_pool *pool)
     return pool->max_queue != 0 ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
 }
 
-static inline __attribute__((always_inline)) int push_chain_within(vigil_pool *pool, vigil_task *newest,
-                                                                   vigil_task *oldest, uint64_t count, unsigned class_,
-                                                                   uint64_t deadline_ns)
+/* counted: the tasks take places of max_queue. */
+static inline __attribute__((always_inline)) int push_chain_of(vigil_pool *pool, vigil_task *newest, vigil_task *oldest,
+                                                               uint64_t count, unsigned class_, uint64_t deadline_ns,
+                                                               bool counted)
 {
     submitter by = submit_enter(pool);
-    int error = pool->max_queue == 0 ? 0 : vg_bound_wait(by.pool, count, deadline_ns);
+    int error = counted ? vg_bound_wait(by.pool, count, deadline_ns) : 0;
     if (error == 0) {
         count_submitted(by, class_, count);
         vg_trace_submit(pool, oldest, vg_task_function(oldest), class_, count);
@@ -94,10 +95,18 @@ static inline __attribute__((always_inline)) int push_chain_within(vigil_pool *p
             vg_announce(pool, class_);
         } else {
             withdraw_submitted(by, class_, count);
-            vg_bound_give_back(pool, count);
+            if (counted)
+                vg_bound_give_back(pool, count);
         }
     }
     return submit_leave(by, class_, count, error);
+}
+
+static inline __attribute__((always_inline)) int push_chain_within(vigil_pool *pool, vigil_task *newest,
+                                                                   vigil_task *oldest, uint64_t count, unsigned class_,
+                                                                   uint64_t deadline_ns)
+{
+    return push_chain_of(pool, newest, oldest, count, class_, deadline_ns, pool->max_queue != 0);
 }
 
 static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, uint64_t count, unsigned class_)
@@ -111,6 +120,14 @@ int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
     task->vg_flags = submit_flags(pool);
     task->vg_stamp = vg_ticks();
     return push_chain(pool, task, task, 1, class_);
+}
+
+int vg_submit_beyond(vigil_pool *pool, vigil_task *task, unsigned class_)
+{
+    task->vg_class = (uint8_t)class_;
+    task->vg_flags = VG_FLAG_STAMPED;
+    task->vg_stamp = vg_ticks();
+    return push_chain_of(pool, task, task, 1, class_, VG_NO_DEADLINE, false);
 }
 
 /* The checks of every submit; on success the task is the pool's. */
@@ -199,24 +216,48 @@ int vigil_pool_submit_to(vigil_pool *pool, unsigned worker, vigil_task *task, vi
         return error;
     /* A place that only this worker can free must not be what the worker waits for, itself or through others. */
     const bool counted = pool->max_queue != 0 && pool->when_full == VIGIL_FULL_REFUSE;
+    return end_submit(task, vg_submit_mail(pool, seat, task, (unsigned)priority, counted));
+}
+
+int vg_submit_mail(vigil_pool *pool, vg_seat *seat, vigil_task *task, unsigned class_, bool counted)
+{
+    task->vg_class = (uint8_t)class_;
     task->vg_flags = counted ? VG_FLAG_COUNTED | VG_FLAG_STAMPED : VG_FLAG_STAMPED;
     task->vg_stamp = vg_ticks();
     submitter by = submit_enter(pool);
-    error = counted ? vg_bound_take(by.pool, 1) : 0;
+    int error = counted ? vg_bound_take(by.pool, 1) : 0;
     if (error == 0) {
-        count_submitted(by, (unsigned)priority, 1);
-        vg_trace_submit(pool, task, (void *)(uintptr_t)task->run, (unsigned)priority, 1);
+        count_submitted(by, class_, 1);
+        vg_trace_submit(pool, task, (void *)(uintptr_t)task->run, class_, 1);
         error = vg_mail_push(pool, seat, task);
         if (error != 0) {
-            withdraw_submitted(by, (unsigned)priority, 1);
+            withdraw_submitted(by, class_, 1);
             if (counted)
                 vg_bound_give_back(pool, 1);
         }
     }
-    return end_submit(task, submit_leave(by, (unsigned)priority, 1, error));
+    return submit_leave(by, class_, 1, error);
+}
+
+typedef struct delayed_submit {
+    vigil_pool *pool;
+    vigil_task *task;
+    int64_t delay_ns;
+} delayed_submit;
+
+static int add_delayed(void *arg)
+{
+    const delayed_submit *it = arg;
+    return vg_delay_add(it->pool, it->task, it->delay_ns);
 }
 
 int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64_t delay_ns)
+{
+    delayed_submit it = {.pool = pool, .task = task, .delay_ns = delay_ns};
+    return vg_submit_pending(pool, task, class_, add_delayed, &it);
+}
+
+int vg_submit_pending(vigil_pool *pool, vigil_task *task, unsigned class_, int (*add)(void *arg), void *arg)
 {
     task->vg_class = (uint8_t)class_;
     task->vg_flags = submit_flags(pool);
@@ -224,7 +265,7 @@ int vg_submit_delayed(vigil_pool *pool, vigil_task *task, unsigned class_, int64
     int error = vg_bound_take(by.pool, 1);
     if (error == 0) {
         count_submitted(by, class_, 1);
-        error = vg_delay_add(pool, task, delay_ns);
+        error = add(arg);
         if (error != 0) {
             withdraw_submitted(by, class_, 1);
             vg_bound_give_back(pool, 1);

@@ -186,12 +186,16 @@ static void help_end(vg_worker *worker, const unsigned held[VG_CLASSES], vigil_w
 
 bool vg_worker_run_one(vg_worker *worker)
 {
+    return vg_worker_run_above(worker, VG_CLASSES - 1);
+}
+
+bool vg_worker_run_above(vg_worker *worker, unsigned lowest)
+{
     const vigil_worker_state before =
         (vigil_worker_state)atomic_load_explicit(&worker->seat.counts->state, memory_order_relaxed);
     unsigned held[VG_CLASSES];
-    unsigned looked_at = 0;
     help_begin(worker, held);
-    vigil_task *task = vg_take(worker, &looked_at);
+    vigil_task *task = vg_take_above(worker, lowest);
     vg_caps_look(worker);
     if (task != NULL)
         run_found(worker, task);

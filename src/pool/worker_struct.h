@@ -85,6 +85,7 @@ typedef struct vg_seat {
     vigil_pool *pool;
     unsigned index;
     bool spare;
+    bool guest; /* a spare's seat for threads from outside (guest.c) */
     uint32_t life;
     pthread_t thread;
     _Atomic int thread_id;       /* the system's; 0: none */
@@ -95,17 +96,21 @@ typedef struct vg_seat {
     vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
 } vg_seat;
 
-/* The fields of a group from vg_local to vg_thief, with one spawned task. */
+/* The fields of a group from vg_local to vg_told, with one spawned task. */
 typedef struct vg_group_start {
     int64_t local;
     uint64_t open;
     int32_t status;
     uint32_t thief;
+    uint32_t flags;
+    uint32_t told;
 } vg_group_start;
 _Static_assert(offsetof(vigil_group, vg_open) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, open) &&
                    offsetof(vigil_group, vg_status) ==
                        offsetof(vigil_group, vg_local) + offsetof(vg_group_start, status) &&
-                   offsetof(vigil_group, vg_thief) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, thief),
+                   offsetof(vigil_group, vg_thief) ==
+                       offsetof(vigil_group, vg_local) + offsetof(vg_group_start, thief) &&
+                   offsetof(vigil_group, vg_flags) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, flags),
                "as in vigil/pool.h");
 
 /* What a worker needs to push and pop tasks of one class. */
@@ -146,6 +151,7 @@ typedef struct vg_worker {
     bool compensated;              /* the outermost section has given a credit */
     bool raised;                   /* the last task left by vigil_raise */
     bool woken;                    /* woken, and no task found yet */
+    bool guest_here;               /* under spare_lock: a guest's seat is in use */
     uint8_t hook;                  /* in a hook: not a task of the pool */
     vg_raise_frame *hook_frame;    /* while it is in a hook: contain.c */
     void *apart;                   /* likewise */

@@ -154,8 +154,17 @@ static void calls_of_the_pool(void **state)
     refuses(vigil_job_unref(NULL, job), "pool");
 }
 
+static int everywhere(void *arg, unsigned worker)
+{
+    (void)arg;
+    return (int)worker;
+}
+
 static void groups_and_looks(void **state)
 {
+    size_t index = 0;
+    vigil_awaited awaited = {.group = NULL};
+    vigil_job job = {0};
     (void)state;
     vigil_group group;
     vigil_task task;
@@ -172,6 +181,20 @@ static void groups_and_looks(void **state)
     refuses(vigil_group_submit(&group, NULL, VIGIL_NORMAL), "task");
     refuses(vigil_group_wait(NULL), "group");
     refuses(vigil_group_wait_for(NULL, 0), "group");
+    refuses(vigil_group_cancel(NULL), "group");
+    refuses(vigil_group_cancelled(NULL), "group");
+    refuses(vigil_job_then_call(pool, job, NULL, NULL, NULL, &job), "fn");
+    refuses(vigil_job_then_call(pool, job, nothing, NULL, NULL, NULL), "next");
+    refuses(vigil_job_all_call(pool, NULL, 1, nothing, NULL, NULL, &job), "jobs");
+    refuses(vigil_job_any_call(pool, &job, 0, nothing, NULL, NULL, &job), "count is 0");
+    refuses(vigil_wait_any(pool, NULL, 1, 0, &index), "awaited");
+    refuses(vigil_wait_any(pool, &awaited, 65, 0, &index), "count is 65");
+    refuses(vigil_wait_any(pool, &awaited, 1, 0, NULL), "index");
+    refuses(vigil_isolate(NULL, NULL), "fn");
+    refuses(vigil_pool_broadcast_call(pool, NULL, NULL, VIGIL_NORMAL, &job), "fn");
+    refuses(vigil_pool_broadcast_call(pool, everywhere, NULL, VIGIL_NORMAL, NULL), "job");
+    refuses(vigil_pool_run(pool, NULL, NULL, VIGIL_NORMAL), "fn");
+    refuses(vigil_pool_run(pool, nothing, NULL, (vigil_priority)9), "priority");
     refuses(vigil_join(pool, NULL, NULL, nothing, NULL), "a is NULL");
     refuses(vigil_join(pool, nothing, NULL, NULL, NULL), "b is NULL");
     refuses(vigil_pool_stats_get(pool, NULL), "stats");
