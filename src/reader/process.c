@@ -273,23 +273,26 @@ typedef struct process_list {
     size_t count;
 } process_list;
 
+void vg_process_describe(const vg_reader *reader, vg_process *process)
+{
+    const vg_file_header *header = &reader->header;
+    const char state = vg_reader_process_state(reader);
+    struct timespec wall;
+    (void)clock_gettime(CLOCK_REALTIME, &wall);
+    process->alive = state != 0 && state != 'Z' && state != 'X';
+    const pid_t local = process->alive ? vg_reader_local_pid(reader) : 0;
+    process->elsewhere = process->alive && local == 0;
+    process->pid = local != 0 ? local : (pid_t)header->pid;
+    process->age_ns = vg_less((uint64_t)wall.tv_sec * 1000000000U + (uint64_t)wall.tv_nsec, header->born_wall_ns);
+    vg_copy_text(process->command, sizeof process->command, header->command, sizeof header->command);
+    (void)snprintf(process->path, sizeof process->path, "%s", reader->path);
+}
+
 static void describe_record(vg_reader *reader, void *arg)
 {
     process_list *list = arg;
-    const vg_file_header *header = &reader->header;
-    if (list->count < list->room) {
-        vg_process *process = &list->processes[list->count];
-        const char state = vg_reader_process_state(reader);
-        struct timespec wall;
-        (void)clock_gettime(CLOCK_REALTIME, &wall);
-        process->alive = state != 0 && state != 'Z' && state != 'X';
-        const pid_t local = process->alive ? vg_reader_local_pid(reader) : 0;
-        process->elsewhere = process->alive && local == 0;
-        process->pid = local != 0 ? local : (pid_t)header->pid;
-        process->age_ns = vg_less((uint64_t)wall.tv_sec * 1000000000U + (uint64_t)wall.tv_nsec, header->born_wall_ns);
-        vg_copy_text(process->command, sizeof process->command, header->command, sizeof header->command);
-        (void)snprintf(process->path, sizeof process->path, "%s", reader->path);
-    }
+    if (list->count < list->room)
+        vg_process_describe(reader, &list->processes[list->count]);
     list->count += list->count < INT_MAX;
     vg_reader_close(reader);
 }

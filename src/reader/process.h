@@ -32,6 +32,9 @@ typedef struct vg_process {
    Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a negative errno. */
 int vg_processes(vg_process *processes, size_t room);
 
+/* The process of an open record. */
+void vg_process_describe(const vg_reader *reader, vg_process *process);
+
 /* 'R', 'S', 'T', ... as in /proc/PID/stat; '?': it lives, and cannot be seen from here; 0: this very process is gone. */
 char vg_reader_process_state(const vg_reader *reader);
 /* Its number in the caller's PID namespace; 0: it cannot be seen. */

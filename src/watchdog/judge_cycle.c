@@ -178,11 +178,30 @@ static void add_loops(vg_cycle_graph *all, vg_loop_history *const *loops, size_t
     }
 }
 
+typedef struct cycle_known {
+    vg_pool_history *const *pools;
+    vg_loop_history *const *loops;
+    size_t pool_count, loop_count;
+} cycle_known;
+
+static bool is_ours(void *arg, int thread)
+{
+    const cycle_known *known = arg;
+    for (size_t p = 0; p < known->pool_count; p++)
+        for (size_t w = 0; w < known->pools[p]->facts.count; w++)
+            if (known->pools[p]->facts.worker[w].thread == thread)
+                return true;
+    for (size_t i = 0; i < known->loop_count; i++)
+        if (known->loops[i]->facts.thread == thread)
+            return true;
+    return false;
+}
+
 /* Threads of nobody that wait: in a lock of the C library, or for something of ours that their rings tell. */
-static void add_strangers(vg_cycle_graph *all, const vg_look *look)
+static void add_strangers(vg_cycle_graph *all, cycle_known *known, const vg_look *look)
 {
     unsigned count = 0;
-    const vg_stranger *strangers = vg_strangers_look(look, &count);
+    const vg_stranger *strangers = vg_strangers_look(look, is_ours, known, &count);
     for (unsigned i = 0; i < count; i++)
         if (!cycle_has_thread(all, strangers[i].thread) && look->real - strangers[i].since >= look->stuck_ns)
             add_node(all, (vg_cycle_node){
@@ -240,7 +259,8 @@ void vg_judge_cycles(vg_pool_history *const *pools, size_t pool_count, vg_loop_h
         for (size_t p = 0; p < pool_count; p++)
             add_workers(&all, pools[p], look);
         add_loops(&all, loops, loop_count, look);
-        add_strangers(&all, look);
+        cycle_known known = {.pools = pools, .loops = loops, .pool_count = pool_count, .loop_count = loop_count};
+        add_strangers(&all, &known, look);
         add_owners(&all, pools, pool_count, look);
         for (size_t i = 0; i < all.count; i++) {
             if (all.nodes[i].mark != 0)

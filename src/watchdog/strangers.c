@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    NEW_THREADS = 64 /* that are looked at in one look */
+    NEW_THREADS = 32 /* that are looked at in one look */
 };
 
 /* The watchdog's thread alone uses it. */
@@ -46,7 +46,7 @@ static void look_at_known(const vg_look *look)
     strangers.count = kept;
 }
 
-static void look_at_more(const vg_look *look)
+static void look_at_more(const vg_look *look, bool (*skip)(void *arg, int thread), void *arg)
 {
     DIR *tasks = opendir("/proc/self/task");
     if (tasks == NULL)
@@ -56,23 +56,22 @@ static void look_at_more(const vg_look *look)
     const struct dirent *entry = NULL;
     while (looked < NEW_THREADS && strangers.count < VG_STRANGERS && (entry = readdir(tasks)) != NULL) {
         const int thread = (int)strtol(entry->d_name, NULL, 10);
-        if (thread <= 0 || at++ < strangers.turn)
+        if (thread <= 0 || at++ < strangers.turn || skip(arg, thread) || is_known_stranger(thread))
             continue;
         looked++;
-        if (is_known_stranger(thread))
-            continue;
         const vg_lock_wait lock = vg_lock_wait_of(thread);
         if (lock.address != 0)
             strangers.of[strangers.count++] = (vg_stranger){.thread = thread, .lock = lock, .since = look->real};
     }
     (void)closedir(tasks);
-    strangers.turn = entry == NULL ? 0 : strangers.turn + looked;
+    strangers.turn = entry == NULL ? 0 : at;
 }
 
-const vg_stranger *vg_strangers_look(const vg_look *look, unsigned *count)
+const vg_stranger *vg_strangers_look(const vg_look *look, bool (*skip)(void *arg, int thread), void *arg,
+                                     unsigned *count)
 {
     look_at_known(look);
-    look_at_more(look);
+    look_at_more(look, skip, arg);
     *count = strangers.count;
     return strangers.of;
 }

@@ -19,8 +19,9 @@ typedef struct vg_stranger {
 } vg_stranger;
 
 /* Those that sleep in a lock whose owner is known. Each call looks at those seen before and at some more threads, so that its cost
-   has a bound; all threads have had their turn after some looks. The watchdog's thread. */
-const vg_stranger *vg_strangers_look(const vg_look *look, unsigned *count);
+   has a bound; all threads have had their turn after some looks. skip: no stranger. The watchdog's thread. */
+const vg_stranger *vg_strangers_look(const vg_look *look, bool (*skip)(void *arg, int thread), void *arg,
+                                     unsigned *count);
 
 /* Another watchdog begins. */
 void vg_strangers_forget(void);
