@@ -13,7 +13,7 @@ static int ps(int count, char **operands)
 {
     (void)count, (void)operands;
     vg_process *all;
-    int found = processes_list(&all);
+    int found = processes_list_all(&all);
     if (found < 0) {
         say_error("ps: the records could not be listed: %s", strerror(-found));
         return EXIT_FAILED;
@@ -31,10 +31,11 @@ const struct command command_ps = {
     .name = "ps",
     .operands = "",
     .summary = "list the processes that can be looked at, also dead ones",
-    .text =
-        "Lists the processes of this user that have Vigil inside and their recorder on. A process that was killed or\n"
-        "crashed leaves its record behind: it is listed as dead, with the path of that file, until somebody removes "
-        "it.",
+    .text = "Lists the processes of this user, for root those of all users, that have Vigil inside and their recorder "
+            "on. A\n"
+            "process that was killed or crashed leaves its record behind: it is listed as dead, with the path of that "
+            "file,\n"
+            "until somebody removes it.",
     .examples = "  vigil ps\n"
                 "  VIGIL_DIR=/run/game vigil ps    look in another directory",
     .run = ps,

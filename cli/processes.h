@@ -11,6 +11,9 @@
 /* All but this process itself, the living first; *all is to be freed. How many, or a negative errno. */
 int processes_list(vg_process **all);
 
+/* The same; root gets those of all users, unless VIGIL_DIR says where to look. */
+int processes_list_all(vg_process **all);
+
 /* The table of `vigil ps`. */
 void processes_print(FILE *to, const vg_process *all, int count);
 
