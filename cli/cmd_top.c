@@ -7,7 +7,7 @@
 #include "top.h"
 
 static long interval_ms, looks;
-static bool plain;
+static bool plain, by_threads, by_functions;
 
 #ifdef VIGIL_HAVE_NCURSES
 static int top(int count, char **operands)
@@ -18,6 +18,9 @@ static int top(int count, char **operands)
         return status;
     bool screen = !plain && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
     struct top_options options = {
+        .view = by_threads     ? TOP_THREADS
+                : by_functions ? TOP_FUNCTIONS
+                               : TOP_LANES,
         .interval_ms = interval_ms > 0 ? (unsigned)interval_ms
                        : screen        ? 250U
                                        : 1000U,
@@ -35,6 +38,10 @@ static const struct option_spec options[] = {
     {'i', "interval", OPTION_NUMBER, "MS", &interval_ms, 50, 60000,
      "milliseconds between two looks (default 250 on a terminal, 1000 else)"},
     {'n', "looks", OPTION_NUMBER, "COUNT", &looks, 1, 1000000, "end after so many looks"},
+    {'t', "threads", OPTION_FLAG, NULL, &by_threads, 0, 0,
+     "every thread: how much CPU it uses, and what it does or waits for (key t)"},
+    {'f', "functions", OPTION_FLAG, NULL, &by_functions, 0, 0,
+     "which functions take the time: tasks and callbacks from the record, and any by sampling (key f)"},
     {'p', "plain", OPTION_FLAG, NULL, &plain, 0, 0, "plain text, also on a terminal"},
     {0},
 };
@@ -43,13 +50,17 @@ const struct command command_top = {
     .name = "top",
     .operands = "[PID|FILE]",
     .summary = "watch a process in the terminal: lanes, queues, latencies, warnings",
-    .text = "Shows a process live: warnings with their advice, for a pool its classes and a lane for each worker, for "
-            "a loop\n"
-            "what it does and how its time goes to the phases. Latencies are those of the last second. In the lanes "
-            "time runs\n"
-            "to the right; a cell's height is the share of that time that the worker spent inside tasks, its colour "
-            "the class\n"
-            "of these tasks. When the output is no terminal it is plain text, a block for each look.",
+    .text =
+        "Shows a process live: warnings with their advice, for a pool its classes and a lane for each worker, for "
+        "a loop\n"
+        "what it does and how its time goes to the phases. Latencies are those of the last second. In the lanes "
+        "time runs\n"
+        "to the right; a cell's height is the share of that time that the worker spent inside tasks, its colour "
+        "the class\n"
+        "of these tasks. When the output is no terminal it is plain text, a block for each look.\n\n"
+        "The view of threads is for all threads of the process, also those that Vigil does not know. The view of\n"
+        "functions has two tables: tasks and callbacks as the record has them, and functions by sampling, which stops\n"
+        "each thread that runs for some microseconds a look and needs the rights of a debugger.",
     .examples = "  vigil top 4711\n"
                 "  vigil top 4711 | tee watch.log       plain text, a block each second\n"
                 "  vigil top 4711 --plain --looks 1     once",

@@ -20,6 +20,7 @@ struct examiner {
     vigil_loop *loop;
     vigil_watch watch;
     pid_t child; /* 0: none */
+    pid_t patient;
     int from;
     char *text;
     size_t size, room;
@@ -112,6 +113,7 @@ static void begin(struct examiner *e, pid_t patient)
 {
     int ends[2];
     e->size = 0;
+    e->patient = patient;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         e->done = true;
         return;
@@ -141,6 +143,8 @@ static void begin(struct examiner *e, pid_t patient)
 const char *examiner_ask(struct examiner *e, pid_t pid, size_t *size)
 {
     *size = 0;
+    if (e->done && e->patient != pid)
+        e->done = false; /* whoever asked for that one has gone */
     if (e->done) {
         e->done = false;
         *size = e->size;

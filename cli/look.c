@@ -17,6 +17,7 @@
 #include <vigil/pool.h>
 
 #include "command.h"
+#include "machine.h"
 #include "processes.h"
 #include "reader/outside.h"
 #include "say.h"
@@ -119,6 +120,29 @@ static int open_only_one(struct look *look, const char *verb, bool dead_too)
     }
     free(all);
     return status;
+}
+
+bool look_is_absent(const char *operand, pid_t *pid)
+{
+    *pid = 0;
+    if (operand == NULL) {
+        vg_process *all = NULL;
+        const int count = processes_list(&all);
+        free(all);
+        return count == 0;
+    }
+    char *end;
+    const long number = strtol(operand, &end, 10);
+    if (*end != '\0' || number <= 0 || number > INT32_MAX)
+        return false;
+    vg_reader *reader = NULL;
+    const int error = processes_open(&reader, (pid_t)number);
+    if (error == 0)
+        vg_reader_close(reader);
+    if (error != -ENOENT || !machine_may_examine((pid_t)number))
+        return false;
+    *pid = (pid_t)number;
+    return true;
 }
 
 int look_open(struct look *look, const char *verb, const char *operand, bool dead_too)

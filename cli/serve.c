@@ -92,10 +92,14 @@ static int serve(int count, char **operands)
         token = made;
     }
     struct look look;
+    struct server_options options = {serve_request.host, (unsigned)serve_request.port, token, 0};
+#ifdef VIGIL_HAVE_DOCTOR
+    if (look_is_absent(count > 0 ? operands[0] : NULL, &options.patient))
+        return serve_look(NULL, &options);
+#endif
     int status = look_open(&look, "serve", count > 0 ? operands[0] : NULL, true);
     if (status != 0)
         return status;
-    struct server_options options = {serve_request.host, (unsigned)serve_request.port, token};
     status = serve_look(&look, &options);
     look_close(&look);
     return status;

@@ -26,6 +26,8 @@
 #include "asset.h"
 #include "command.h"
 #include "examiner.h"
+#include "history.h"
+#include "machine.h"
 #include "metrics.h"
 #include "reader/process.h"
 #include "say.h"
@@ -50,7 +52,8 @@ struct reader {
 
 struct server {
     vigil_loop *loop;
-    struct look *look;
+    struct look *look; /* NULL: a page about processes without Vigil */
+    pid_t patient;     /* then: the one to begin with; 0: none */
     struct MHD_Daemon *daemon;
     struct reader *readers;
     vigil_watch watch;
@@ -116,6 +119,14 @@ static void write_report(FILE *to, struct look *look)
     if (view != NULL)
         fputs(json_object_to_json_string_ext(view, JSON_C_TO_STRING_PRETTY), to);
     json_object_put(view);
+}
+
+static void write_history(FILE *to, struct look *look)
+{
+    json_object *history = history_json(look);
+    if (history != NULL)
+        fputs(json_object_to_json_string_ext(history, JSON_C_TO_STRING_PLAIN), to);
+    json_object_put(history);
 }
 
 static void write_trace(FILE *to, struct look *look)
@@ -224,6 +235,25 @@ static enum MHD_Result begin_stream(struct server *server, struct MHD_Connection
     return answer(connection, MHD_HTTP_OK, "text/event-stream; charset=utf-8", response);
 }
 
+/* The process that the page is for; 0: none, or it cannot be seen from here. */
+static pid_t chosen_process(const struct server *server)
+{
+    return server->look != NULL ? vg_reader_local_pid(server->look->reader) : server->patient;
+}
+
+static enum MHD_Result answer_machine(struct server *server, struct MHD_Connection *connection)
+{
+    json_object *o = machine_json(chosen_process(server), server->look != NULL);
+    const char *text = o != NULL ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY) : NULL;
+    enum MHD_Result result =
+        text == NULL
+            ? answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "There is not enough memory.\n")
+            : answer(connection, MHD_HTTP_OK, "application/json",
+                     MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
+    json_object_put(o);
+    return result;
+}
+
 /* What the doctor says. An examination takes a second: until it has ended, the page asks again. */
 static enum MHD_Result answer_examination(struct server *server, struct MHD_Connection *connection)
 {
@@ -231,7 +261,20 @@ static enum MHD_Result answer_examination(struct server *server, struct MHD_Conn
 #ifndef VIGIL_HAVE_DOCTOR
     return answer_text(connection, MHD_HTTP_NOT_IMPLEMENTED, "This build has no doctor: libdw was missing.\n");
 #endif
-    const char *text = examiner_ask(server->examiner, vg_reader_local_pid(server->look->reader), &size);
+    const char *which = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pid");
+    pid_t pid = chosen_process(server);
+    if (which != NULL) {
+        char *end;
+        const long number = strtol(which, &end, 10);
+        pid = *end == '\0' && number > 0 && number <= INT32_MAX ? (pid_t)number : 0;
+    }
+    if (pid <= 0)
+        return answer_text(connection, MHD_HTTP_BAD_REQUEST, "Say which process: doctor.json?pid=NUMBER.\n");
+    if (!machine_may_examine(pid))
+        return answer_text(connection, MHD_HTTP_FORBIDDEN,
+                           "There is no such process, or it belongs to another user: run `vigil serve` as that user or "
+                           "as root.\n");
+    const char *text = examiner_ask(server->examiner, pid, &size);
     if (text == NULL)
         return answer_text(connection, MHD_HTTP_ACCEPTED, "The doctor is looking; ask again.\n");
     if (size == 0)
@@ -324,16 +367,25 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
         }
         return answer(connection, MHD_HTTP_OK, asset->type, response);
     }
+    if (strcmp(url, "/doctor.json") == 0)
+        return answer_examination(server, connection);
+    if (strcmp(url, "/processes.json") == 0)
+        return answer_machine(server, connection);
+    if (server->look == NULL)
+        return answer_text(
+            connection, MHD_HTTP_NOT_FOUND,
+            "There is no such page: the process has no Vigil inside. /doctor.json and /processes.json are "
+            "there.\n");
     if (strcmp(url, "/events") == 0)
         return begin_stream(server, connection);
     if (strcmp(url, "/metrics") == 0)
         return answer_printed(server, connection, METRICS_CONTENT_TYPE, write_metrics);
     if (strcmp(url, "/report.json") == 0)
         return answer_printed(server, connection, "application/json", write_report);
+    if (strcmp(url, "/history.json") == 0)
+        return answer_printed(server, connection, "application/json", write_history);
     if (strcmp(url, "/trace.json") == 0)
         return answer_printed(server, connection, "application/json", write_trace);
-    if (strcmp(url, "/doctor.json") == 0)
-        return answer_examination(server, connection);
     return answer_text(connection, MHD_HTTP_NOT_FOUND, "There is no such page. / has everything.\n");
 }
 
@@ -453,6 +505,7 @@ int server_create(struct server **result, vigil_loop *loop, struct look *look, c
     }
     server->loop = loop;
     server->look = look;
+    server->patient = options->patient;
     server->examiner = examiner_create(loop);
     if (server->examiner == NULL) {
         say_error("serve: there is not enough memory");

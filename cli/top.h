@@ -5,7 +5,14 @@
 
 #include "look.h"
 
+enum top_view {
+    TOP_LANES,   /* pools, loops and lanes */
+    TOP_THREADS, /* every thread: CPU, and what it waits for */
+    TOP_FUNCTIONS
+};
+
 struct top_options {
+    enum top_view view; /* the first on a screen; the only one in plain text */
     unsigned interval_ms;
     unsigned looks;           /* end after so many; 0: never */
     const char *note;         /* a line at the bottom; may be NULL */

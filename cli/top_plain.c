@@ -10,6 +10,7 @@
 #include <vigil/loop.h>
 
 #include "command.h"
+#include "functions.h"
 #include "kinds.h"
 #include "say.h"
 #include "top.h"
@@ -49,6 +50,41 @@ static void plain_pool(struct look *look, const vg_pool_view *pool)
     free(since);
 }
 
+static void plain_threads(struct threads *threads, struct look *look)
+{
+    char line[256];
+    if (!threads_look(threads, look))
+        return;
+    printf("%s\n", threads_heading());
+    for (size_t i = 0; i < threads->count; i++) {
+        threads_line(&threads->of[i], line, sizeof line);
+        printf("%s\n", line);
+    }
+}
+
+static void plain_functions(struct look *look, struct threads *threads, struct sampler *sampler)
+{
+    struct functions functions;
+    double seconds;
+    functions_from_rings(look, &functions, &seconds);
+    printf("tasks and callbacks, the last %.1f s of the record\n", seconds);
+    for (size_t i = 0; i < functions.count; i++)
+        printf("  %6.1f %%  %8llu times  %s\n", 100 * functions.of[i].share, (unsigned long long)functions.of[i].count,
+               functions.of[i].name);
+    unsigned samples = 0;
+    uint64_t stop_ns = 0;
+    if (sampler == NULL || !threads_look(threads, look) || !sampler_look(sampler, look, threads)) {
+        printf("functions by sampling: %s\n",
+               sampler == NULL ? "this build has no doctor" : "this process may not be stopped");
+        return;
+    }
+    sampler_functions(sampler, look, &functions, &samples, &stop_ns);
+    printf("functions by sampling, %u samples, longest stop %.0f us\n", samples, (double)stop_ns / 1e3);
+    for (size_t i = 0; i < functions.count; i++)
+        printf("  %6.1f %%  %8llu times  %s\n", 100 * functions.of[i].share, (unsigned long long)functions.of[i].count,
+               functions.of[i].name);
+}
+
 static void plain_block(struct look *look)
 {
     const vg_snapshot *now = look->now;
@@ -81,6 +117,11 @@ static void plain_block(struct look *look)
 
 int top_plain(struct look *look, const struct top_options *options)
 {
+    struct threads threads = {0};
+    struct sampler *sampler = options->view == TOP_FUNCTIONS ? sampler_create() : NULL;
+    int status = EXIT_FINE;
+    if (options->view != TOP_LANES)
+        (void)threads_look(&threads, look); /* for the CPU time of the first block */
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (unsigned looks = 0; options->looks == 0 || looks < options->looks; looks++) {
@@ -95,17 +136,27 @@ int top_plain(struct look *look, const struct top_options *options)
         int error = look_again(look);
         if (error < 0 && look->now->alive) {
             say_error("the record cannot be read any more: %s", strerror(-error));
-            return EXIT_FAILED;
+            status = EXIT_FAILED;
+            break;
         }
         if (options->over != NULL && options->over(options->user))
             break;
-        plain_block(look);
-        if (fflush(stdout) != 0)
-            return EXIT_FAILED;
+        if (options->view == TOP_THREADS)
+            plain_threads(&threads, look);
+        else if (options->view == TOP_FUNCTIONS)
+            plain_functions(look, &threads, sampler);
+        else
+            plain_block(look);
+        if (fflush(stdout) != 0) {
+            status = EXIT_FAILED;
+            break;
+        }
         if (!look->now->alive) {
             printf("The process has ended.\n");
             break;
         }
     }
-    return EXIT_FINE;
+    sampler_free(sampler);
+    threads_free(&threads);
+    return status;
 }

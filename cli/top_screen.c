@@ -17,6 +17,7 @@
 #include <vigil/pool.h>
 
 #include "command.h"
+#include "functions.h"
 #include "kinds.h"
 #include "lanes.h"
 #include "say.h"
@@ -32,10 +33,22 @@ enum colour {
     COLOUR_GOOD
 };
 
+enum {
+    WIDE = 110 /* columns from which on nothing has to be shortened */
+};
+
 struct screen {
     struct look *look;
     const struct top_options *options;
     struct lanes lanes;
+    struct threads threads;
+    struct sampler *sampler;
+    struct functions sampled, recorded;
+    double recorded_s;
+    unsigned samples;
+    uint64_t stop_ns;
+    bool may_sample;
+    enum top_view view;
     unsigned pool;   /* which one is shown */
     unsigned scroll; /* first row of lanes */
     bool paused, help, utf8;
@@ -113,7 +126,7 @@ static void draw_head(struct screen *s)
     put("  %s", state);
     pen(A_NORMAL);
     put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
-    snprintf(keys, sizeof keys, "%s q quit  ? help", s->paused ? "PAUSED " : "");
+    snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  ? help", s->paused ? "PAUSED " : "");
     if (getcury(stdscr) == 0 && (int)strlen(keys) + getcurx(stdscr) + 2 < COLS)
         mvaddstr(0, COLS - (int)strlen(keys) - 1, keys);
     s->row = 1;
@@ -173,11 +186,14 @@ static void draw_classes(struct screen *s, const vg_pool_view *pool)
         put(" (%u of %zu, tab: next)", s->pool + 1, look->now->pool_count);
     uint64_t tried = past != NULL ? pool->steals_tried - past->steals_tried : 0,
              won = past != NULL ? pool->steals_won - past->steals_won : 0;
-    put("  %u threads  %u running  %u searching  %u parked  %u blocked  %s tasks/s  %s wakes/s  steals %.0f %%",
-        crowd.threads, crowd.running, crowd.searching, crowd.parked, crowd.blocked,
-        words_rate(n[0], past != NULL ? rate(pool->total.completed, past->total.completed, seconds) : 0),
-        words_rate(n[1], past != NULL ? rate(pool->wakes_sent, past->wakes_sent, seconds) : 0),
-        tried > 0 ? 100.0 * (double)won / (double)tried : 0.0);
+    words_rate(n[0], past != NULL ? rate(pool->total.completed, past->total.completed, seconds) : 0);
+    put(COLS < WIDE ? " %s tasks/s  %u threads: %u run %u search %u park %u block"
+                    : "  %s tasks/s  %u threads  %u running  %u searching  %u parked  %u blocked",
+        n[0], crowd.threads, crowd.running, crowd.searching, crowd.parked, crowd.blocked);
+    if (COLS >= WIDE)
+        put("  %s wakes/s  steals %.0f %%",
+            words_rate(n[1], past != NULL ? rate(pool->wakes_sent, past->wakes_sent, seconds) : 0),
+            tried > 0 ? 100.0 * (double)won / (double)tried : 0.0);
     s->row++;
     pen(A_UNDERLINE);
     go_to(s->row++, 0);
@@ -291,7 +307,8 @@ static void draw_lanes(struct screen *s, const vg_pool_view *pool)
     go_to(s->row, 0);
     put("workers");
     pen(A_NORMAL);
-    put("  a cell is %u ms; height: time not idle; colour: class; b blocked; ~ looks for work",
+    put(COLS < WIDE ? "  a cell is %u ms, its height the time not idle; b blocked"
+                    : "  a cell is %u ms; height: time not idle; colour: class; b blocked; ~ looks for work",
         s->options->interval_ms);
     if (rows > (unsigned)room)
         put("  (rows %u-%u of %u, arrows scroll)", s->scroll + 1, s->scroll + (unsigned)room, rows);
@@ -324,12 +341,97 @@ static void draw_lanes(struct screen *s, const vg_pool_view *pool)
     }
 }
 
+/* ---- the other views --------------------------------------------------------------------------------------------- */
+
+static void draw_threads(struct screen *s)
+{
+    const int bottom = LINES - (s->options->note != NULL ? 1 : 0);
+    const int room = bottom - s->row - 2;
+    const size_t count = s->threads.count;
+    char text[256];
+    if (room < 1)
+        return;
+    if (s->scroll + (unsigned)room > count)
+        s->scroll = count > (size_t)room ? (unsigned)count - (unsigned)room : 0;
+    s->lane_rows = room;
+    go_to(++s->row, 0);
+    pen(A_UNDERLINE);
+    put("%s", threads_heading());
+    pen(A_NORMAL);
+    if (count > (size_t)room)
+        put("  (%u-%u of %zu)", s->scroll + 1, s->scroll + (unsigned)room, count);
+    for (int i = 0; i < room && s->scroll + (unsigned)i < count; i++) {
+        const struct thread_row *row = &s->threads.of[s->scroll + (unsigned)i];
+        threads_line(row, text, sizeof text);
+        pen(row->state == 'D' || row->state == 'T' ? ink(COLOUR_BAD) : row->cpu > 0.005 ? A_BOLD : A_NORMAL);
+        go_to(s->row + 1 + i, 0);
+        put("%s", text);
+        pen(A_NORMAL);
+    }
+    if (count == 0) {
+        go_to(s->row + 1, 0);
+        put("its threads cannot be seen from here");
+    }
+}
+
+static int draw_table(const char *heading, const struct functions *functions, int row, int rows)
+{
+    go_to(row++, 0);
+    pen(A_UNDERLINE);
+    put("%s", heading);
+    pen(A_NORMAL);
+    for (size_t i = 0; i < functions->count && (int)i < rows; i++) {
+        char n[WORDS];
+        go_to(row++, 0);
+        put("%6.1f %%  %7s  %s", 100 * functions->of[i].share, words_count(n, functions->of[i].count),
+            functions->of[i].name);
+    }
+    return row;
+}
+
+static void draw_functions(struct screen *s)
+{
+    const int room = LINES - s->row - 4 - (s->options->note != NULL ? 1 : 0);
+    char heading[160];
+    if (room < 2)
+        return;
+    snprintf(heading, sizeof heading, "  TIME     TIMES  TASK OR CALLBACK, the last %.1f s of the record",
+             s->recorded_s);
+    int row = draw_table(heading, &s->recorded, s->row + 1, room / 2);
+    if (s->sampler == NULL)
+        snprintf(heading, sizeof heading, "no sampling: this build has no doctor");
+    else if (!s->may_sample)
+        snprintf(heading, sizeof heading, "no sampling: this process may not be stopped (try as root)");
+    else
+        snprintf(heading, sizeof heading, "   CPU     TIMES  FUNCTION, by %u samples; longest stop %.0f us", s->samples,
+                 (double)s->stop_ns / 1e3);
+    (void)draw_table(heading, &s->sampled, row + 1, LINES - row - 3);
+}
+
+/* What the shown view needs besides the snapshot. */
+static void look_for_view(struct screen *s)
+{
+    if (s->view == TOP_LANES)
+        return;
+    (void)threads_look(&s->threads, s->look);
+    if (s->view != TOP_FUNCTIONS)
+        return;
+    if (s->sampler == NULL)
+        s->sampler = sampler_create();
+    functions_from_rings(s->look, &s->recorded, &s->recorded_s);
+    if (s->sampler == NULL)
+        return;
+    s->may_sample = sampler_look(s->sampler, s->look, &s->threads);
+    sampler_functions(s->sampler, s->look, &s->sampled, &s->samples, &s->stop_ns);
+}
+
 static void draw_help(void)
 {
     static const char *const lines[] = {
         "q        quit",
         "p space  pause and go on",
         "tab      next pool",
+        "t f      threads: CPU, and what each waits for; functions that take the time; again: back",
         "arrows   scroll the lanes (page up and down too)",
         "?        this help",
         "",
@@ -353,6 +455,13 @@ static void draw(struct screen *s)
         draw_help();
     } else {
         draw_warnings(s);
+    }
+    if (!s->help && s->view != TOP_LANES) {
+        if (s->view == TOP_THREADS)
+            draw_threads(s);
+        else
+            draw_functions(s);
+    } else if (!s->help) {
         if (s->pool >= now->pool_count)
             s->pool = 0;
         if (now->pool_count > 0)
@@ -392,6 +501,15 @@ static bool key(struct screen *s, int pressed)
     case '\t':
         s->pool++;
         break;
+    case 't':
+    case 'f': {
+        const enum top_view asked = pressed == 't' ? TOP_THREADS : TOP_FUNCTIONS;
+        s->view = s->view == asked ? TOP_LANES : asked;
+        s->scroll = 0;
+        s->help = false;
+        look_for_view(s);
+        break;
+    }
     case KEY_DOWN:
         s->scroll++;
         break;
@@ -419,7 +537,7 @@ static int64_t now_ms(void)
 
 int top_screen(struct look *look, const struct top_options *options)
 {
-    struct screen s = {.look = look, .options = options};
+    struct screen s = {.look = look, .options = options, .view = options->view};
     setlocale(LC_CTYPE, "");
     s.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     SCREEN *terminal = newterm(NULL, stdout, stdin);
@@ -458,6 +576,7 @@ int top_screen(struct look *look, const struct top_options *options)
                 break;
             if (look->now->pool_count > 0)
                 lanes_add(&s.lanes, look, &look->now->pools[s.pool < look->now->pool_count ? s.pool : 0]);
+            look_for_view(&s);
             looks++;
         }
         draw(&s);
@@ -467,6 +586,8 @@ int top_screen(struct look *look, const struct top_options *options)
     endwin();
     delscreen(terminal);
     lanes_free(&s.lanes);
+    threads_free(&s.threads);
+    sampler_free(s.sampler);
     if (error < 0) {
         say_error("top: the record cannot be read any more: %s", strerror(-error));
         status = EXIT_FAILED;

@@ -93,6 +93,8 @@ class Pool {
       wait: this.plot('.wait-plot', (c) => (c.recent_wait_p99_ns ? c.recent_wait_p99_ns / 1e6 : null), { logscale: true, valueRange: [0.01, 1] }),
       rate: this.plot('.rate-plot', (c) => c.rate, { includeZero: true }),
     };
+    this.all = [];
+    $('.fold', this.root).addEventListener('click', () => { this.unfolded = !this.unfolded; this.fold(); this.draw(); });
     this.canvas.addEventListener('mousemove', (event) => {
       this.pointer = event.offsetY;
       this.showHover();
@@ -166,9 +168,36 @@ class Pool {
       cell.w.set(w.id, [w.class, w.run_share, w.search_share, w.blocked_share]);
     this.cells.push(cell);
     while (this.cells.length && this.cells[0].t < sample.t - KEEP_SECONDS) this.cells.shift();
-    this.workers = pool.workers;
+    this.all = pool.workers;
+    this.fold();
     this.draw();
     this.showHover();
+  }
+
+  // Workers that did nothing in the whole time shown take one line together.
+  fold() {
+    const busy = new Set();
+    for (const cell of this.cells) for (const [id, parts] of cell.w) if (parts[1] > 0.002 || parts[3] > 0.002) busy.add(id);
+    const idle = this.all.filter((w) => !busy.has(w.id) && w.state !== 'running' && w.state !== 'blocked');
+    const folds = idle.length >= 2 && !this.unfolded;
+    this.workers = folds ? this.all.filter((w) => !idle.includes(w)) : this.all;
+    const button = $('.fold', this.root);
+    button.hidden = idle.length < 2;
+    setText(button, this.unfolded ? 'fold idle lanes' : `show ${idle.length} idle lanes`);
+    button.setAttribute('aria-expanded', String(Boolean(this.unfolded)));
+  }
+
+  // What the recorder still knows of the time before the page was opened.
+  fill(history, pool) {
+    const begin = this.cells.length ? this.cells[0].t : Infinity;
+    const time = (i) => history.t - (pool.queued.length - 1 - i) * history.step;
+    const before = pool.queued.map((_, i) => i).filter((i) => time(i) < begin && time(i) >= 0);
+    for (const [name, values] of [['queue', pool.queued], ['wait', pool.wait_ms], ['rate', pool.rate]]) {
+      const nothing = name === 'wait' ? null : 0;
+      this.plots[name].data.unshift(...before.filter((i) => values[i]).map((i) => [time(i), ...values[i].map((v) => v ?? nothing)]));
+    }
+    this.cells.unshift(...before.map((i) => ({ t: time(i), w: new Map(Object.entries(pool.workers)
+      .filter(([, lane]) => lane[i]).map(([id, lane]) => [Number(id), [lane[i][0], lane[i][1], 0, lane[i][2]]])) })));
   }
 
   laneHeight() {
@@ -395,20 +424,41 @@ function showExamination(exam) {
   if (drawing) host.append(drawing);
 }
 
+// Every process that may be examined; the one that the page is for comes first.
+async function listProcesses() {
+  const answer = await fetch('processes.json' + location.search);
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  const machine = await answer.json();
+  const select = $('#patient'), kept = Number(select.value) || machine.chosen;
+  const all = machine.processes.sort((a, b) => (b.pid === machine.chosen) - (a.pid === machine.chosen) || b.vigil - a.vigil || a.pid - b.pid);
+  select.replaceChildren();
+  for (const p of all) {
+    const option = element('option', '', `${p.pid} ${p.name}${p.vigil ? ' (Vigil inside)' : ''}, ${p.threads} thread${p.threads === 1 ? '' : 's'}, ${p.user}`);
+    option.value = String(p.pid);
+    option.title = p.command;
+    select.append(option);
+  }
+  if (all.some((p) => p.pid === kept)) select.value = String(kept);
+  return machine;
+}
+
 async function examine() {
   const button = $('#examine'), status = $('#examined');
   button.disabled = true;
   setText(status, 'looking…');
   try {
     let answer;
+    const query = new URLSearchParams(location.search);
+    if ($('#patient').value) query.set('pid', $('#patient').value);
     do {
       await new Promise((resolve) => setTimeout(resolve, 300));
-      answer = await fetch('doctor.json' + location.search);
+      answer = await fetch('doctor.json?' + query);
     } while (answer.status === 202);
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const exam = await answer.json();
     showExamination(exam);
-    setText(status, `looked for ${(exam.took_ns / 1e9).toFixed(1)} s`);
+    setText(status, `${exam.pid} ${exam.name}: looked for ${(exam.took_ns / 1e9).toFixed(1)} s`);
+    document.documentElement.dataset.examined = String(exam.pid);
   } catch (error) {
     setText(status, error.message);
   }
@@ -418,6 +468,7 @@ async function examine() {
 // ---- the stream -----------------------------------------------------------------------------------------------------
 
 const pools = new Map(), loops = new Map();
+let past; // until the first sample has come
 
 function show(sample) {
   const p = sample.process;
@@ -438,13 +489,40 @@ function show(sample) {
     }
   };
   update(pools, sample.pools, $('#pools'), Pool);
+  if (past) {
+    for (const pool of past.pools) pools.get(pool.id)?.fill(past, pool);
+    past = undefined;
+  }
   update(loops, sample.loops, $('#loops'), Loop);
 }
 
-function begin() {
+// A process without Vigil has no record: only the doctor has something to say.
+function showDoctorAlone(machine) {
+  for (const id of ['warnings', 'pools', 'loops', 'link-report', 'link-metrics', 'link-trace', 'link-hint']) $('#' + id).hidden = true;
+  const chosen = machine.processes.find((p) => p.pid === machine.chosen);
+  setText($('#name'), chosen ? chosen.name : 'this machine');
+  setText($('#pid'), chosen ? String(chosen.pid) : '');
+  setText($('#state'), 'no Vigil inside');
+  setText($('#facts'), chosen ? chosen.command : `${machine.processes.length} processes may be examined`);
+  document.title = `${chosen ? chosen.name + ' ' + chosen.pid : 'processes'} · vigil`;
+  if (chosen) examine();
+}
+
+async function begin() {
   const query = location.search;
   $('#examine').addEventListener('click', examine);
-  for (const id of ['link-report', 'link-doctor', 'link-metrics', 'link-trace']) $('#' + id).href += query;
+  $('#patient').addEventListener('focus', () => listProcesses().catch(() => {}));
+  for (const id of ['link-report', 'link-doctor', 'link-processes', 'link-metrics', 'link-trace']) $('#' + id).href += query;
+  dark.addEventListener('change', () => { readPalette(); pools.forEach((pool) => pool.recolour()); });
+  addEventListener('resize', () => pools.forEach((pool) => pool.draw()));
+  let machine;
+  try {
+    machine = await listProcesses();
+  } catch (error) {
+    setText($('#examined'), error.message);
+  }
+  if (machine && !machine.vigil) return showDoctorAlone(machine);
+  past = await fetch('history.json' + query).then((answer) => answer.json(), () => undefined).catch(() => undefined);
   const stream = new EventSource('events' + query);
   stream.addEventListener('sample', (event) => {
     show(JSON.parse(event.data));
@@ -455,7 +533,5 @@ function begin() {
     state.className = 'bad';
     setText(state, 'vigil serve has gone; this page tries again');
   };
-  dark.addEventListener('change', () => { readPalette(); pools.forEach((pool) => pool.recolour()); });
-  addEventListener('resize', () => pools.forEach((pool) => pool.draw()));
 }
 begin();

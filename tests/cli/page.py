@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import unittest
 import urllib.error
 import urllib.request
@@ -22,6 +23,7 @@ except ImportError:
     webdriver = None
 
 PICTURES = os.environ.get("VIGIL_SCREENSHOTS")
+AXE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node_modules", "axe-core", "axe.min.js")
 
 
 class Server:
@@ -225,7 +227,9 @@ class Page(ServeTest):
         self.samples(10)
         self.assertNotEqual(before, self.lanes())
         self.assertGreater(self.coloured_pixels(), 100)
-        # One lane for each worker.
+        # One lane for each worker; those that do nothing are folded.
+        self.script("[...pools.values()].forEach((p) => { p.unfolded = true; })")
+        self.samples(2)
         self.assertGreaterEqual(self.script("document.querySelector('canvas.lanes').clientHeight"), 33 * 13)
         # The plots have lines: their data and their canvases are not empty.
         self.assertEqual(self.script("document.querySelectorAll('.plot canvas').length") % 3, 0)
@@ -281,6 +285,73 @@ class Page(ServeTest):
         self.assertEqual(seen[1280, True], seen[400, True])
         self.assertNotEqual(seen[1280, True], seen[1280, False])
         self.no_complaints()
+
+    @unittest.skipUnless(os.path.exists(AXE), "axe-core is missing (npm ci in tests/cli)")
+    def test_axe_finds_nothing(self):
+        game = self.game("--inject", "hog")
+        server = self.serve(game.pid)
+        with open(AXE) as file:
+            axe = file.read()
+        self.open(server.url)
+        until("the warning is on the page", lambda: self.script("document.querySelectorAll('.verdict').length") > 0)
+        self.script("document.querySelector('#examine').click()")
+        until("the doctor has looked", lambda: self.script("document.documentElement.dataset.examined"))
+        for dark in (False, True):
+            self.emulate(1280, 1000, dark)
+            self.samples(2)
+            self.browser.execute_script(axe)
+            found = self.browser.execute_async_script(
+                "const done = arguments[arguments.length - 1]; axe.run(document).then(done, (e) => done({error: String(e)}));")
+            wrong = [f"{v['id']} ({v['impact']}): {n['html'][:100]} {n['failureSummary'][:200]}"
+                     for v in found["violations"] for n in v["nodes"]]
+            self.assertFalse(wrong, "\n".join(wrong))
+
+    def past(self):
+        """Seconds of the lanes and of the plots before the first live sample."""
+        return self.script("""(() => { const pool = [...pools.values()][0];
+            const live = pool.cells[pool.cells.length - 1].t - Number(document.documentElement.dataset.samples) * 0.5;
+            return [pool.cells.filter((c) => c.t < live && c.w.size).length, pool.plots.rate.data.filter((d) => d[0] < live).length]; })()""")
+
+    def test_the_past_comes_from_the_record_and_idle_lanes_are_folded(self):
+        game = self.game().busy()
+        until("it has a past", lambda: self.age(game) > 5)
+        self.open(self.serve(game.pid).url)
+        self.assertGreater(self.past()[0], 2)  # a busy ring remembers less than the others
+        every, shown = self.script("(() => { const p = [...pools.values()][0]; return [p.all.length, p.workers.length]; })()")
+        button = "document.querySelector('.fold')"
+        if not self.script(button + ".hidden"):
+            self.assertLess(shown, every)
+            self.assertIn(f"show {every - shown} idle lanes", self.script(button + ".textContent"))
+            self.script(button + ".click()")
+            self.assertEqual(self.script("[...pools.values()][0].workers.length"), every)
+        calm = self.patient("healthy")
+        until("it has a past", lambda: self.age(calm) > 5)
+        self.open(self.serve(calm.pid).url)
+        lanes, plots = self.past()
+        self.assertGreater(min(lanes, plots), 2)
+        self.no_complaints()
+
+    def age(self, game):
+        return support.strict_json(vigil("report", "--json", game.pid).stdout)["process"]["uptime_s"]
+
+    def test_a_process_without_vigil_is_examined(self):
+        patient = subprocess.Popen([sys.executable, "-c", "import threading; l = threading.Lock(); l.acquire(); print('held', flush=True); l.acquire()"],
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(patient.stdout.close)
+        self.addCleanup(patient.wait)
+        self.addCleanup(patient.kill)
+        patient.stdout.readline()
+        game = self.game()
+        for server, click in ((self.serve(patient.pid), False), (self.serve(game.pid), True)):
+            self.emulate(1280, 900, False)
+            self.browser.get(server.url)
+            until("the processes are listed", lambda: self.script("document.querySelector('#patient').length") > 1)
+            if click:
+                self.script(f"document.querySelector('#patient').value = '{patient.pid}'")
+                self.script("document.querySelector('#examine').click()")
+            until("the doctor has looked", lambda: self.script("document.documentElement.dataset.examined") == str(patient.pid))
+            self.assertRegex(self.script("document.querySelector('#examination').innerText"), "deadlock|lost wakeup")
+            self.no_complaints()
 
     def test_a_process_that_dies_is_shown_so_and_the_page_stays(self):
         game = self.game().busy()

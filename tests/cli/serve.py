@@ -2,7 +2,10 @@
 """What `vigil serve` shows, and to whom; and names that try to be more than names."""
 import os
 import socket
+import subprocess
 import time
+import unittest
+import urllib.error
 import urllib.request
 
 import support
@@ -69,6 +72,52 @@ class Lanes(ServeTest):
 
 
 class Doctor(ServeTest):
+    def test_processes_without_vigil_are_offered_and_others_are_not(self):
+        patient = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(patient.wait)
+        self.addCleanup(patient.kill)
+        server = self.serve(patient.pid)
+        status, kind, text = server.get("processes.json")
+        self.assertEqual((status, kind), (200, "application/json"))
+        machine = support.strict_json(text)
+        self.assertEqual((machine["chosen"], machine["vigil"]), (patient.pid, False))
+        mine = next(p for p in machine["processes"] if p["pid"] == patient.pid)
+        self.assertEqual((mine["name"], mine["threads"], mine["vigil"]), ("sleep", 1, False))
+        for path in ("processes.json", "doctor.json", f"doctor.json?pid={patient.pid}"):
+            self.assertEqual(server.get(path, anonymous=True)[0], 401, path)
+        self.assertEqual(server.get("report.json")[0], 404)
+        for which, answer in (("x", 400), ("0", 400), ("-1", 400), ("99999999999", 400), ("1 1", 400), (str(server.process.pid), 403)):
+            self.assertEqual(server.get("doctor.json?pid=" + which.replace(" ", "%20"))[0], answer, which)
+        until("it has looked", lambda: server.get(f"doctor.json?pid={patient.pid}")[0] != 202)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_another_users_process_is_not_examined(self):
+        patient = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(patient.wait)
+        self.addCleanup(patient.kill)
+        own = subprocess.Popen(["sleep", "1000"], user=65534)
+        self.addCleanup(own.wait)
+        self.addCleanup(own.kill)
+        process = subprocess.Popen([support.VIGIL, "serve", "--port", "0", str(own.pid)], stdout=subprocess.PIPE, text=True, user=65534,
+                                   env={**os.environ, "VIGIL_DIR": "/nonexistent"})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        url, _, token = process.stdout.readline().strip().partition("?token=")
+        if not url:
+            self.skipTest("that user cannot reach the command")
+        def ask(path):
+            request = urllib.request.Request(url + path, headers={"Authorization": "Bearer " + token})
+            try:
+                with urllib.request.urlopen(request, timeout=support.PATIENCE) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as error:
+                return error.code, ""
+        self.assertEqual(ask(f"doctor.json?pid={patient.pid}")[0], 403)
+        listed = [p["pid"] for p in support.strict_json(ask("processes.json")[1])["processes"]]
+        self.assertIn(own.pid, listed)
+        self.assertNotIn(patient.pid, listed)
+
     def test_what_the_doctor_says_comes_when_it_has_looked(self):
         game = self.game()
         server = self.serve(game.pid)

@@ -93,6 +93,38 @@ class Top(TopTest):
         terminal.press("C-c")
         terminal.wait_for("the status is 0")
 
+    def test_80_by_24_shows_all_of_a_view(self):
+        game = self.game().busy()
+        terminal = self.terminal(f"{support.VIGIL} top {game.pid}", columns=80, lines=24)
+        terminal.wait_for(r"(?m)^pool game .*threads: \d+ run \d+ search \d+ park \d+ block *$")
+        terminal.wait_for(r"(?m)^workers .*b blocked")
+        terminal.wait_for(r"(?m)^IDLE ")
+        terminal.press("t")
+        terminal.wait_for(r"(?m)^ +THREAD NAME +CPU %  STATE +DOES OR WAITS FOR")
+        terminal.wait_for(r"(?m)^ +\d+ game/\d+ +\d+\.\d  (on CPU|ready|asleep) ")
+        terminal.wait_for(r"(?m)^ +\d+ game/\d+ .*waits: work")
+        terminal.press("f")
+        terminal.wait_for(r"TASK OR CALLBACK, the last [\d.]+ s of the record")
+        terminal.wait_for(r"(?m)^ *\d+\.\d %  +\S+  bot_\w+")
+        terminal.wait_for(r"FUNCTION, by [1-9]\d* samples; longest stop \d+ us|no sampling")
+        terminal.press("f")
+        terminal.wait_for(r"(?m)^workers ")
+        terminal.press("q")
+        terminal.wait_for("the status is 0")
+
+    def test_threads_and_functions_as_plain_text(self):
+        game = self.game().busy()
+        result = vigil("top", game.pid, "--threads", "--looks", 2, "--interval", 200)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^ +\d+ game/\d+ +\d+\.\d  ")
+        self.assertIn("waits: events", result.stdout)
+        self.assertRegex(result.stdout, r"vigil/watchdog .*waits: a lock or a signal \(futex\)|vigil/watchdog .*(runs|on CPU)")
+        result = vigil("top", game.pid, "--functions", "--looks", 3, "--interval", 200)
+        self.assertRegex(result.stdout, r"(?m)^ +\d+\.\d %  +\d+ times  bot_")
+        hog = self.game("--inject", "hog")
+        until("sampling meets the task that never ends", lambda: re.search(
+            r"functions by sampling(?s:.*)task_that_never_ends", vigil("top", hog.pid, "--functions", "--looks", 5, "--interval", 100).stdout))
+
     def test_a_warning_appears_with_its_advice(self):
         game = self.game("--inject", "hog")
         terminal = self.terminal(f"{support.VIGIL} top {game.pid}", columns=150)
