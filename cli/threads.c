@@ -5,19 +5,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <vigil/loop.h>
 #include <vigil/pool.h>
 
-#include "base/lock_words.h"
 #include "reader/process.h"
 #include "say.h"
 #include "view_text.h"
@@ -34,7 +31,7 @@ static bool read_of(pid_t pid, pid_t tid, const char *file, char *room, size_t s
     return got > 0;
 }
 
-/* What a thread that is no worker and runs no loop sleeps in. Owners of mutexes stand in them (base/lock_words.h). */
+/* What a thread that is no worker and runs no loop sleeps in. */
 static void foreign_words(pid_t pid, pid_t tid, char *room, size_t size)
 {
     static const struct {
@@ -57,14 +54,10 @@ static void foreign_words(pid_t pid, pid_t tid, char *room, size_t size)
     if (read_of(pid, tid, "syscall", text, sizeof text) &&
         sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &address, &op, &expected) == 4 &&
         number == SYS_futex) {
-        vg_mutex_words mutex;
-        struct iovec here = {&mutex, sizeof mutex}, there = {(void *)(uintptr_t)address, sizeof mutex};
-        if (process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof mutex && vg_mutex_words_fit(&mutex)) {
-            const int owner = vg_mutex_words_owner(&mutex, (uint32_t)expected);
-            if (owner > 0) {
-                snprintf(room, size, "waits: mutex 0x%" PRIx64 " of thread %d", address, owner);
-                return;
-            }
+        const int owner = vg_process_mutex_owner(pid, address, (uint32_t)expected);
+        if (owner > 0) {
+            snprintf(room, size, "waits: mutex 0x%" PRIx64 " of thread %d", address, owner);
+            return;
         }
     }
     if (!read_of(pid, tid, "wchan", text, sizeof text) || strcmp(text, "0") == 0) {

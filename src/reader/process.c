@@ -13,6 +13,8 @@
 #endif
 #include "process.h"
 
+#include "base/lock_words.h"
+
 #include "raw.h"
 #include "reader.h"
 
@@ -27,6 +29,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- the process ------------------------------------------------------------------------------------------------- */
@@ -263,6 +266,17 @@ int vg_reader_open_pid(vg_reader **result, pid_t pid)
     if (error == 0)
         error = search.error;
     return error != 0 ? error : -ENOENT;
+}
+
+int vg_process_mutex_owner(pid_t pid, uint64_t address, uint32_t expected)
+{
+    vg_mutex_words mutex;
+    const struct iovec here = {.iov_base = &mutex, .iov_len = sizeof mutex};
+    const struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = sizeof mutex}; // NOLINT
+    if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof mutex || !vg_mutex_words_fit(&mutex))
+        return 0;
+    const int owner = vg_mutex_words_owner(&mutex, expected);
+    return owner > 0 ? owner : 0;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */

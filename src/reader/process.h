@@ -32,6 +32,10 @@ typedef struct vg_process {
    Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a negative errno. */
 int vg_processes(vg_process *processes, size_t room);
 
+/* Who holds the mutex of glibc that a thread of a process sleeps in (a futex at this address, expecting this word); 0: it is none,
+   or cannot be read. */
+int vg_process_mutex_owner(pid_t pid, uint64_t address, uint32_t expected);
+
 /* The process of an open record. */
 void vg_process_describe(const vg_reader *reader, vg_process *process);
 
