@@ -25,6 +25,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/build/docs/man/ DESTINATION ${CMAKE_INST
 add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command> $<TARGET_NAME_IF_EXISTS:vigil-js>
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs> $<TARGET_NAME_IF_EXISTS:vigil-jobs-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq> $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq-static>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-http> $<TARGET_NAME_IF_EXISTS:vigil-http-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-repl>)
 install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
@@ -62,6 +63,19 @@ foreach(name IN ITEMS vigil-jobs vigil-jobs-pq) # OPTIONAL as the libraries them
         configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil-jobs.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
         install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig OPTIONAL)
         install(FILES ${CMAKE_CURRENT_LIST_DIR}/vigil-jobs.cmake DESTINATION ${package_dir} OPTIONAL)
+    endif()
+endforeach()
+# The libraries on top of streams: what each needs besides, and its words.
+set(pc_private_http "")
+set(pc_words_http "HTTP/1.1 on Vigil's streams: server and client")
+foreach(room IN ITEMS http)
+    if(TARGET vigil-${room})
+        set(pc_name vigil-${room})
+        set(pc_private ${pc_private_${room}})
+        set(pc_words ${pc_words_${room}})
+        configure_file(${CMAKE_CURRENT_LIST_DIR}/vigil-jobs.pc.in ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
+        install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig OPTIONAL)
+        install(FILES ${CMAKE_CURRENT_LIST_DIR}/vigil-net.cmake DESTINATION ${package_dir} OPTIONAL)
     endif()
 endforeach()
 if(TARGET vigil-js) # OPTIONAL as the library itself
