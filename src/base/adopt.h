@@ -8,23 +8,23 @@
  *         vg_adopt_end(&owner);
  *     }
  *
- * The word is the pid of the owner, 0 before the first, with the top bit during the setup. A fork may come during the
- * setup: the child then finds its parent's pid and begins again.
+ * The word is the number of the owner (lineage.h), 0 before the first, with the top bit during the setup. A fork may come during
+ * the setup: the child then finds its parent's number and begins again.
  */
 #ifndef VG_BASE_ADOPT_H
 #define VG_BASE_ADOPT_H
 
 #include "futex.h"
+#include "lineage.h"
 
 #include <stdbool.h>
-#include <unistd.h>
 
 #define VG_ADOPTING (UINT32_C(1) << 31) /* no process has a number that large */
 
-/* True: set up, then call vg_adopt_end; *before: 0, or the pid of another process. False: it is done. */
+/* True: set up, then call vg_adopt_end; *before: 0, or the number of another process. False: it is done. */
 static inline bool vg_adopt_begin(_Atomic uint32_t *owner, uint32_t *before)
 {
-    const uint32_t self = (uint32_t)getpid();
+    const uint32_t self = vg_lineage();
     for (;;) {
         /* acquire: what was set up; pairs with the release in vg_adopt_end */
         uint32_t seen = atomic_load_explicit(owner, memory_order_acquire);
@@ -46,7 +46,7 @@ static inline bool vg_adopt_begin(_Atomic uint32_t *owner, uint32_t *before)
 static inline void vg_adopt_end(_Atomic uint32_t *owner)
 {
     /* release: set up before it is ours; pairs with the acquire in vg_adopt_begin */
-    atomic_store_explicit(owner, (uint32_t)getpid(), memory_order_release);
+    atomic_store_explicit(owner, vg_lineage(), memory_order_release);
     (void)vg_futex_wake(owner, VG_WAKE_ALL);
 }
 

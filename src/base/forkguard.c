@@ -18,9 +18,31 @@ static bool wiped_on_fork(void *page)
     return madvise(page, VG_GUARD_BYTES, -1) != 0 && madvise(page, VG_GUARD_BYTES, MADV_WIPEONFORK) == 0;
 }
 
+static void *map_guard_page(void)
+{
+    return mmap(NULL, VG_GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+void *vg_forkguard_page(void)
+{
+    void *page = map_guard_page();
+    if (page == MAP_FAILED)
+        return NULL;
+    if (wiped_on_fork(page))
+        return page;
+    vg_forkguard_page_free(page);
+    return NULL;
+}
+
+void vg_forkguard_page_free(void *page)
+{
+    if (page != NULL)
+        (void)munmap(page, VG_GUARD_BYTES);
+}
+
 int vg_forkguard_init(vg_forkguard *guard)
 {
-    uint32_t *page = mmap(NULL, VG_GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t *page = map_guard_page();
     if (page == MAP_FAILED)
         return -ENOMEM;
     guard->pid = wiped_on_fork(page) ? 0 : getpid();
@@ -31,7 +53,7 @@ int vg_forkguard_init(vg_forkguard *guard)
 
 void vg_forkguard_destroy(vg_forkguard *guard)
 {
-    (void)munmap((void *)(uintptr_t)guard->page, VG_GUARD_BYTES);
+    vg_forkguard_page_free((void *)(uintptr_t)guard->page);
     guard->page = NULL;
 }
 

@@ -15,6 +15,10 @@ typedef struct vg_forkguard {
     pid_t pid;            /* 0 when the page is enough */
 } vg_forkguard;
 
+/* A page of zeros that the kernel fills with zeros again in the child of a fork; NULL: there is none. */
+void *vg_forkguard_page(void);
+void vg_forkguard_page_free(void *page); /* NULL is allowed */
+
 int vg_forkguard_init(vg_forkguard *guard); /* 0; -ENOMEM */
 void vg_forkguard_destroy(vg_forkguard *guard);
 __attribute__((cold)) bool vg_forkguard_pid_differs(const vg_forkguard *guard); /* only without MADV_WIPEONFORK */

@@ -36,6 +36,7 @@ typedef struct signal_state {
 
 static struct {
     _Atomic uint32_t owner; /* adopt.h */
+    uint32_t pid;           /* the owner's: a child of vfork has its number */
     vg_mutex lock;
     vg_sinks sinks;
     signal_state signals[SIGNALS_MOST + 1];
@@ -81,7 +82,8 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
     uint8_t depth = reentrant ? handler_depth[signo] : 0;
     /* The child of a fork that has not called vigil_loop_fork, or of a vfork, has our handler and none of our sinks: the list is its
        parent's. acquire: the list; pairs with the release in vg_adopt_end */
-    const bool ours = atomic_load_explicit(&process_signals.owner, memory_order_acquire) == (uint32_t)getpid();
+    const bool ours = atomic_load_explicit(&process_signals.owner, memory_order_acquire) == vg_lineage() &&
+                      process_signals.pid == (uint32_t)getpid();
     const bool taken = depth != 0 || (ours && vg_sinks_put(&process_signals.sinks, &record));
     for (; depth != 0 && former->older != NULL; depth--)
         former = former->older;
@@ -100,6 +102,7 @@ static void lock_process(void)
 {
     uint32_t before;
     if (vg_adopt_begin(&process_signals.owner, &before)) {
+        process_signals.pid = (uint32_t)getpid();
         vg_mutex_init(&process_signals.lock); /* its holder may be a thread of the parent */
         vg_sinks_init(&process_signals.sinks);
         for (int signo = 1; signo <= SIGNALS_MOST; signo++)
@@ -163,9 +166,9 @@ int vg_handler_want(vg_sink *sink, int signo)
     const int saved = errno;
     int rc = 0;
     lock_process();
-    if (sink->listed_by != getpid()) {
+    if (sink->listed_by != vg_lineage()) {
         atomic_store_explicit(&sink->wanted, 0, memory_order_relaxed);
-        sink->listed_by = getpid();
+        sink->listed_by = vg_lineage();
         vg_sinks_add(&process_signals.sinks, sink);
     }
     if ((atomic_load_explicit(&sink->wanted, memory_order_relaxed) & vg_sink_bit(signo)) == 0) {
@@ -197,7 +200,7 @@ void vg_handler_unwant(vg_sink *sink, int signo)
 {
     const int saved = errno;
     lock_process();
-    if (sink->listed_by == getpid())
+    if (sink->listed_by == vg_lineage())
         unwant_signal(sink, signo);
     unlock_process();
     errno = saved;
@@ -207,7 +210,7 @@ void vg_handler_leave(vg_sink *sink)
 {
     const int saved = errno;
     lock_process();
-    if (sink->listed_by == getpid()) { /* else it is in the list of the parent of a fork */
+    if (sink->listed_by == vg_lineage()) { /* else it is in the list of the parent of a fork */
         for (int signo = 1; signo <= SIGNALS_MOST; signo++)
             unwant_signal(sink, signo);
         vg_sinks_remove(&process_signals.sinks, sink);

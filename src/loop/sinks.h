@@ -27,7 +27,7 @@ typedef struct vg_sink {
     _Atomic uint64_t wanted; /* bit signo - 1 */
     /* In a signal handler: pass the record on. */
     void (*put)(struct vg_sink *sink, const vg_signal_record *record);
-    int32_t listed_by; /* the process in whose list it is; 0: none. Under the writers' lock */
+    uint32_t listed_by; /* the process in whose list it is; 0: none. Under the writers' lock */
 } vg_sink;
 
 typedef struct vg_sinks {

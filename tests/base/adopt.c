@@ -90,12 +90,39 @@ static void of_several_threads_one_sets_up_and_the_others_see_it(void **state)
     on_threads(THREADS, use, args, sizeof args[0]);
 }
 
+static void no_process_has_the_number_of_an_ancestor(void **state)
+{
+    (void)state;
+    const uint32_t first = vg_lineage();
+    assert_int_equal(vg_lineage(), first);
+    assert_true(first != 0 && (first & VG_ADOPTING) == 0);
+    for (int siblings = 0; siblings < 3; siblings++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            const uint32_t second = vg_lineage();
+            pid_t grandchild = fork();
+            if (grandchild == 0)
+                _exit(vg_lineage() != first && vg_lineage() != second ? 0 : 1);
+            int status = 1;
+            _exit(grandchild > 0 && waitpid(grandchild, &status, 0) == grandchild && status == 0 && second != first
+                      ? 0
+                      : 1);
+        }
+        int status = 1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_equal(vg_lineage(), first);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_one_sets_up_and_nobody_after_it),
         cmocka_unit_test(a_child_begins_again),
         cmocka_unit_test(a_child_does_not_wait_for_what_its_parent_was_at),
+        cmocka_unit_test(no_process_has_the_number_of_an_ancestor),
         cmocka_unit_test(of_several_threads_one_sets_up_and_the_others_see_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

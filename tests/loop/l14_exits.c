@@ -2,6 +2,7 @@
 /* L14: a thread that ends inside a callback, or was joined, leaves a loop that others can run, drain and end. */
 #include "loop_test.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static vigil_loop *loop;
@@ -157,6 +158,41 @@ static void a_cancelled_thread_leaves_a_loop_that_can_be_run(void **state)
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
+/* Past everything that could set the loop free. */
+static void end_the_thread_alone(void *arg)
+{
+    (void)arg;
+    (void)syscall(SYS_exit, 0);
+}
+
+static void *be_a_stranger(void *arg)
+{
+    (void)arg;
+    must(!vigil_loop_is_owner(loop));
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), -EBUSY); /* not -EDEADLK */
+    must_equal(vigil_loop_tick_call(loop, count_up, NULL, NULL), -EPERM);
+    return NULL;
+}
+
+static void lose_the_owner(void *arg)
+{
+    (void)arg;
+    make();
+    post(end_the_thread_alone);
+    join_thread(start_thread(run_it, NULL));
+    for (int i = 0; i < 8; i++) /* the stack of the lost thread is given to another */
+        join_thread(start_thread(be_a_stranger, NULL));
+    _exit(0);
+}
+
+static void a_thread_in_the_place_of_the_owner_is_not_the_owner(void **state)
+{
+    (void)state;
+    if (TEST_SANITIZED)
+        skip(); /* they keep books of threads */
+    must_equal(in_child(lose_the_owner, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +201,7 @@ int main(void)
         test(a_shutdown_takes_over_from_a_thread_that_leaves_the_drain),
         test(a_thread_that_leaves_at_the_very_end_is_followed_by_another),
         test(a_cancelled_thread_leaves_a_loop_that_can_be_run),
+        test(a_thread_in_the_place_of_the_owner_is_not_the_owner),
     };
     return run_all(tests);
 }

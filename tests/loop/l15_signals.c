@@ -2,6 +2,7 @@
 /* L15: signals are events of every loop that watches them, until the loop is destroyed. G1 to G6: src/loop/SIGNALS.md. */
 #include "loop_test.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -345,6 +346,14 @@ static void fork_and_remove(void *arg)
     _exit(0);
 }
 
+static void fork_and_leave_one_unread(void *arg)
+{
+    (void)arg;
+    must_equal(vigil_loop_fork(shared), 0);
+    must_equal(raise(SIGUSR1), 0); /* into a pipe of its own */
+    _exit(0);
+}
+
 static void raise_and_survive_not(void *arg)
 {
     (void)arg;
@@ -367,6 +376,7 @@ static void a_forked_child_takes_no_signal_from_its_parent_and_gives_it_none(voi
     shared = loop_that_stays();
     shared_signal = watch_signal(shared, SIGUSR1, note_signal, &seen);
     must_exit_with_0(fork_and_remove);
+    must_exit_with_0(fork_and_leave_one_unread);
     if (!TEST_TSAN) { /* its own handler stays between the kernel and ours */
         must_equal(WTERMSIG(in_child(raise_and_survive_not, NULL)), SIGUSR1);
         must_equal(WTERMSIG(in_child(destroy_and_survive_not, NULL)), SIGUSR1);
@@ -377,6 +387,54 @@ static void a_forked_child_takes_no_signal_from_its_parent_and_gives_it_none(voi
     turn(shared);
     must_equal(atomic_load(&seen.count), 1);
     must_equal(vigil_loop_destroy(shared), 0);
+}
+
+/* Process 1 of a container makes process 1 of another one. */
+static void raise_as_the_first_process(void *arg)
+{
+    (void)arg;
+    must_equal(getpid(), 1);
+    must_equal(raise(SIGUSR1), 0); /* nothing: the first process has no default actions */
+    _exit(0);
+}
+
+static void have_a_child_of_ones_own_number(void *arg)
+{
+    struct seen seen = {0};
+    (void)arg;
+    must_equal(getpid(), 1);
+    shared = loop_that_stays();
+    (void)watch_signal(shared, SIGUSR1, note_signal, &seen);
+    must_equal(unshare(CLONE_NEWPID), 0);
+    must_exit_with_0(raise_as_the_first_process);
+    turn(shared);
+    must_equal(atomic_load(&seen.count), 0);
+    must_equal(raise(SIGUSR1), 0);
+    turn(shared);
+    must_equal(atomic_load(&seen.count), 1);
+    must_equal(vigil_loop_destroy(shared), 0);
+    _exit(0);
+}
+
+static void enter_a_namespace(void *arg)
+{
+    (void)arg;
+    if (unshare(CLONE_NEWPID) != 0)
+        _exit(77);
+    must_exit_with_0(have_a_child_of_ones_own_number);
+    _exit(0);
+}
+
+static void a_child_that_has_its_parents_number_is_a_child(void **state)
+{
+    (void)state;
+    if (TEST_TSAN)
+        skip();
+    const int status = in_child(enter_a_namespace, NULL);
+    must(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip(); /* no right to make namespaces */
+    must_equal(WEXITSTATUS(status), 0);
 }
 
 /* ---- many (G6), and what cannot be watched ------------------------------------------------------------------------ */
@@ -482,6 +540,37 @@ static void a_prepared_node_may_be_posted_in_a_signal_handler(void **state)
     must_equal(sigaction(SIGUSR2, &before, NULL), 0);
 }
 
+static void *run_to_the_end(void *arg)
+{
+    must_equal(vigil_loop_run(arg, VIGIL_RUN), 0);
+    return NULL;
+}
+
+static void a_node_posted_in_a_handler_wakes_a_loop_of_another_thread(void **state)
+{
+    (void)state;
+    struct sigaction before;
+    const struct sigaction plain = {.sa_handler = ring};
+    must_equal(sigaction(SIGUSR2, &plain, &before), 0);
+    for (int in_poller = 0; in_poller < 2; in_poller++) {
+        rung.loop = loop_that_stays();
+        if (in_poller != 0)
+            must_equal(vigil_loop_fast_path_set(rung.loop, VIGIL_FAST_PATH_DISABLED), 0);
+        atomic_store(&rung.ran, 0);
+        vigil_post_init(&rung.nodes[0], node_ran, NULL);
+        rung.next = 0;
+        pthread_t runner = start_thread(run_to_the_end, rung.loop);
+        loop_wait_sleeping(rung.loop);
+        must_equal(raise(SIGUSR2), 0); /* on this thread: no system call of the other one returns by itself */
+        while (atomic_load(&rung.ran) == 0)
+            yield();
+        must_equal(vigil_loop_shutdown(rung.loop, VIGIL_FOREVER), 0);
+        join_thread(runner);
+        must_equal(vigil_loop_destroy(rung.loop), 0);
+    }
+    must_equal(sigaction(SIGUSR2, &before, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,9 +584,11 @@ int main(void)
         test(the_former_handler_is_called_and_restored),
         test(a_handler_that_replaced_ours_stays_and_may_call_it),
         test(a_forked_child_takes_no_signal_from_its_parent_and_gives_it_none),
+        test(a_child_that_has_its_parents_number_is_a_child),
         test(signals_that_find_the_pipe_full_become_one),
         test(a_fault_cannot_be_watched),
         test(a_prepared_node_may_be_posted_in_a_signal_handler),
+        test(a_node_posted_in_a_handler_wakes_a_loop_of_another_thread),
     };
     return run_all(tests);
 }

@@ -2,6 +2,10 @@
 /* W6: Every worker is blocked, declared or not, and work waits. */
 #include "watchdog_test.h"
 
+#include "reader/reader.h"
+
+#include <unistd.h>
+
 static int blocks(void *arg)
 {
     must_equal(vigil_blocking_begin(), 0);
@@ -82,12 +86,56 @@ static void recovery_lets_a_spare_do_what_waits(void **state)
     block(&timing, false, VIGIL_RECOVER_SPARE);
 }
 
+/* Each worker has a line, and some a stack; the record has all of it. */
+static void evidence_and_stacks_are_whole_in_the_record(void **state)
+{
+    (void)state;
+    if (TEST_SANITIZED)
+        skip(); /* their frames are other ones */
+    enum {
+        MANY = 8
+    };
+    struct heard heard;
+    struct gate gate = {0};
+    struct event ran = {0};
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = MANY;
+    options.no_spares = true;
+    vigil_pool *pool = pool_with(&options);
+    watch_with(&heard, VIGIL_STALL_ALL_BLOCKED, 0);
+    watch_settle();
+    for (unsigned i = 0; i < MANY; i++)
+        must_equal(vigil_pool_call(pool, sleeps, NULL, &gate, VIGIL_NORMAL), 0);
+    gate_wait_entered(&gate, MANY);
+    must_equal(vigil_pool_call(pool, note, NULL, &ran, VIGIL_CRITICAL), 0);
+    const vigil_verdict *verdict = verdict_of(&heard);
+    must(strlen(verdict->evidence) + strlen(verdict->stacks) > 1000);
+    must_say(verdict->stacks, "sleeps");
+    must(strstr(verdict->stacks, "vg_run") == NULL && strstr(verdict->stacks, "vg_worker") == NULL); /* not ours */
+    vg_reader *reader = NULL;
+    vg_snapshot *snapshot = NULL;
+    bool whole = false;
+    must_equal(vg_reader_open_pid(&reader, getpid()), 0);
+    must_equal(vg_reader_snapshot(reader, &snapshot), 0);
+    for (size_t i = 0; i < snapshot->verdict_count; i++)
+        whole = whole || (snapshot->verdicts[i].kind == VIGIL_STALL_ALL_BLOCKED &&
+                          strstr(snapshot->verdicts[i].evidence, verdict->stacks) != NULL);
+    must(whole);
+    vg_snapshot_free(snapshot);
+    vg_reader_close(reader);
+    gate_open(&gate);
+    event_wait(&ran);
+    must_equal(vigil_watchdog_stop(), 0);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(workers_that_are_all_blocked_and_said_so_are_found),
         test(workers_that_all_sleep_without_saying_so_are_found),
         test(recovery_lets_a_spare_do_what_waits),
+        test(evidence_and_stacks_are_whole_in_the_record),
     };
     return run_all(tests);
 }
