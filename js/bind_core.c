@@ -288,6 +288,13 @@ static const struct {
     const char *part, *names;
 } globals[] = {
     {"eventtarget", "AbortController AbortSignal EventTarget Event CustomEvent DOMException"},
+    {"blob", "Blob File"},
+    {"formdata", "FormData"},
+    {"message_channel", "MessageChannel MessagePort MessageEvent BroadcastChannel"},
+    {"stream_web", "ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamDefaultController "
+                   "ReadableByteStreamController ReadableStreamBYOBRequest WritableStream WritableStreamDefaultWriter "
+                   "WritableStreamDefaultController TransformStream TransformStreamDefaultController "
+                   "ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream"},
     {"encoding", "TextEncoder TextDecoder atob btoa"},
     {"buffer", "Buffer"},
     {"url", "URL URLSearchParams"},
@@ -318,6 +325,10 @@ static const struct {
     {"perf_hooks", "perf"},
     {"process", "process"},
     {"querystring", "querystring"},
+    {"stream", "stream"},
+    {"stream/consumers", "stream_consumers"},
+    {"stream/promises", "stream_promises"},
+    {"stream/web", "stream_web"},
     {"string_decoder", "string_decoder"},
     {"timers", "timers"},
     {"timers/promises", "timers_promises"},
@@ -343,6 +354,7 @@ static const struct {
     {"buffer", "index.js"},
     {"base64-js", "index.js"},
     {"ieee754", "index.js"},
+    {"web-streams-polyfill", "dist/ponyfill.js"},
 };
 
 /* A part may have been left out of this build. */

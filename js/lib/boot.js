@@ -5,6 +5,11 @@
 (function (binding) {
 'use strict';
 
+// The engine does not have these yet; Node does.
+for (const name of ['dispose', 'asyncDispose']) {
+  if (Symbol[name] === undefined) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
+}
+
 const cache = Object.create(null);
 // The library's own files are programs that see `module`, `binding` and `load` (tool/embed.c writes that around them); the npm files among
 // them are plain CommonJS.
@@ -16,6 +21,9 @@ function load(name) {
   if (!binding.part(name, { module, binding, load })) throw new Error(`the host has no part called '${name}'`);
   return module.exports;
 }
+
+// A class that nobody has loaded has no instances.
+binding.isLoaded = (name) => cache[name] !== undefined;
 
 // The formatter asks of every object whether it is a URL: as long as nobody has loaded that class, none is.
 class StandIn {
@@ -32,6 +40,8 @@ class Proxies {
   }
   set() {}
 }
+
+const OURS = { buffer: 'buffer', events: 'events', 'process/': 'process', 'string_decoder/': 'string_decoder' };
 
 // "whatwg-url" or "whatwg-url/lib/x.js": a file of an npm package that was built in.
 function loadPackage(name, module) {
@@ -52,6 +62,8 @@ function loadPackage(name, module) {
   }
   const home = file.slice(0, file.lastIndexOf('/'));
   const require = (wanted) => {
+    // Node's streams work on this host's events, buffers and ticks, and not on copies of Node's.
+    if (file.startsWith('readable-stream/') && Object.hasOwn(OURS, wanted)) return load(OURS[wanted]);
     if (!wanted.startsWith('.')) return load(`npm:${wanted.replace(/\/$/, '')}`);
     const parts = home.split('/');
     const steps = wanted.split('/');

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// structuredClone, with transfer of ArrayBuffers.
+// structuredClone, with transfer of ArrayBuffers and of what knows how to move (ports of messages).
 'use strict';
 
 const { codes } = load('errors');
+const kMove = Symbol('move'); // a method that checks, and returns a function that moves
 const errorKinds = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 
 function refuse(value) {
@@ -48,22 +49,31 @@ const isRegExp = (value) => {
   }
 };
 
-function structuredClone(value, options = undefined) {
-  if (arguments.length === 0) {
-    const error = new codes.ERR_MISSING_ARGS('value');
-    error.message = 'The value argument must be specified';
-    throw error;
-  }
+// Copies the value: { value, moved }, of which the second are the transferred objects as the receiver has them.
+function cloneWith(value, transfer) {
   const memory = new Map();
-  const transfer = options?.transfer === undefined ? [] : [...options.transfer];
-  for (const buffer of transfer) {
-    if (buffer === null || typeof buffer !== 'object') throw new codes.ERR_INVALID_TRANSFER_OBJECT();
-    if (!(buffer instanceof ArrayBuffer) || buffer.detached) throw refuse(buffer);
+  const movers = new Map();
+  for (const item of transfer) {
+    if (item === null || typeof item !== 'object') throw new codes.ERR_INVALID_TRANSFER_OBJECT();
+    if (movers.has(item)) throw refuse(item);
+    if (typeof item[kMove] === 'function') movers.set(item, item[kMove]());
+    else if (!(item instanceof ArrayBuffer) || item.detached) throw refuse(item);
+    else movers.set(item, () => item.transfer());
   }
+  // Nothing moves before everything is copied, because a copy can fail: what moves is stood in for until then.
+  const standIns = new Map();
+  const moved = new Map();
+  const standIn = (from, make) => {
+    const stand = {};
+    memory.set(from, stand);
+    standIns.set(stand, make);
+    return stand;
+  };
   function copy(from) {
     if (typeof from === 'symbol' || typeof from === 'function') throw refuse(from);
     if (from === null || typeof from !== 'object') return from;
     if (memory.has(from)) return memory.get(from);
+    if (movers.has(from)) return standIn(from, () => moved.get(from));
     const keep = (to) => {
       memory.set(from, to);
       return to;
@@ -74,6 +84,13 @@ function structuredClone(value, options = undefined) {
       return to;
     }
     if (ArrayBuffer.isView(from)) {
+      // A view of a buffer that moves is made after the move.
+      if (movers.has(from.buffer)) {
+        const { byteOffset } = from;
+        const length = from instanceof DataView ? from.byteLength : from.length;
+        const Moved = from instanceof DataView ? DataView : globalThis[from[Symbol.toStringTag]];
+        return standIn(from, () => new Moved(moved.get(from.buffer), byteOffset, length));
+      }
       const buffer = copy(from.buffer);
       const Kind = from instanceof DataView ? DataView : globalThis[from[Symbol.toStringTag]];
       return keep(new Kind(buffer, from.byteOffset, from instanceof DataView ? from.byteLength : from.length));
@@ -112,6 +129,8 @@ function structuredClone(value, options = undefined) {
         throw refuse(from);
       default:
     }
+    if (binding.isLoaded('blob') && load('blob').isBlob(from)) return keep(load('blob').copyOf(from));
+    if (typeof from[kMove] === 'function') throw refuse(from);
     if (binding.promiseState(from) !== undefined) throw refuse(from);
     if (from === globalThis || binding.proxyTarget(from) !== undefined) throw refuse({});
     const to = keep({});
@@ -119,8 +138,56 @@ function structuredClone(value, options = undefined) {
     return to;
   }
   const result = copy(value);
-  for (const buffer of transfer) buffer.transfer();
-  return result;
+  for (const [item, move] of movers) moved.set(item, move());
+  return { value: standIns.size === 0 ? result : replace(result, standIns), moved: [...moved.values()] };
 }
 
-module.exports = { structuredClone };
+// Puts what has moved into the copy, which is plain data.
+function replace(root, standIns) {
+  const seen = new Set();
+  const made = new Map();
+  const put = (value) => {
+    if (!standIns.has(value)) return value;
+    if (!made.has(value)) made.set(value, standIns.get(value)());
+    return made.get(value);
+  };
+  const todo = [root];
+  while (todo.length > 0) {
+    const at = todo.pop();
+    if (at === null || typeof at !== 'object' || ArrayBuffer.isView(at) || standIns.has(at) || seen.has(at)) continue;
+    seen.add(at);
+    if (at instanceof Map) {
+      const entries = [...at];
+      at.clear();
+      for (const [key, item] of entries) {
+        todo.push(key, item);
+        at.set(put(key), put(item));
+      }
+    } else if (at instanceof Set) {
+      const items = [...at];
+      at.clear();
+      for (const item of items) {
+        todo.push(item);
+        at.add(put(item));
+      }
+    }
+    for (const key of Object.getOwnPropertyNames(at)) {
+      const descriptor = Object.getOwnPropertyDescriptor(at, key);
+      if (descriptor.value === null || typeof descriptor.value !== 'object') continue;
+      todo.push(descriptor.value);
+      if (standIns.has(descriptor.value)) at[key] = put(descriptor.value);
+    }
+  }
+  return put(root);
+}
+
+function structuredClone(value, options = undefined) {
+  if (arguments.length === 0) {
+    const error = new codes.ERR_MISSING_ARGS('value');
+    error.message = 'The value argument must be specified';
+    throw error;
+  }
+  return cloneWith(value, options?.transfer === undefined ? [] : [...options.transfer]).value;
+}
+
+module.exports = { structuredClone, cloneWith, kMove };

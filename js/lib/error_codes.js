@@ -111,6 +111,7 @@ const messages = {
   ERR_STREAM_WRITE_AFTER_END: ['Error', () => 'write after end'],
   ERR_STREAM_ALREADY_FINISHED: ['Error', (name) => `Cannot call ${name} after a stream was finished`],
   ERR_STREAM_NULL_VALUES: ['TypeError', () => 'May not write null values to stream'],
+  ERR_STREAM_PREMATURE_CLOSE: ['Error', () => 'Premature close'],
   ERR_STREAM_DESTROYED: ['Error', (name) => `Cannot call ${name} after a stream was destroyed`],
   ERR_SERVER_ALREADY_LISTEN: ['Error', () => 'Listen method has been called more than once without closing.'],
   ERR_SERVER_NOT_RUNNING: ['Error', () => 'Server is not running.'],

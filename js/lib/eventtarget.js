@@ -158,7 +158,7 @@ class EventTarget {
 }
 Object.defineProperty(EventTarget.prototype, Symbol.toStringTag, { value: 'EventTarget', configurable: true });
 
-function handlerProperty(prototype, type) {
+function handlerProperty(prototype, type, then = undefined) {
   const key = Symbol(`on${type}`);
   Object.defineProperty(prototype, `on${type}`, {
     configurable: true, enumerable: true,
@@ -170,6 +170,7 @@ function handlerProperty(prototype, type) {
       const call = (event) => handler.call(this, event);
       Object.defineProperty(this, key, { value: { handler, call }, writable: true, configurable: true });
       this.addEventListener(type, call);
+      then?.(this);
     },
   });
 }
@@ -271,6 +272,6 @@ class AbortController {
 Object.defineProperty(AbortController.prototype, Symbol.toStringTag, { value: 'AbortController', configurable: true });
 
 module.exports = {
-  DOMException, Event, CustomEvent, EventTarget, AbortSignal, AbortController,
+  DOMException, Event, CustomEvent, EventTarget, AbortSignal, AbortController, handlerProperty,
   listenersOf: (target, type) => (listenersFor(target).get(type) ?? []).map((one) => one.listener),
 };

@@ -478,5 +478,18 @@ for (const [name, count] of [['read', 'bytesRead'], ['write', 'bytesWritten']]) 
 fs.realpath.native = fs.realpath;
 fs.realpathSync.native = fs.realpathSync;
 const more = load('fs_more').install(fs, toPath);
+for (const name of ['createReadStream', 'createWriteStream', 'ReadStream', 'WriteStream']) {
+  Object.defineProperty(fs, name, {
+    enumerable: true, configurable: true,
+    get() {
+      const value = load('fs_streams')[name];
+      Object.defineProperty(fs, name, { value, enumerable: true, configurable: true, writable: true });
+      return value;
+    },
+    set(value) {
+      Object.defineProperty(fs, name, { value, enumerable: true, configurable: true, writable: true });
+    },
+  });
+}
 Object.defineProperty(fs, 'promises', { enumerable: true, configurable: true, get: () => load('fs_promises') });
 Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, toFlags, toPath, more } });

@@ -41,7 +41,7 @@ class FileHandle extends EventEmitter {
     await later(plans.close(fd));
     this.emit('close');
   }
-  async [Symbol.asyncDispose ?? Symbol('asyncDispose')]() { return this.close(); }
+  async [Symbol.asyncDispose]() { return this.close(); }
   async read(buffer, offset, length, position) {
     if (!ArrayBuffer.isView(buffer)) {
       const options = buffer ?? {};
@@ -62,6 +62,14 @@ class FileHandle extends EventEmitter {
   async datasync() { return later(plans.fdatasync(this.#open())); }
   async chmod(mode) { return later(plans.fchmod(this.#open(), mode)); }
   async utimes(atime, mtime) { return later(plans.futimes(this.#open(), atime, mtime)); }
+  createReadStream(options = undefined) {
+    this.#open();
+    return new (load('fs_streams').ReadStream)(undefined, { ...options, fd: this });
+  }
+  createWriteStream(options = undefined) {
+    this.#open();
+    return new (load('fs_streams').WriteStream)(undefined, { ...options, fd: this });
+  }
 }
 
 const api = { constants: fs.constants };

@@ -3,7 +3,7 @@
 'use strict';
 
 const { createServer } = load('http');
-const { Headers, Request, Response, peek } = load('http_fetch');
+const { Headers, Request, Response, peek, chunks } = load('http_fetch');
 const { codes, validateFunction, validateAbortSignal } = load('errors');
 
 // The URL that the client meant. What stands in the request line may be a path or, from a proxy's client, all of it.
@@ -52,7 +52,7 @@ async function send(res, response) {
     return;
   }
   // Leaving the loop ends the source, too: when the client is gone there is nobody to go on for.
-  for await (const chunk of response.body) {
+  for await (const chunk of chunks(response)) {
     if (res.destroyed) return;
     if (!res.write(chunk) && !res.destroyed) await room(res);
     if (res.destroyed) return;
@@ -92,6 +92,12 @@ class Server {
 }
 
 async function answer(server, options, handler, req, res) {
+  // No Request has these methods.
+  if (req.method === 'TRACE' || req.method === 'TRACK') {
+    res.statusCode = 405;
+    res.end();
+    return;
+  }
   try {
     await send(res, await handler(requestOf(req, server), { remoteAddress: req.socket.remoteAddress, remotePort: req.socket.remotePort }));
     return;

@@ -364,7 +364,7 @@ function lazy(name, make) {
 }
 lazy('stdout', () => new (load('stdio').Output)(1));
 lazy('stderr', () => new (load('stdio').Output)(2));
-lazy('stdin', () => new (load('stdio').Input)(0));
+lazy('stdin', () => new (load('stdin').Input)(0));
 
 // ---- what C calls -------------------------------------------------------------------------------------------------
 

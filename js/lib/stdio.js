@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // process.stdout and stderr: writes are made at once and complete before they return, to files, pipes and terminals alike.
-// process.stdin: read on the pool, chunk by chunk, while somebody listens.
+// process.stdin is in stdin.js.
 'use strict';
 
 const EventEmitter = load('events');
@@ -65,67 +65,4 @@ class Output extends EventEmitter {
   getWindowSize() { return [this.columns, this.rows]; }
 }
 
-class Input extends EventEmitter {
-  constructor(fd) {
-    super();
-    this.fd = fd;
-    this.isTTY = binding.isTTY(fd) || undefined;
-    this.readable = true;
-    this.ended = false;
-    this.encoding = null;
-    this.decoder = null;
-    this.flowing = null;
-    this.reading = false;
-    this.kept = [];
-    this.on('newListener', (name) => {
-      if (name === 'data' && this.flowing !== false) process.nextTick(() => this.resume());
-    });
-  }
-  setEncoding(encoding) {
-    this.encoding = encoding || 'utf8';
-    this.decoder = new TextDecoder(this.encoding);
-    return this;
-  }
-  resume() {
-    this.flowing = true;
-    this.more();
-    return this;
-  }
-  pause() {
-    this.flowing = false;
-    return this;
-  }
-  setRawMode() { return this; }
-  ref() { return this; }
-  unref() { return this; }
-  more() {
-    if (this.reading || this.ended || !this.flowing) return;
-    this.reading = true;
-    const buffer = load('buffer').Buffer.allocUnsafe(65536);
-    load('fs').read(this.fd, buffer, 0, buffer.length, null, (error, count) => {
-      this.reading = false;
-      if (error) {
-        this.ended = true;
-        this.emit('error', error);
-        return;
-      }
-      if (count === 0) {
-        this.ended = true;
-        this.readable = false;
-        const rest = this.decoder?.decode();
-        if (rest) this.emit('data', rest);
-        this.emit('end');
-        this.emit('close');
-        return;
-      }
-      const chunk = buffer.subarray(0, count);
-      this.emit('data', this.decoder ? this.decoder.decode(chunk, { stream: true }) : chunk);
-      this.more();
-    });
-  }
-  async *[Symbol.asyncIterator]() {
-    for await (const [chunk] of EventEmitter.on(this, 'data', { close: ['end'] })) yield chunk;
-  }
-}
-
-module.exports = { Output, Input };
+module.exports = { Output };

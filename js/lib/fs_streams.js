@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// fs.createReadStream and fs.createWriteStream: Node's streams over files; reads and writes are made on the pool.
+'use strict';
+
+const fs = load('fs');
+const { Readable, Writable, finished } = load('stream');
+const { codes, validateInteger, validateFunction } = load('errors');
+const { Buffer } = load('buffer');
+const { toPath } = fs[Symbol.for('vigil.host')];
+
+function optionsOf(options, defaults) {
+  if (options === undefined || options === null) return { ...defaults };
+  if (typeof options === 'string') return { ...defaults, encoding: options };
+  if (typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', ['string', 'Object'], options);
+  return { ...defaults, ...options };
+}
+function checkPlace(value, name) {
+  validateInteger(value, name, 0, Number.MAX_SAFE_INTEGER);
+  return value;
+}
+
+// A descriptor of the program, or one that is opened here. A FileHandle lends its own, and is closed through it.
+function adopt(stream, file, options) {
+  const handle = options.fd !== null && typeof options.fd === 'object' ? options.fd : undefined;
+  stream.path = options.fd === undefined || options.fd === null ? toPath(file) : undefined;
+  stream.fd = handle === undefined ? options.fd ?? null : handle.fd;
+  stream.flags = options.flags;
+  stream.mode = options.mode;
+  stream.autoClose = options.autoClose !== false;
+  stream.pending = stream.fd === null;
+  const own = handle === undefined ? fs : {
+    read: (fd, buffer, offset, length, place, done) =>
+      handle.read(buffer, offset, length, place).then(({ bytesRead }) => done(null, bytesRead, buffer), done),
+    write: (fd, buffer, offset, length, place, done) =>
+      handle.write(buffer, offset, length, place).then(({ bytesWritten }) => done(null, bytesWritten, buffer), done),
+    close: (fd, done) => handle.close().then(() => done(null), done),
+  };
+  const calls = { open: fs.open, read: own.read, write: own.write, close: own.close, fsync: fs.fsync, ...options.fs };
+  Object.defineProperty(stream, kCalls, { value: calls });
+  if (stream.fd !== null && handle === undefined) validateInteger(stream.fd, 'fd', 0, 2147483647);
+}
+const kCalls = Symbol('calls');
+const kBusy = Symbol('busy'); // a read or write is on the pool: the descriptor stays open until it is back
+const kAfter = Symbol('after');
+
+function construct(callback) {
+  if (this.fd !== null) {
+    callback();
+    return;
+  }
+  this[kCalls].open(this.path, this.flags, this.mode, (error, fd) => {
+    if (error) {
+      callback(error);
+      return;
+    }
+    this.fd = fd;
+    this.pending = false;
+    callback();
+    this.emit('open', fd);
+    this.emit('ready');
+  });
+}
+function close(stream, error, callback) {
+  if (stream.fd === null || !stream.autoClose) {
+    callback(error);
+    return;
+  }
+  const { fd } = stream;
+  stream.fd = null;
+  const shut = () => stream[kCalls].close(fd, (failed) => callback(error ?? failed));
+  if (stream.flush === true && !error) stream[kCalls].fsync(fd, (failed) => (error = failed ?? error, shut()));
+  else shut();
+}
+function destroy(error, callback) {
+  if (this[kBusy]) this[kAfter] = (failed) => close(this, failed ?? error, callback);
+  else close(this, error, callback);
+}
+function back(stream, error) {
+  stream[kBusy] = false;
+  const after = stream[kAfter];
+  if (after === undefined) return false;
+  stream[kAfter] = undefined;
+  after(error);
+  return true;
+}
+function closeMethod(callback) {
+  if (callback !== undefined) {
+    validateFunction(callback, 'callback');
+    finished(this, (error) => callback(error?.code === 'ERR_STREAM_PREMATURE_CLOSE' ? null : error));
+  }
+  this.autoClose = true;
+  if (this.end !== undefined && this.writableFinished !== undefined && !this.destroyed) this.end();
+  else this.destroy();
+}
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+function ReadStream(file, options = undefined) {
+  if (!new.target) return new ReadStream(file, options);
+  options = optionsOf(options, { flags: 'r', mode: 0o666, highWaterMark: 65536, emitClose: true });
+  options.autoDestroy = options.autoClose !== false;
+  adopt(this, file, options);
+  this.start = options.start === undefined ? undefined : checkPlace(options.start, 'start');
+  this.end = options.end === undefined || options.end === Infinity ? Infinity : checkPlace(options.end, 'end');
+  if (this.start !== undefined && this.start > this.end) {
+    throw new codes.ERR_OUT_OF_RANGE('start', `<= "end" (here: ${this.end})`, this.start);
+  }
+  this.pos = this.start;
+  this.bytesRead = 0;
+  Reflect.apply(Readable, this, [options]);
+}
+Object.setPrototypeOf(ReadStream.prototype, Readable.prototype);
+Object.setPrototypeOf(ReadStream, Readable);
+ReadStream.prototype._construct = construct;
+ReadStream.prototype._destroy = destroy;
+ReadStream.prototype._read = function (wanted) {
+  const room = this.end === Infinity ? wanted : Math.min(wanted, this.end - (this.pos ?? this.bytesRead) + 1);
+  if (room <= 0) {
+    this.push(null);
+    return;
+  }
+  const buffer = Buffer.allocUnsafeSlow(room);
+  this[kBusy] = true;
+  this[kCalls].read(this.fd, buffer, 0, room, this.pos ?? null, (error, count) => {
+    if (back(this, error)) return;
+    if (error) {
+      this.destroy(error);
+      return;
+    }
+    if (this.pos !== undefined) this.pos += count;
+    this.bytesRead += count;
+    this.push(count === 0 ? null : count === room ? buffer : buffer.subarray(0, count));
+  });
+};
+ReadStream.prototype.close = closeMethod;
+
+// ---- writing ------------------------------------------------------------------------------------------------------
+
+function WriteStream(file, options = undefined) {
+  if (!new.target) return new WriteStream(file, options);
+  options = optionsOf(options, { flags: options?.start === undefined ? 'w' : 'r+', mode: 0o666, emitClose: true });
+  options.decodeStrings = true;
+  options.autoDestroy = options.autoClose !== false;
+  if (options.encoding !== undefined) options.defaultEncoding = options.encoding;
+  adopt(this, file, options);
+  this.flush = options.flush === true;
+  this.start = options.start === undefined ? undefined : checkPlace(options.start, 'start');
+  this.pos = this.start;
+  this.bytesWritten = 0;
+  Reflect.apply(Writable, this, [options]);
+}
+Object.setPrototypeOf(WriteStream.prototype, Writable.prototype);
+Object.setPrototypeOf(WriteStream, Writable);
+WriteStream.prototype._construct = construct;
+WriteStream.prototype._destroy = destroy;
+function writeAll(stream, data, callback) {
+  stream[kBusy] = true;
+  stream[kCalls].write(stream.fd, data, 0, data.byteLength, stream.pos ?? null, (error, count) => {
+    if (error) {
+      if (!back(stream, error)) callback(error);
+      return;
+    }
+    stream.bytesWritten += count;
+    if (stream.pos !== undefined) stream.pos += count;
+    if (count < data.byteLength && stream[kAfter] === undefined) writeAll(stream, data.subarray(count), callback);
+    else if (!back(stream, null)) callback();
+  });
+}
+WriteStream.prototype._write = function (data, encoding, callback) {
+  writeAll(this, data, callback);
+};
+// Many small chunks that waited go out as one.
+WriteStream.prototype._writev = function (chunks, callback) {
+  writeAll(this, Buffer.concat(chunks.map(({ chunk }) => chunk)), callback);
+};
+WriteStream.prototype.close = closeMethod;
+WriteStream.prototype.destroySoon = WriteStream.prototype.end;
+
+module.exports = {
+  ReadStream, WriteStream,
+  createReadStream: (file, options) => new ReadStream(file, options),
+  createWriteStream: (file, options) => new WriteStream(file, options),
+};

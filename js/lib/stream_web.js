@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// node:stream/web, and its globals: the npm package web-streams-polyfill (the reference implementation), and the streams over
+// TextEncoder and TextDecoder.
+'use strict';
+
+const streams = load('npm:web-streams-polyfill');
+const { TransformStream } = streams;
+
+// What both have: two ends, and a brand that the getters check.
+class Pair {
+  #transform;
+  constructor(transformer) {
+    this.#transform = new TransformStream(transformer);
+  }
+  get readable() { return this.#transform.readable; }
+  get writable() { return this.#transform.writable; }
+}
+
+class TextEncoderStream {
+  #pair;
+  constructor() {
+    let high = ''; // the first half of a pair whose second is in the next chunk
+    const encoder = new TextEncoder();
+    this.#pair = new Pair({
+      transform(chunk, controller) {
+        let text = high + `${chunk}`;
+        high = '';
+        const last = text.length > 0 ? text.charCodeAt(text.length - 1) : 0;
+        if (last >= 0xd800 && last <= 0xdbff) {
+          high = text.slice(-1);
+          text = text.slice(0, -1);
+        }
+        if (text !== '') controller.enqueue(encoder.encode(text));
+      },
+      flush(controller) {
+        if (high !== '') controller.enqueue(new Uint8Array([0xef, 0xbf, 0xbd]));
+      },
+    });
+  }
+  get encoding() {
+    void this.#pair;
+    return 'utf-8';
+  }
+  get readable() { return this.#pair.readable; }
+  get writable() { return this.#pair.writable; }
+}
+
+class TextDecoderStream {
+  #pair;
+  #decoder;
+  constructor(label = 'utf-8', options = undefined) {
+    const decoder = this.#decoder = new TextDecoder(label, options);
+    this.#pair = new Pair({
+      transform(chunk, controller) {
+        const buffer = ArrayBuffer.isView(chunk) ? chunk.buffer : chunk;
+        if (!(buffer instanceof ArrayBuffer) && !(typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer)) {
+          throw new TypeError('TextDecoderStream: a chunk is neither an ArrayBuffer nor a view of one');
+        }
+        const text = decoder.decode(chunk, { stream: true });
+        if (text !== '') controller.enqueue(text);
+      },
+      flush(controller) {
+        const text = decoder.decode();
+        if (text !== '') controller.enqueue(text);
+      },
+    });
+  }
+  get encoding() { return this.#decoder.encoding; }
+  get fatal() { return this.#decoder.fatal; }
+  get ignoreBOM() { return this.#decoder.ignoreBOM; }
+  get readable() { return this.#pair.readable; }
+  get writable() { return this.#pair.writable; }
+}
+for (const Kind of [TextEncoderStream, TextDecoderStream]) {
+  Object.defineProperty(Kind.prototype, Symbol.toStringTag, { value: Kind.name, configurable: true });
+  for (const name of Object.getOwnPropertyNames(Kind.prototype)) {
+    const descriptor = Object.getOwnPropertyDescriptor(Kind.prototype, name);
+    if (descriptor.get !== undefined) Object.defineProperty(Kind.prototype, name, { ...descriptor, enumerable: true });
+  }
+}
+
+module.exports = { ...streams, TextEncoderStream, TextDecoderStream };
+delete module.exports.__esModule;
