@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "unwind.h"
+#include "unwind_table.h"
 
 #include <inttypes.h>
 #include <link.h>
@@ -15,15 +16,9 @@
 #if defined(__x86_64__) && defined(__linux__)
 
 enum {
-    UNWIND_REGS = 17, /* DWARF numbers of x86-64: 6 is rbp, 7 rsp, 16 the return address */
-    UNWIND_RBP = 6,
-    UNWIND_RSP = 7,
-    UNWIND_RA = 16,
-    UNWIND_STATES = 8, /* remembered rows */
     UNWIND_PAGE = 4096,
-    UNWIND_PAGES = 64,          /* of stack that are copied */
-    UNWIND_SCAN = 2048,         /* words that are searched for a return address */
-    UNWIND_MOST_STEPS = 1 << 14 /* instructions of one table entry */
+    UNWIND_PAGES = 64, /* of stack that are copied */
+    UNWIND_SCAN = 2048 /* words that are searched for a return address */
 };
 
 /* ---- the copied stack ---- */
@@ -63,345 +58,15 @@ static bool read_stack(const stack_copy *copy, uintptr_t address, uintptr_t *val
     return true;
 }
 
-/* ---- unwind tables ---- */
-
-typedef enum rule_kind {
-    RULE_SAME,
-    RULE_OFFSET,    /* saved at CFA + offset */
-    RULE_VALUE,     /* is CFA + offset */
-    RULE_REGISTER,  /* in another register */
-    RULE_UNDEFINED, /* of the return address: there is no caller */
-    RULE_UNKNOWN    /* by an expression, which is not computed here */
-} rule_kind;
-
-typedef struct table_row {
-    struct {
-        rule_kind kind;
-        int64_t offset;
-    } of[UNWIND_REGS];
-    bool cfa_known;
-    unsigned cfa_register;
-    int64_t cfa_offset;
-} table_row;
-
-typedef struct table_entry {
-    const unsigned char *common, *common_end; /* instructions of the CIE */
-    const unsigned char *own, *own_end;       /* of the FDE */
-    uint64_t code_factor;
-    int64_t data_factor;
-    uintptr_t begin;
-    bool signal_frame;
-} table_entry;
+/* ---- one step ---- */
 
 typedef struct unwind_state {
     const stack_copy *stack;
-    uintptr_t value[UNWIND_REGS];
-    bool known[UNWIND_REGS];
+    uintptr_t value[VG_UNWIND_REGS];
+    bool known[VG_UNWIND_REGS];
     uintptr_t pc;
     bool exact; /* pc is no return address */
 } unwind_state;
-
-static uint64_t take_uleb(const unsigned char **at, const unsigned char *end)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    while (*at < end) {
-        const unsigned char byte = *(*at)++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if ((byte & 0x80) == 0)
-            break;
-    }
-    return value;
-}
-
-static int64_t take_sleb(const unsigned char **at, const unsigned char *end)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    unsigned char byte = 0;
-    while (*at < end) {
-        byte = *(*at)++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if ((byte & 0x80) == 0)
-            break;
-    }
-    if (shift < 64 && (byte & 0x40) != 0)
-        value |= ~UINT64_C(0) << shift;
-    return (int64_t)value;
-}
-
-static uint64_t take_fixed(const unsigned char **at, const unsigned char *end, size_t bytes)
-{
-    uint64_t value = 0;
-    if ((size_t)(end - *at) < bytes) {
-        *at = end;
-        return 0;
-    }
-    memcpy(&value, *at, bytes); /* little-endian */
-    *at += bytes;
-    return value;
-}
-
-/* A pointer as DW_EH_PE_* says: the forms that linkers write. */
-static uintptr_t take_pointer(unsigned encoding, const unsigned char **at, const unsigned char *end, uintptr_t data)
-{
-    const uintptr_t here = (uintptr_t)*at;
-    uintptr_t value;
-    switch (encoding & 0x0f) {
-    case 0x0: /* absptr */
-    case 0x4: /* udata8 */
-    case 0xc: /* sdata8 */
-        value = take_fixed(at, end, 8);
-        break;
-    case 0x3: /* udata4 */
-        value = take_fixed(at, end, 4);
-        break;
-    case 0xb: /* sdata4 */
-        value = (uintptr_t)(int64_t)(int32_t)take_fixed(at, end, 4);
-        break;
-    case 0x2: /* udata2 */
-        value = take_fixed(at, end, 2);
-        break;
-    case 0xa: /* sdata2 */
-        value = (uintptr_t)(int64_t)(int16_t)take_fixed(at, end, 2);
-        break;
-    case 0x1:
-        value = take_uleb(at, end);
-        break;
-    default:
-        value = (uintptr_t)take_sleb(at, end);
-    }
-    if ((encoding & 0x70) == 0x10)
-        value += here;
-    else if ((encoding & 0x70) == 0x30)
-        value += data;
-    return value;
-}
-
-static bool read_common(const unsigned char *cie, table_entry *entry, unsigned *encoding, bool *augmented)
-{
-    const unsigned char *at = cie;
-    const unsigned char *end = at + 4;
-    const uint64_t length = take_fixed(&at, end, 4);
-    if (length == 0 || length == UINT32_MAX)
-        return false;
-    end = at + length;
-    at += 4; /* the id */
-    const unsigned version = (unsigned)take_fixed(&at, end, 1);
-    const char *augmentation = (const char *)at;
-    at += strnlen(augmentation, (size_t)(end - at)) + 1;
-    if (at >= end)
-        return false;
-    entry->code_factor = take_uleb(&at, end);
-    entry->data_factor = take_sleb(&at, end);
-    const uint64_t returns = version == 1 ? take_fixed(&at, end, 1) : take_uleb(&at, end);
-    *encoding = 0;
-    *augmented = augmentation[0] == 'z';
-    if (returns != UNWIND_RA || (augmentation[0] != 0 && !*augmented))
-        return false;
-    if (*augmented) {
-        const uint64_t bytes = take_uleb(&at, end);
-        const unsigned char *after = at + bytes;
-        for (const char *letter = augmentation + 1; *letter != 0 && at < end; letter++) {
-            if (*letter == 'R')
-                *encoding = (unsigned)take_fixed(&at, end, 1);
-            else if (*letter == 'L')
-                (void)take_fixed(&at, end, 1);
-            else if (*letter == 'P') {
-                const unsigned personality = (unsigned)take_fixed(&at, end, 1);
-                (void)take_pointer(personality, &at, end, 0);
-            } else if (*letter == 'S')
-                entry->signal_frame = true;
-        }
-        at = after;
-    }
-    entry->common = at;
-    entry->common_end = end;
-    return at <= end;
-}
-
-/* The entry for an address, through the sorted table of .eh_frame_hdr. */
-static bool find_entry(const unsigned char *hdr, uintptr_t address, table_entry *entry)
-{
-    const unsigned char *at = hdr + 4;
-    const unsigned char *end = at + 64; /* the head; the table's own length is its count */
-    const uintptr_t data = (uintptr_t)hdr;
-    memset(entry, 0, sizeof *entry);
-    if (hdr[0] != 1 || hdr[3] != 0x3b) /* datarel | sdata4: what all linkers write */
-        return false;
-    (void)take_pointer(hdr[1], &at, end, data);
-    const uint64_t count = take_pointer(hdr[2], &at, end, data);
-    size_t low = 0;
-    size_t high = (size_t)count;
-    while (low < high) { /* the first that begins behind the address */
-        const size_t middle = low + (high - low) / 2;
-        int32_t begin;
-        memcpy(&begin, at + middle * 8, sizeof begin);
-        if (data + (uintptr_t)(int64_t)begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return false;
-    int32_t offset;
-    memcpy(&offset, at + (low - 1) * 8 + 4, sizeof offset);
-    const unsigned char *fde = (const unsigned char *)(data + (uintptr_t)(int64_t)offset); // NOLINT
-    const unsigned char *from = fde;
-    const uint64_t length = take_fixed(&from, from + 4, 4);
-    if (length == 0 || length == UINT32_MAX)
-        return false;
-    const unsigned char *own_end = from + length;
-    const unsigned char *cie = from - (uint32_t)take_fixed(&(const unsigned char *){from}, own_end, 4);
-    from += 4;
-    unsigned encoding = 0;
-    bool augmented = false;
-    if (!read_common(cie, entry, &encoding, &augmented))
-        return false;
-    entry->begin = take_pointer(encoding, &from, own_end, data);
-    const uintptr_t range = take_pointer(encoding & 0x0f, &from, own_end, data);
-    if (address < entry->begin || address - entry->begin >= range)
-        return false;
-    if (augmented) {
-        const uint64_t bytes = take_uleb(&from, own_end);
-        from += bytes;
-    }
-    entry->own = from;
-    entry->own_end = own_end;
-    return from <= own_end;
-}
-
-static void set_rule(table_row *row, uint64_t number, rule_kind kind, int64_t offset)
-{
-    if (number < UNWIND_REGS) {
-        row->of[number].kind = kind;
-        row->of[number].offset = offset;
-    }
-}
-
-typedef struct row_stack {
-    table_row of[UNWIND_STATES];
-    unsigned count;
-} row_stack;
-
-/* Run the instructions up to the address. False: one that is not known, so that the row cannot be believed. */
-static bool run_table(const table_entry *entry, const unsigned char *at, const unsigned char *end, uintptr_t address,
-                      table_row *row, const table_row *first, row_stack *saved)
-{
-    uintptr_t place = entry->begin;
-    for (unsigned steps = 0; at < end && steps < UNWIND_MOST_STEPS; steps++) {
-        const unsigned char op = *at++;
-        const unsigned low = op & 0x3f;
-        uint64_t number;
-        switch (op >> 6) {
-        case 1: /* advance_loc */
-            place += low * entry->code_factor;
-            if (place > address)
-                return true;
-            continue;
-        case 2: /* offset */
-            set_rule(row, low, RULE_OFFSET, (int64_t)take_uleb(&at, end) * entry->data_factor);
-            continue;
-        case 3: /* restore */
-            if (low < UNWIND_REGS)
-                row->of[low] = first->of[low];
-            continue;
-        default:
-            break;
-        }
-        switch (op) {
-        case 0x00: /* nop */
-            break;
-        case 0x01: /* set_loc */
-            return false;
-        case 0x02: /* advance_loc1, 2, 4 */
-        case 0x03:
-        case 0x04:
-            place += take_fixed(&at, end, op == 0x02 ? 1 : op == 0x03 ? 2 : 4) * entry->code_factor;
-            if (place > address)
-                return true;
-            break;
-        case 0x05: /* offset_extended */
-            number = take_uleb(&at, end);
-            set_rule(row, number, RULE_OFFSET, (int64_t)take_uleb(&at, end) * entry->data_factor);
-            break;
-        case 0x06: /* restore_extended */
-            number = take_uleb(&at, end);
-            if (number < UNWIND_REGS)
-                row->of[number] = first->of[number];
-            break;
-        case 0x07: /* undefined */
-            set_rule(row, take_uleb(&at, end), RULE_UNDEFINED, 0);
-            break;
-        case 0x08: /* same_value */
-            set_rule(row, take_uleb(&at, end), RULE_SAME, 0);
-            break;
-        case 0x09: /* register */
-            number = take_uleb(&at, end);
-            set_rule(row, number, RULE_REGISTER, (int64_t)take_uleb(&at, end));
-            break;
-        case 0x0a: /* remember_state */
-            if (saved->count == UNWIND_STATES)
-                return false;
-            saved->of[saved->count++] = *row;
-            break;
-        case 0x0b: /* restore_state */
-            if (saved->count == 0)
-                return false;
-            *row = saved->of[--saved->count];
-            break;
-        case 0x0c: /* def_cfa */
-            row->cfa_register = (unsigned)take_uleb(&at, end);
-            row->cfa_offset = (int64_t)take_uleb(&at, end);
-            row->cfa_known = true;
-            break;
-        case 0x0d: /* def_cfa_register */
-            row->cfa_register = (unsigned)take_uleb(&at, end);
-            break;
-        case 0x0e: /* def_cfa_offset */
-            row->cfa_offset = (int64_t)take_uleb(&at, end);
-            break;
-        case 0x0f: /* def_cfa_expression */
-            at += take_uleb(&at, end);
-            row->cfa_known = false;
-            break;
-        case 0x10: /* expression, val_expression */
-        case 0x16:
-            number = take_uleb(&at, end);
-            at += take_uleb(&at, end);
-            set_rule(row, number, RULE_UNKNOWN, 0);
-            break;
-        case 0x11: /* offset_extended_sf */
-            number = take_uleb(&at, end);
-            set_rule(row, number, RULE_OFFSET, take_sleb(&at, end) * entry->data_factor);
-            break;
-        case 0x12: /* def_cfa_sf */
-            row->cfa_register = (unsigned)take_uleb(&at, end);
-            row->cfa_offset = take_sleb(&at, end) * entry->data_factor;
-            row->cfa_known = true;
-            break;
-        case 0x13: /* def_cfa_offset_sf */
-            row->cfa_offset = take_sleb(&at, end) * entry->data_factor;
-            break;
-        case 0x14: /* val_offset */
-            number = take_uleb(&at, end);
-            set_rule(row, number, RULE_VALUE, (int64_t)take_uleb(&at, end) * entry->data_factor);
-            break;
-        case 0x2e: /* GNU_args_size */
-            (void)take_uleb(&at, end);
-            break;
-        default:
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- one step ---- */
 
 typedef enum step_result {
     STEP_TO_CALLER,
@@ -409,40 +74,40 @@ typedef enum step_result {
     STEP_UNKNOWN /* a register is not known, or there is no table */
 } step_result;
 
-static step_result apply_row(unwind_state *state, const table_row *row)
+static step_result apply_row(unwind_state *state, const vg_unwind_row *row)
 {
-    if (!row->cfa_known || row->cfa_register >= UNWIND_REGS || !state->known[row->cfa_register])
+    if (!row->cfa_known || row->cfa_register >= VG_UNWIND_REGS || !state->known[row->cfa_register])
         return STEP_UNKNOWN;
     const uintptr_t cfa = state->value[row->cfa_register] + (uintptr_t)row->cfa_offset;
     unwind_state next = *state;
-    for (unsigned i = 0; i < UNWIND_REGS; i++) {
+    for (unsigned i = 0; i < VG_UNWIND_REGS; i++) {
         const uintptr_t at = cfa + (uintptr_t)row->of[i].offset;
         switch (row->of[i].kind) {
-        case RULE_OFFSET:
+        case VG_RULE_OFFSET:
             next.known[i] = read_stack(state->stack, at, &next.value[i]);
             break;
-        case RULE_VALUE:
+        case VG_RULE_VALUE:
             next.known[i] = true;
             next.value[i] = at;
             break;
-        case RULE_REGISTER:
-            next.known[i] = row->of[i].offset < UNWIND_REGS && state->known[row->of[i].offset];
+        case VG_RULE_REGISTER:
+            next.known[i] = row->of[i].offset < VG_UNWIND_REGS && state->known[row->of[i].offset];
             next.value[i] = next.known[i] ? state->value[row->of[i].offset] : 0;
             break;
-        case RULE_SAME:
+        case VG_RULE_SAME:
             break;
         default:
             next.known[i] = false;
         }
     }
-    next.value[UNWIND_RSP] = cfa;
-    next.known[UNWIND_RSP] = true;
-    if (row->of[UNWIND_RA].kind == RULE_UNDEFINED)
+    next.value[VG_UNWIND_RSP] = cfa;
+    next.known[VG_UNWIND_RSP] = true;
+    if (row->of[VG_UNWIND_RA].kind == VG_RULE_UNDEFINED)
         return STEP_AT_END;
-    if (!next.known[UNWIND_RA] || row->of[UNWIND_RA].kind == RULE_SAME || cfa < state->value[UNWIND_RSP])
+    if (!next.known[VG_UNWIND_RA] || row->of[VG_UNWIND_RA].kind == VG_RULE_SAME || cfa < state->value[VG_UNWIND_RSP])
         return STEP_UNKNOWN;
-    next.pc = next.value[UNWIND_RA];
-    next.known[UNWIND_RA] = false;
+    next.pc = next.value[VG_UNWIND_RA];
+    next.known[VG_UNWIND_RA] = false;
     *state = next;
     return state->pc == 0 ? STEP_AT_END : STEP_TO_CALLER;
 }
@@ -471,21 +136,11 @@ static int step_in_module(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (!search->code)
         return 0;
-    table_entry entry;
-    if (search->state == NULL || hdr == NULL || !find_entry(hdr, search->address, &entry))
-        return 1;
-    row_stack saved = {.count = 0};
-    table_row first = {0};
-    for (unsigned i = 0; i < UNWIND_REGS; i++)
-        first.of[i].kind = RULE_SAME;
-    table_row row = first;
-    if (!run_table(&entry, entry.common, entry.common_end, UINTPTR_MAX, &row, &first, &saved))
-        return 1;
-    first = row;
-    if (!run_table(&entry, entry.own, entry.own_end, search->address, &row, &first, &saved))
+    vg_unwind_row row;
+    if (search->state == NULL || hdr == NULL || !vg_unwind_row_at(hdr, search->address, &row))
         return 1;
     search->result = apply_row(search->state, &row);
-    search->state->exact = search->result == STEP_TO_CALLER && entry.signal_frame;
+    search->state->exact = search->result == STEP_TO_CALLER && row.signal_frame;
     return 1;
 }
 
@@ -508,7 +163,7 @@ static bool is_return_address(uintptr_t word)
 /* The caller's registers are not known: search its return address. */
 static bool scan_for_caller(unwind_state *state)
 {
-    const uintptr_t begin = state->value[UNWIND_RSP];
+    const uintptr_t begin = state->value[VG_UNWIND_RSP];
     uintptr_t plain = 0;
     for (unsigned i = 0; i < UNWIND_SCAN; i++) {
         const uintptr_t at = begin + (uintptr_t)i * sizeof(uintptr_t);
@@ -524,15 +179,15 @@ static bool scan_for_caller(unwind_state *state)
         if (!framed && plain == 0)
             plain = at;
         if (framed) {
-            state->value[UNWIND_RBP] = below;
-            state->known[UNWIND_RBP] = true;
+            state->value[VG_UNWIND_RBP] = below;
+            state->known[VG_UNWIND_RBP] = true;
             plain = at;
             break;
         }
     }
     if (plain == 0 || !read_stack(state->stack, plain, &state->pc))
         return false;
-    state->value[UNWIND_RSP] = plain + sizeof(uintptr_t);
+    state->value[VG_UNWIND_RSP] = plain + sizeof(uintptr_t);
     state->exact = false;
     return true;
 }
@@ -541,8 +196,8 @@ static int unwind_stack(const stack_copy *stack, uintptr_t pc, uintptr_t sp, voi
 {
     unwind_state state = {.stack = stack, .pc = pc, .exact = true};
     int depth = 0;
-    state.value[UNWIND_RSP] = sp;
-    state.known[UNWIND_RSP] = true;
+    state.value[VG_UNWIND_RSP] = sp;
+    state.known[VG_UNWIND_RSP] = true;
     while (depth < most) {
         frames[depth++] = (void *)state.pc; // NOLINT(performance-no-int-to-ptr)
         module_search search = {

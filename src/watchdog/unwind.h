@@ -2,15 +2,17 @@
 /*
  * unwind.h - the stack of a thread of this process that sleeps in the kernel, without touching the thread.
  *
- * A signal would end sleep(3) early and make poll(2) fail with EINTR; so would a ptrace stop with epoll_wait(2). A thread in a
- * system call has a stack that does not change, and the kernel says where it begins (/proc/self/task/TID/syscall: stack pointer
- * and program counter). From there the unwind tables (.eh_frame_hdr) lead from caller to caller.
+ * A signal would end sleep(3) early and make poll(2) fail with EINTR; so would a ptrace stop with epoll_wait(2). A
+ * thread in a system call has a stack that does not change, and the kernel says where it begins
+ * (/proc/self/task/TID/syscall: stack pointer and program counter). From there the unwind tables (.eh_frame_hdr) lead
+ * from caller to caller.
  *
- * Other registers are unknown at first. A function that needs one of them (a frame pointer that nobody has saved further in) is
- * skipped by looking for the next word that is a return address; preferred is one with a saved frame pointer below it.
+ * Other registers are unknown at first. A function that needs one of them (a frame pointer that nobody has saved
+ * further in) is skipped by looking for the next word that is a return address; preferred is one with a saved frame
+ * pointer below it.
  *
- * The stack is copied by process_vm_readv, so that a thread that ends during the copy costs an error and no signal. If the
- * kernel names another place afterwards, the thread has moved and the result is dropped.
+ * The stack is copied by process_vm_readv, so that a thread that ends during the copy costs an error and no signal. If
+ * the kernel names another place afterwards, the thread has moved and the result is dropped.
  */
 #ifndef VG_WATCHDOG_UNWIND_H
 #define VG_WATCHDOG_UNWIND_H
