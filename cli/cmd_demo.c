@@ -420,7 +420,7 @@ static int demo_run(int count, char **operands)
 
 static const struct option_spec options[] = {
     {'s', "seconds", OPTION_NUMBER, "N", &seconds, 1, 86400,
-     "end after so long (default: on a terminal with q, else after 10 s)"},
+     "end after this time (default: on a terminal with q, else after 10 s)"},
     {'i', "inject", OPTION_TEXT, "FAULT", &inject, 0, 0,
      "break something after two seconds; `--inject list` lists the faults"},
     {0, "sick", OPTION_TEXT, "ILLNESS", &sick, 0, 0,
@@ -445,7 +445,7 @@ const struct command command_demo = {
             "was handed over with what ran.\n\n"
             "With --inject something breaks, and the watchdog says what: that is the exit status (0: the right verdict "
             "came;\n"
-            "with --recover, where the watchdog can act: and it was healed). Without a terminal and\n"
+            "with --recover, and, where the watchdog can act, it was healed). Without a terminal and\n"
             "--seconds it ends a second after that.",
     .examples = "  vigil demo\n"
                 "  vigil demo --inject lost-wakeup --recover\n"

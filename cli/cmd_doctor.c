@@ -206,7 +206,7 @@ static int doctor(int count, char **operands)
 static const struct option_spec options[] = {
     {'a', "all", OPTION_FLAG, NULL, &every, 0, 0,
      "every thread with its whole stack; without an operand: every process\nof the machine, one line for each verdict"},
-    {'w', "watch", OPTION_FLAG, NULL, &watch, 0, 0, "keep looking, and speak when something turns bad"},
+    {'w', "watch", OPTION_FLAG, NULL, &watch, 0, 0, "keep looking, and report when something goes wrong"},
     {'i', "interval", OPTION_NUMBER, "SECONDS", &pause_s, 1, 3600, "with --watch: pause between two examinations (5)"},
     {'j', "json", OPTION_FLAG, NULL, &json, 0, 0, "everything that was found, as JSON"},
     {'d', "dot", OPTION_FLAG, NULL, &dot, 0, 0, "the wait-for graph, for Graphviz"},
@@ -228,7 +228,7 @@ const struct command command_doctor = {
     .name = "doctor",
     .operands = "[PID|NAME|CORE]",
     .summary = "say why any process hangs: who waits for whom, and where",
-    .text = "Examines a process that hangs, written in whatever and not prepared for it, for about a second: what each "
+    .text = "Examines a process that hangs, in any language and without preparation, for about a second: what each "
             "thread\n"
             "waits for, who holds it, and in which line. It names deadlocks (also between processes), locks whose "
             "owner has\n"
@@ -237,9 +237,9 @@ const struct command command_doctor = {
             "Each verdict says whether it is certain or probable. A core file can be examined as well.\n\n"
             "Threads that sleep are not stopped, so no system call is disturbed. Threads that run are stopped for less "
             "than a\n"
-            "millisecond, some times. Another user's processes need root.",
+            "millisecond, a few times. Another user's processes need root.",
     .examples = "  vigil doctor 4711            why does it hang?\n"
-                "  vigil doctor --watch game    tell me when it hangs\n"
+                "  vigil doctor --watch game    report when it hangs\n"
                 "  vigil doctor --all           is there a hung process on this machine?\n"
                 "  vigil doctor --dot 4711 | dot -Tsvg > waits.svg\n"
                 "  vigil doctor core.4711       after it was aborted",

@@ -39,7 +39,7 @@ static void print_head(const vg_snapshot *now)
     if (now->events_dropped > 0)
         printf(", %" PRIu64 " events found no room", now->events_dropped);
     if (now->left_out > 0)
-        printf(", %" PRIu64 " pools, loops or threads found no room", now->left_out);
+        printf(", %" PRIu64 " pools, loops or threads did not fit", now->left_out);
     printf("\n  %swatchdog%s ", style(FAINT), style(PLAIN));
     if (now->watch_age_ns == UINT64_MAX)
         printf("none in the process; %s. VIGIL_WATCHDOG=on or vigil_watchdog_start starts one\n\n",

@@ -36,7 +36,7 @@ static int top(int count, char **operands)
 
 static const struct option_spec options[] = {
     {'i', "interval", OPTION_NUMBER, "MS", &interval_ms, 50, 60000,
-     "milliseconds between two looks (default 250 on a terminal, 1000 else)"},
+     "milliseconds between two looks (default 250 on a terminal, else 1000)"},
     {'n', "looks", OPTION_NUMBER, "COUNT", &looks, 1, 1000000, "end after so many looks"},
     {'t', "threads", OPTION_FLAG, NULL, &by_threads, 0, 0,
      "every thread: how much CPU it uses, and what it does or waits for (key t)"},

@@ -393,7 +393,7 @@ static void end_as_it_is(void)
 {
     char path[4096];
     show_summary();
-    printf("What the fault has taken cannot be given back; the game ends without it.\n");
+    printf("What the fault took is lost; the game ends without it.\n");
     fflush(stdout);
     int length = vigil_record_path(path, sizeof path);
     if (length > 0 && (size_t)length < sizeof path)

@@ -159,8 +159,7 @@ static const struct metric class_metrics[] = {
 static const struct metric pool_metrics[] = {
     {"vigil_pool_steals_tried_total", "counter", "Attempts to steal.", OF_POOL(steals_tried), 1},
     {"vigil_pool_steals_won_total", "counter", "Attempts to steal that brought a task.", OF_POOL(steals_won), 1},
-    {"vigil_pool_steals_lost_total", "counter", "Attempts to steal in which another was faster.", OF_POOL(steals_lost),
-     1},
+    {"vigil_pool_steals_lost_total", "counter", "Attempts to steal that another worker won.", OF_POOL(steals_lost), 1},
     {"vigil_pool_parks_total", "counter", "Times that a worker went to sleep.", OF_POOL(parks), 1},
     {"vigil_pool_wakes_sent_total", "counter", "Wake-ups sent.", OF_POOL(wakes_sent), 1},
     {"vigil_pool_wakes_useful_total", "counter", "Wake-ups after which a task was found.", OF_POOL(wakes_useful), 1},
@@ -170,7 +169,7 @@ static const struct metric pool_metrics[] = {
      OF_POOL(ageing_picks), 1},
     {"vigil_pool_spares_started_total", "counter", "Spare workers started for blocked ones.", OF_POOL(spares_started),
      1},
-    {"vigil_pool_spares_refused_total", "counter", "Spare workers that were wanted and not to be had.",
+    {"vigil_pool_spares_refused_total", "counter", "Spare workers that were wanted but could not be started.",
      OF_POOL(spares_refused), 1},
 };
 
@@ -318,7 +317,7 @@ static const struct metric loop_metrics[] = {
     {"vigil_loop_uncaught_total", "counter", "Callbacks that failed.", OF_LOOP(uncaught), 1},
     {"vigil_loop_sleeps_total", "counter", "Times that the loop blocked.", OF_LOOP(sleeps), 1},
     {"vigil_loop_wakes_sent_total", "counter", "Wake-ups sent to the loop.", OF_LOOP(wakes_sent), 1},
-    {"vigil_loop_wakes_spurious_total", "counter", "Times that the loop got up with nothing to do.",
+    {"vigil_loop_wakes_spurious_total", "counter", "Times that the loop woke up with nothing to do.",
      OF_LOOP(wakes_spurious), 1},
     {"vigil_loop_work_seconds_total", "counter", "Time that the loop was not blocked.", OF_LOOP(work_ns), 1e-9},
     {"vigil_loop_poll_seconds_total", "counter", "Time that the loop was blocked.", OF_LOOP(poll_ns), 1e-9},

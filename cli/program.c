@@ -18,7 +18,7 @@ int program_become(const char *verb, const char *name, const char *missing, int 
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char **argv = calloc((size_t)count + 2, sizeof *argv);
     if (length < 0 || argv == NULL) {
-        say_error("vigil %s: the program %s cannot be looked for: %m", verb, name);
+        say_error("vigil %s: the program %s cannot be searched for: %m", verb, name);
         free(argv);
         return EXIT_FAILED;
     }

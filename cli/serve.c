@@ -86,7 +86,7 @@ static int serve(int count, char **operands)
     }
     if (token == NULL && !serve_request.no_token) {
         if (!new_token(made)) {
-            say_error("serve: the system gives no random numbers: %s; choose a token with --token-is", strerror(errno));
+            say_error("serve: the system has no random numbers: %s; choose a token with --token-is", strerror(errno));
             return EXIT_FAILED;
         }
         token = made;

@@ -356,7 +356,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     /* The page's own files hold no secrets; what they show does. */
     if ((asset == NULL || strcmp(url, "/") == 0) && !has_token(server, connection))
         return answer_text(connection, MHD_HTTP_UNAUTHORIZED,
-                           "A token is asked for: open the whole address that `vigil serve` printed.\n");
+                           "A token is required: open the whole address that `vigil serve` printed.\n");
     if (asset != NULL) {
         struct MHD_Response *response =
             MHD_create_response_from_buffer(asset->size, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT);
@@ -386,7 +386,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
         return answer_printed(server, connection, "application/json", write_history);
     if (strcmp(url, "/trace.json") == 0)
         return answer_printed(server, connection, "application/json", write_trace);
-    return answer_text(connection, MHD_HTTP_NOT_FOUND, "There is no such page. / has everything.\n");
+    return answer_text(connection, MHD_HTTP_NOT_FOUND, "There is no such page. Start at /.\n");
 }
 
 /* ---- on the loop ------------------------------------------------------------------------------------------------- */
@@ -464,7 +464,7 @@ static int listen_at(struct server *server, const struct server_options *options
             say_error("serve: port %u of %s is taken; choose another with --port, or --port 0 for any that is free",
                       options->port, options->host);
         else if (error == EACCES)
-            say_error("serve: port %u is not for you; take one from 1024 on with --port", options->port);
+            say_error("serve: port %u is reserved for root; choose 1024 or higher with --port", options->port);
         else if (error != EADDRINUSE)
             say_error("serve: cannot listen at %s, port %u: %s", options->host, options->port, strerror(error));
         errno = error;

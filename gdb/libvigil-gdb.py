@@ -2,12 +2,13 @@
 """gdb commands for programs that use Vigil, on a live process and on a core.
 
     (gdb) source .../libvigil-gdb.py
-    (gdb) vigil workers [POOL]    who does what, since when, and for what it waits
-    (gdb) vigil queues [POOL]     what is queued where, and what the idle protocol believes
+    (gdb) vigil workers [POOL]    what each worker does, since when, and what it waits for
+    (gdb) vigil queues [POOL]     what is queued where, and the state of the idle protocol
     (gdb) vigil loops             the loops, their phase and their callback
 
-POOL is a name or an address. The library's debug information is needed. States and counters lie in the recorder's file: on a core they
-can be shown while that file is still there (a process that crashes leaves it behind), the queues always.
+POOL is a name or an address. The commands need the library's debug information. States and counters are in the
+recorder's file, which a crashed process leaves behind: for a core they are shown while that file exists. Queues are
+always shown.
 """
 
 import gdb
@@ -18,7 +19,7 @@ WAITS = ["", "work", "declared", "group", "job", "idle pool", "room", "events", 
          "promise"]
 LOOP_STATES = ["awake", "running", "sleeping", "terminating", "terminated"]
 PHASES = ["-", "internal", "posts", "timers", "prepare", "io", "check", "immediates", "close"]
-MOST_LISTED = 100000  # links that are followed in a list
+MOST_LISTED = 100000  # bound on the links followed in one list
 
 
 class Unreadable(Exception):
@@ -26,7 +27,7 @@ class Unreadable(Exception):
 
 
 def number(value):
-    """An integer, also of an atomic or an enum."""
+    """The value as an integer; works for atomics and enums."""
     try:
         return int(value.cast(gdb.lookup_type("unsigned long long")))
     except gdb.MemoryError as error:
@@ -58,7 +59,7 @@ def subjects():
         registry = gdb.parse_and_eval("'subject.c'::subject_registry")
     except gdb.error as error:
         raise gdb.GdbError(
-            "vigil: the library's list of pools is not there (%s). Is libvigil loaded, and its debug information installed?"
+            "vigil: the library's list of pools was not found (%s). Is libvigil loaded, and is its debug information installed?"
             % error
         )
     at = registry["first"]
@@ -99,7 +100,7 @@ def seats(pool):
 
 
 def tick_ns():
-    """How long a tick of the recorder's clock is, or None."""
+    """The length of a tick of the recorder's clock in nanoseconds, or None."""
     try:
         header = gdb.parse_and_eval("vg_the_recorder.front->header")
         ticks = number(header["mark_ticks"]) - number(header["born_ticks"])
@@ -110,7 +111,7 @@ def tick_ns():
 
 
 def latest(cells):
-    """The newest stamp that anybody has left: as near to now as a stopped process lets us come."""
+    """The newest stamp of any worker: the best guess of "now" in a stopped process."""
     return max([known(lambda c=c: number(c), 0) for c in cells] + [0])
 
 
@@ -140,7 +141,7 @@ class Vigil(gdb.Command):
 
 
 class Workers(gdb.Command):
-    """vigil workers [POOL]: who does what, since when, and for what it waits."""
+    """vigil workers [POOL]: what each worker does, since when, and what it waits for."""
 
     def __init__(self):
         super().__init__("vigil workers", gdb.COMMAND_STATUS)
@@ -182,11 +183,11 @@ class Workers(gdb.Command):
                     )
                 )
         if not some:
-            print("vigil: no such pool" if argument.strip() else "vigil: there is no pool")
+            print("vigil: there is no pool of that name or address" if argument.strip() else "vigil: this process has no pool")
 
 
 class Queues(gdb.Command):
-    """vigil queues [POOL]: what is queued where, and what the idle protocol believes."""
+    """vigil queues [POOL]: what is queued where, and the state of the idle protocol."""
 
     def __init__(self):
         super().__init__("vigil queues", gdb.COMMAND_STATUS)
@@ -240,7 +241,7 @@ class Queues(gdb.Command):
                 if count:
                     print("  mail for worker %d: %d" % (index, count))
         if not some:
-            print("vigil: no such pool" if argument.strip() else "vigil: there is no pool")
+            print("vigil: there is no pool of that name or address" if argument.strip() else "vigil: this process has no pool")
 
 
 class Loops(gdb.Command):
@@ -268,7 +269,7 @@ class Loops(gdb.Command):
                 )
             )
         if not some:
-            print("vigil: there is no loop")
+            print("vigil: this process has no loop")
 
 
 Vigil()

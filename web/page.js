@@ -24,7 +24,7 @@ function count(n) {
   return (n < 99.95 ? n.toFixed(1) : n.toFixed(0)) + units[i];
 }
 
-// For an axis: as short as it can be told.
+// For an axis: the shortest form.
 function plain(x) {
   return x >= 10000 ? count(x) : String(Number(x.toPrecision(2)));
 }
@@ -136,7 +136,7 @@ class Pool {
   }
 
   update(sample, pool) {
-    // Another record than before: its time begins anew.
+    // A new record: its clock starts again.
     if (this.cells.length && sample.t < this.cells[this.cells.length - 1].t) {
       this.cells = [];
       for (const { data } of Object.values(this.plots)) data.length = 0;
@@ -157,7 +157,7 @@ class Pool {
       while (data.length && data[0][0] < sample.t - KEEP_SECONDS) data.shift();
       const options = { file: data.map(([t, ...rest]) => [t - sample.t, ...rest]), dateWindow: [-KEEP_SECONDS, 0] };
       if (graph.getOption('logscale')) {
-        // Chosen here, because there may be nothing to draw, and a logarithm needs something.
+        // Set here: without data a logarithmic axis has no range of its own.
         const values = data.flatMap(([, ...rest]) => rest.filter((v) => v > 0));
         options.valueRange = values.length ? [values.reduce((a, b) => Math.min(a, b)) * 0.7, values.reduce((a, b) => Math.max(a, b)) * 1.4] : [0.01, 1];
       }
@@ -215,7 +215,7 @@ class Pool {
     const g = canvas.getContext('2d');
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, width, height);
-    const label = 34, now = width >= 700 ? 230 : 0;      // room on the left, and on the right for what runs now
+    const label = 34, now = width >= 700 ? 230 : 0;      // space on the left, and on the right for what runs now
     const span = width - label - now;
     const last = this.cells.length ? this.cells[this.cells.length - 1].t : 0;
     const x = (t) => label + span + (t - last) / KEEP_SECONDS * span;
@@ -235,7 +235,7 @@ class Pool {
         const left = Math.max(label, x(this.cells[i - 1].t)), right = x(this.cells[i].t);
         let bottom = top + tall;
         for (const [share, colour] of [[cell[1], cell[0] >= 0 ? classColour(cell[0]) : palette.c2], [cell[3], palette.block], [cell[2], palette.search]]) {
-          // What happened at all is at least a pixel high.
+          // Anything above zero is at least one pixel high.
           const part = share > 0.002 ? Math.min(bottom - top, Math.max(1, share * tall)) : 0;
           if (part <= 0) continue;
           g.fillStyle = colour;
@@ -313,7 +313,7 @@ function showWarnings(verdicts, watched) {
       : 'No warnings, because nobody looks: this program has not started the watchdog (vigil_watchdog_start).'));
     return;
   }
-  // What holds first; of what is over the newest few.
+  // Standing verdicts first, then the newest of those that are over.
   const over = verdicts.filter((v) => !v.active).slice(0, 5);
   for (const v of [...verdicts.filter((v) => v.active), ...over]) {
     const box = element('article', `verdict severity-${v.severity.toLowerCase()}${v.active ? '' : ' over'}`);
@@ -321,7 +321,7 @@ function showWarnings(verdicts, watched) {
     head.append(element('span', 'severity', v.severity), ` ${v.kind}`, element('span', 'faint', ` · ${v.subject}`));
     head.append(element('span', 'faint', v.active ? ` · at ${v.at_s.toFixed(1)} s` : ` · at ${v.at_s.toFixed(1)} s, over`));
     box.append(head, element('p', '', v.reason));
-    // What is over takes little room until somebody asks.
+    // A verdict that is over is folded.
     const room = v.active ? box : element('details');
     if (!v.active) {
       room.append(element('summary', 'faint', 'evidence and advice'));
@@ -333,7 +333,7 @@ function showWarnings(verdicts, watched) {
       p.append(element('b', '', name + ' '), value);
       room.append(p);
     };
-    // What follows the first line of a thread's stack is for those who want to know.
+    // The rest of a thread's stack is folded.
     const at = v.evidence.search(/^thread \d+ \(/m);
     line('Evidence', (at < 0 ? v.evidence : v.evidence.slice(0, at)).trimEnd());
     line('Advice', v.advice);
@@ -364,7 +364,7 @@ function shape(name, attributes, text) {
   return node;
 }
 
-// Threads that wait for another thread, on a circle; an arrow to whom each waits for. Those that wait for nobody are not drawn.
+// The wait-for graph: threads on a circle, an arrow from each to the thread it waits for. Others are not drawn.
 function drawWaits(exam) {
   const known = new Map(exam.threads.map((t) => [t.tid, t]));
   const edges = [];
