@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo is three processes: the game, which is what one looks at; the page's server, if this build has one; and this one,
- * which shows the terminal's view. So what is shown is what any other process would see, and a game that is wedged on
- * purpose cannot take its viewers along.
+ * The demo is three processes: the game, which is what one looks at; the page's server, if this build has one; and this
+ * one, which shows the terminal's view. So what is shown is what any other process would see, and a game that is wedged
+ * on purpose cannot take its viewers along.
  */
 #define _GNU_SOURCE
 #include <errno.h>

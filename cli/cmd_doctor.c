@@ -120,7 +120,8 @@ static int keep_looking(const char *operand, pid_t pid)
     }
 }
 
-/* One process of the machine, in a child of our own: what is found is one line each. The exit status says whether something was. */
+/* One process of the machine, in a child of our own: what is found is one line each. The exit status says whether
+   something was. */
 static int look_briefly(pid_t pid)
 {
     vg_exam *exam;

@@ -166,8 +166,8 @@ static void print_wakes(const vg_snapshot *now, const struct recent *recent)
 
 #ifdef VIGIL_HAVE_DOCTOR
 
-/* Locks and lines are not in the record: the doctor reads them from outside, without stopping anybody. Of its verdicts those about
-   locks are kept; whether a pool or loop stands, the watchdog's say better. NULL: it could not look. */
+/* Locks and lines are not in the record: the doctor reads them from outside, without stopping anybody. Of its verdicts
+   those about locks are kept; whether a pool or loop stands, the watchdog's say better. NULL: it could not look. */
 static vg_exam *examine_locks(const struct look *look)
 {
     const vg_exam_options how = {.no_stop = true, .span_ns = 500000000};

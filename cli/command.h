@@ -2,8 +2,8 @@
 /*
  * command.h - what a verb of the `vigil` command is, how its words are read, and how it ends.
  *
- * A verb is one `struct command` in a file of its own; main.c has the list. The options of a verb are a table, from which
- * both the reading and the help are made, so that they cannot differ.
+ * A verb is one `struct command` in a file of its own; main.c has the list. The options of a verb are a table, from
+ * which both the reading and the help are made, so that they cannot differ.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H

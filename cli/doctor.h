@@ -29,7 +29,8 @@ json_object *doctor_json(const vg_exam *exam);
 /* The wait-for graph in Graphviz's language, on stdout. */
 void doctor_dot(const vg_exam *exam);
 
-/* The process or core file that an operand means. *pid is 0 for a core file. 0, or an exit status after a line on stderr. */
+/* The process or core file that an operand means. *pid is 0 for a core file. 0, or an exit status after a line on
+   stderr. */
 int doctor_find(const char *operand, pid_t *pid);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* examiner.h - `vigil doctor --json` for the page: in a process of its own, so that the server goes on while it looks. */
+/* examiner.h - `vigil doctor --json` for the page: in a process of its own, so that the server goes on while it
+   looks. */
 #ifndef CLI_EXAMINER_H
 #define CLI_EXAMINER_H
 
@@ -14,8 +15,8 @@ struct examiner;
 struct examiner *examiner_create(vigil_loop *loop);
 void examiner_destroy(struct examiner *examiner);
 
-/* The result of an examination that has ended since the last call; it is valid until the next call. NULL: there is none yet, and an
-   examination is under way. *size is 0 after a failure. */
+/* The result of an examination that has ended since the last call; it is valid until the next call. NULL: there is none
+   yet, and an examination is under way. *size is 0 after a failure. */
 const char *examiner_ask(struct examiner *examiner, pid_t pid, size_t *size);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two kinds of harm. Most of it any program can do to itself through the public headers: hog a worker, block them all, wait in a
- * circle, flood the pool, block the loop, be stopped. The rest cannot happen while the library is right: a wake-up
- * that is forgotten, a task that vanishes, a worker that stands still inside the library, a class that nobody takes. These
- * need a variant of the library that can be broken on purpose (src/base/fault.h). Only vigil-demo has it, which is this
- * command once more, linked with that variant and never installed. The plain command lists the faults and starts vigil-demo.
+ * Two kinds of harm. Most of it any program can do to itself through the public headers: hog a worker, block them all,
+ * wait in a circle, flood the pool, block the loop, be stopped. The rest cannot happen while the library is right: a
+ * wake-up that is forgotten, a task that vanishes, a worker that stands still inside the library, a class that nobody
+ * takes. These need a variant of the library that can be broken on purpose (src/base/fault.h). Only vigil-demo has it,
+ * which is this command once more, linked with that variant and never installed. The plain command lists the faults and
+ * starts vigil-demo.
  */
 #define _GNU_SOURCE
 #include "faults.h"

@@ -21,7 +21,8 @@ struct fault {
     void (*prepare)(vigil_pool_options *options); /* may be NULL */
     void (*inject)(struct game *game);            /* NULL: it needs the library variant that only vigil-demo has */
     void (*when_it_stands)(struct game *game);    /* may be NULL: ends the fault itself once it has led to a stall */
-    /* The game is over: let go of what is held. false: it cannot be undone, the process has to end as it is. May be NULL. */
+    /* The game is over: let go of what is held. false: it cannot be undone, the process has to end as it is. May be
+       NULL. */
     bool (*release)(struct game *game);
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h - which functions take the time: tasks and callbacks from the rings, and any function by sampling from outside. */
+/* functions.h - which functions take the time: tasks and callbacks from the rings, and any function by sampling from
+   outside. */
 #ifndef CLI_FUNCTIONS_H
 #define CLI_FUNCTIONS_H
 

@@ -232,8 +232,8 @@ static void told_to_end(vigil_loop *loop, vigil_signal signal, const vigil_signa
     vigil_loop_pause(loop);
 }
 
-/* What ends with the stall that it leads to ends when that is there: work is queued, nobody runs or looks, twice in a row. Turns
-   go on until then, so a worker that was still awake when the fault came only delays it. */
+/* What ends with the stall that it leads to ends when that is there: work is queued, nobody runs or looks, twice in a
+   row. Turns go on until then, so a worker that was still awake when the fault came only delays it. */
 static void harm_bites(vigil_loop *loop, vigil_timer timer, void *arg)
 {
     (void)arg;

@@ -2,8 +2,8 @@
 /*
  * game.h - what `vigil demo` lets you look at: a game server in miniature.
  *
- * A loop drives it with timers (turns, raids, weather) and a socket (chat); 33 workers do the bots' work in five classes;
- * savers block, planners pile up in raids, battles fork and join.
+ * A loop drives it with timers (turns, raids, weather) and a socket (chat); 33 workers do the bots' work in five
+ * classes; savers block, planners pile up in raids, battles fork and join.
  */
 #ifndef CLI_GAME_H
 #define CLI_GAME_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every event says when it ended and how long it lasted, so the rings give back what each worker did, and what each class ran. How much was
- * queued follows backwards from what is queued now. A busy ring remembers seconds, a calm one hours: of a worker a bin is
- * known if its ring reaches back to it, of a class if all rings do.
+ * Every event says when it ended and how long it lasted, so the rings give back what each worker did, and what each
+ * class ran. How much was queued follows backwards from what is queued now. A busy ring remembers seconds, a calm one
+ * hours: of a worker a bin is known if its ring reaches back to it, of a class if all rings do.
  */
 #include "history.h"
 

@@ -9,8 +9,8 @@
 
 /*
  * {"t": seconds of the process at the end, "step": seconds of a bin,
- *  "pools": [{"id", "queued": [[five numbers of a bin] or null], "rate": the same, "wait_ms": the same with null for nothing,
- *             "workers": {"ID": [[class, run, blocked] or null]}}]}
+ *  "pools": [{"id", "queued": [[five numbers of a bin] or null], "rate": the same, "wait_ms": the same with null for
+ *             nothing, "workers": {"ID": [[class, run, blocked] or null]}}]}
  * The last bin is the newest. null: the rings remember no more of it. NULL: no memory.
  */
 json_object *history_json(struct look *look);

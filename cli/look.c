@@ -305,7 +305,8 @@ struct shares worker_shares(const vg_snapshot *before, const vg_snapshot *now, c
             shares.class_ = i;
         }
     }
-    /* A task that is longer than the time between two looks has started before: its class is the one that has not ended. */
+    /* A task that is longer than the time between two looks has started before: its class is the one that has not
+       ended. */
     for (int i = 0; shares.class_ < 0 && is->in_task && i < VG_FILE_CLASSES; i++)
         if (is->started[i] > is->of[i].completed + is->of[i].failed)
             shares.class_ = i;

@@ -2,8 +2,8 @@
 /*
  * look.h - one process that is being looked at: how it is found, and what has changed since a moment ago.
  *
- * A look keeps the snapshots of the last second or so, so that rates and recent latencies come from the same counters as
- * everything else. Nothing in here waits for the process.
+ * A look keeps the snapshots of the last second or so, so that rates and recent latencies come from the same counters
+ * as everything else. Nothing in here waits for the process.
  */
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H
@@ -36,8 +36,8 @@ struct look {
 int look_open(struct look *look, const char *verb, const char *operand, bool dead_too);
 void look_close(struct look *look);
 
-/* Is there nothing to open: the operand (as above) is a living process without a record (*pid, else 0), or there is no operand and no
-   record at all? */
+/* Is there nothing to open: the operand (as above) is a living process without a record (*pid, else 0), or there is no
+   operand and no record at all? */
 bool look_is_absent(const char *operand, pid_t *pid);
 
 /* Take another snapshot. 0 or a negative errno; then the last one stays. */
@@ -67,7 +67,8 @@ const char *verdict_subject(const vg_snapshot *snapshot, const vg_verdict_view *
 /* Seconds between two snapshots of one process; 0 if `before` is NULL or nothing has passed. */
 double seconds_between(const vg_snapshot *before, const vg_snapshot *now);
 
-/* How a worker spent the time between two snapshots, in parts of 1; `class_` is the one it started most of, or is in; -1. */
+/* How a worker spent the time between two snapshots, in parts of 1; `class_` is the one it started most of, or is in;
+   -1. */
 struct shares {
     double run, search, park, block;
     int class_;

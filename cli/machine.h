@@ -10,8 +10,8 @@
 /* Of this user, or of anybody for root. Not this process itself, nor a thread of the kernel. */
 bool machine_may_examine(pid_t pid);
 
-/* {"chosen": PID, "vigil": bool, "processes": [{"pid", "name", "command", "user", "threads", "vigil"}]}; chosen: the process that the page
-   is for, 0: none; vigil: whether its record is shown too. NULL: no memory. */
+/* {"chosen": PID, "vigil": bool, "processes": [{"pid", "name", "command", "user", "threads", "vigil"}]}; chosen: the
+   process that the page is for, 0: none; vigil: whether its record is shown too. NULL: no memory. */
 json_object *machine_json(pid_t chosen, bool vigil);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * vigil - looks at any process that uses the library.
  *
- * Nothing here talks to the process that is looked at: every verb reads the file that its recorder writes, so it works the
- * same while that process is busy, stopped, wedged or dead.
+ * Nothing here talks to the process that is looked at: every verb reads the file that its recorder writes, so it works
+ * the same while that process is busy, stopped, wedged or dead.
  */
 #include <stdio.h>
 #include <string.h>

@@ -54,8 +54,8 @@ struct metric {
     double unit;   /* what one of it is worth */
 };
 
-/* Seconds of a counter. They come from ticks, whose length is measured anew by each reader; whole milliseconds hide that, so
-   that a counter does not seem to fall when nothing happened. */
+/* Seconds of a counter. They come from ticks, whose length is measured anew by each reader; whole milliseconds hide
+   that, so that a counter does not seem to fall when nothing happened. */
 static void seconds(FILE *to, uint64_t ns)
 {
     fprintf(to, "} %" PRIu64 ".%03u\n", ns / 1000000000U, (unsigned)(ns / 1000000U % 1000U));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_lines.h - files and lines of the threads that a verdict of the watchdog names. The watchdog knows functions alone; the
-   doctor reads the debug information. */
+/* report_lines.h - files and lines of the threads that a verdict of the watchdog names. The watchdog knows functions
+   alone; the doctor reads the debug information. */
 #ifndef CLI_REPORT_LINES_H
 #define CLI_REPORT_LINES_H
 

@@ -49,8 +49,8 @@ void say_wrapped(const char *text, unsigned indent, unsigned width);
 /* Columns of the terminal on stdout; 100 if it is none. */
 unsigned say_width(void);
 
-/* Copy at most `length` bytes of text that came out of a file, as the reader does: no escape sequence reaches a terminal, and
-   every output is well-formed. */
+/* Copy at most `length` bytes of text that came out of a file, as the reader does: no escape sequence reaches a
+   terminal, and every output is well-formed. */
 void clean_text(char *to, size_t room, const char *from, size_t length, bool lines);
 
 #endif

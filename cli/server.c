@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library keeps its sockets in an epoll descriptor of its own. Our loop watches that descriptor, and after each poll
- * gives the library a turn (MHD_run); before each poll it asks the library how long it may wait. So there is one thread, and no
- * lock.
+ * The library keeps its sockets in an epoll descriptor of its own. Our loop watches that descriptor, and after each
+ * poll gives the library a turn (MHD_run); before each poll it asks the library how long it may wait. So there is one
+ * thread, and no lock.
  *
- * A reader of /events is a connection whose answer never ends. While it has nothing to send it is suspended; a timer makes a
- * sample, hands it to every reader that has sent its last one whole, and resumes them. A slow reader gets fewer samples, never
- * old ones, and costs one buffer. Without readers there are no samples and no wake-ups.
+ * A reader of /events is a connection whose answer never ends. While it has nothing to send it is suspended; a timer
+ * makes a sample, hands it to every reader that has sent its last one whole, and resumes them. A slow reader gets fewer
+ * samples, never old ones, and costs one buffer. Without readers there are no samples and no wake-ups.
  */
 #define _GNU_SOURCE
 #include "server.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* threads.h - every thread of a process for `vigil top`: on a processor or not, how much of one, and what it waits for. */
+/* threads.h - every thread of a process for `vigil top`: on a processor or not, how much of one, and what it waits
+   for. */
 #ifndef CLI_THREADS_H
 #define CLI_THREADS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live view. One look per interval, one screen per look; ncurses sends only what differs. The screen is built from the
- * top: head, warnings, then the chosen pool with its classes, then loops, and the rest belongs to the workers' lanes, in as
- * many columns as are needed and fit; what does not fit can be scrolled to.
+ * The live view. One look per interval, one screen per look; ncurses sends only what differs. The screen is built from
+ * the top: head, warnings, then the chosen pool with its classes, then loops, and the rest belongs to the workers'
+ * lanes, in as many columns as are needed and fit; what does not fit can be scrolled to.
  */
 #define _GNU_SOURCE
 #include <langinfo.h>
@@ -86,7 +86,8 @@ static void begin_colours(void)
     init_pair(COLOUR_GOOD, COLOR_GREEN, -1);
 }
 
-/* Print on the line that go_to has gone to, as far as it goes: what does not fit must not run over into the next one. */
+/* Print on the line that go_to has gone to, as far as it goes: what does not fit must not run over into the next
+   one. */
 static int line;
 
 static void go_to(int y, int x)

@@ -3,12 +3,12 @@
  * From rings of events to the trace event format.
  *
  * What lasted becomes a slice ("X") on its thread; what happened at a moment becomes an instant ("i"), except submits,
- * posts and settles: these become slices of no length, because an arrow needs a slice to begin and end at. Every arrow has
- * an id of its own, one "s" and one "f", and is drawn only if the record still has both of its ends: rings forget, and an arrow
- * from nowhere would be a lie.
+ * posts and settles: these become slices of no length, because an arrow needs a slice to begin and end at. Every arrow
+ * has an id of its own, one "s" and one "f", and is drawn only if the record still has both of its ends: rings forget,
+ * and an arrow from nowhere would be a lie.
  *
- * Begin and end of a slice are converted from ticks each by itself. The conversion is monotonic, so slices that were nested
- * in ticks are nested in the trace, to the last digit.
+ * Begin and end of a slice are converted from ticks each by itself. The conversion is monotonic, so slices that were
+ * nested in ticks are nested in the trace, to the last digit.
  */
 #include "trace.h"
 
@@ -177,8 +177,8 @@ static int in_order(const void *a, const void *b)
     return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-/* A slice that cuts the end of the one around it would not be drawn at all. It happens where one moment was told twice (a
-   snapshot taken while a task ended); the inner one is cut. */
+/* A slice that cuts the end of the one around it would not be drawn at all. It happens where one moment was told twice
+   (a snapshot taken while a task ended); the inner one is cut. */
 static void nest(struct trace *trace)
 {
     enum {

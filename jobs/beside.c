@@ -102,7 +102,8 @@ void vg_jobs_beside_close(struct vg_jobs_beside *beside)
     free(beside);
 }
 
-/* The kernel frees these locks when the process dies. Open-file locks: of two queues in one process each has its own. */
+/* The kernel frees these locks when the process dies. Open-file locks: of two queues in one process each has its
+   own. */
 static bool lock_slot(struct vg_jobs_beside *beside, int slot, short type)
 {
     struct flock lock = {
@@ -250,7 +251,8 @@ uint32_t vg_jobs_beside_ended(struct vg_jobs_beside *beside)
 
 void vg_jobs_beside_ended_add(struct vg_jobs_beside *beside)
 {
-    /* seq_cst, as the addition of a waiter: either this sees the waiter, or the waiter's futex call sees the new count */
+    /* seq_cst, as the addition of a waiter: either this sees the waiter, or the waiter's futex call sees the new
+       count */
     (void)atomic_fetch_add_explicit(&beside->shared->ended, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&beside->shared->ended_waiters, memory_order_seq_cst) != 0)
         (void)futex(&beside->shared->ended, FUTEX_WAKE, INT_MAX, NULL);
@@ -259,8 +261,8 @@ void vg_jobs_beside_ended_add(struct vg_jobs_beside *beside)
 void vg_jobs_beside_ended_wait(struct vg_jobs_beside *beside, uint32_t seen, int64_t timeout_ms)
 {
     struct timespec time;
-    /* seq_cst: pairs with the additions in ended_add. A waiter that is killed here leaves the count too high, which costs
-       later ends a system call. */
+    /* seq_cst: pairs with the additions in ended_add. A waiter that is killed here leaves the count too high, which
+       costs later ends a system call. */
     (void)atomic_fetch_add_explicit(&beside->shared->ended_waiters, 1, memory_order_seq_cst);
     (void)futex(&beside->shared->ended, FUTEX_WAIT, seen, milliseconds(&time, timeout_ms));
     (void)atomic_fetch_sub_explicit(&beside->shared->ended_waiters, 1, memory_order_seq_cst);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beside.h - the shared file beside an SQLite database: wakes between processes, turns between writers, the clock of tests.
+ * beside.h - the shared file beside an SQLite database: wakes between processes, turns between writers, the clock of
+ * tests.
  *
- * Nothing in it is needed for correctness of the jobs: the database alone says what exists. A deleted or foreign file costs wakes
- * until the processes are started again.
+ * Nothing in it is needed for correctness of the jobs: the database alone says what exists. A deleted or foreign file
+ * costs wakes until the processes are started again.
  *
- * Wakes. Each runner owns a slot with one futex word. A waker adds its events to the word by compare-and-swap and clears SLEEPING;
- * whoever clears it makes the system call, so a burst costs one. The runner sets SLEEPING only on a word without events.
- * Both sides change one word alone, so no fence is needed beyond acquire and release, and no wake is lost.
+ * Wakes. Each runner owns a slot with one futex word. A waker adds its events to the word by compare-and-swap and
+ * clears SLEEPING; whoever clears it makes the system call, so a burst costs one. The runner sets SLEEPING only on a
+ * word without events. Both sides change one word alone, so no fence is needed beyond acquire and release, and no wake
+ * is lost.
  *
- * Turns. SQLite lets the process that has just committed in again first. A writer that has had its turn later than another that
- * wants one waits for the other's commit, at most some milliseconds: a dead process costs that once.
+ * Turns. SQLite lets the process that has just committed in again first. A writer that has had its turn later than
+ * another that wants one waits for the other's commit, at most some milliseconds: a dead process costs that once.
  */
 #ifndef VG_JOBS_BESIDE_H
 #define VG_JOBS_BESIDE_H

@@ -2,9 +2,9 @@
 /*
  * engine.h - what an engine does, in few verbs. PROTOCOL.md has the rules that each verb keeps.
  *
- * A connection belongs to one thread at a time. Each verb is one transaction. A verb fails as a whole with a negative errno:
- * -ENOTCONN means that the engine is away and that the caller may repeat the verb, because every change is conditional on the
- * fencing number.
+ * A connection belongs to one thread at a time. Each verb is one transaction. A verb fails as a whole with a negative
+ * errno: -ENOTCONN means that the engine is away and that the caller may repeat the verb, because every change is
+ * conditional on the fencing number.
  */
 #ifndef VG_JOBS_ENGINE_H
 #define VG_JOBS_ENGINE_H

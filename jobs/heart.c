@@ -80,8 +80,8 @@ static void free_copies(struct beat *beat)
     }
 }
 
-/* Tell the run what the engine said. The token is aborted without the lock, because its handlers may call this library; a
-   reference keeps it. */
+/* Tell the run what the engine said. The token is aborted without the lock, because its handlers may call this library;
+   a reference keeps it. */
 static void apply(vigil_jobs *jobs, const struct vg_jobs_lease *lease, bool saved)
 {
     vigil_cancel_source *source = NULL;
@@ -172,7 +172,8 @@ static void *live(void *arg)
         period = 1;
     /* acquire: pairs with the release in vg_jobs_heart_stop */
     while (atomic_load_explicit(&jobs->heart_stop, memory_order_acquire) == 0) {
-        /* acquire: pairs with vg_jobs_heart_ring. Read before the look, so that a ring after it ends the sleep at once. */
+        /* acquire: pairs with vg_jobs_heart_ring. Read before the look, so that a ring after it ends the sleep at
+           once. */
         uint32_t word = atomic_load_explicit(&jobs->heart_word, memory_order_acquire);
         (void)pthread_mutex_lock(&jobs->lock);
         bool any = jobs->flying != NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heart.h - the thread that extends leases. It runs no code of the user, so no handler can hold it up. Without runs in flight it
- * sleeps without a timeout.
+ * heart.h - the thread that extends leases. It runs no code of the user, so no handler can hold it up. Without runs in
+ * flight it sleeps without a timeout.
  */
 #ifndef VG_JOBS_HEART_H
 #define VG_JOBS_HEART_H

@@ -90,7 +90,8 @@ static void unwatch(struct vg_jobs_conn *conn)
     conn->watched = false;
 }
 
-/* libpq closes its socket by itself when the connection breaks, and the number may be another's then. So a copy is watched. */
+/* libpq closes its socket by itself when the connection breaks, and the number may be another's then. So a copy is
+   watched. */
 static int watch_socket(struct vg_jobs_conn *conn)
 {
     conn->socket = fcntl(PQsocket(conn->pg), F_DUPFD_CLOEXEC, 0);
@@ -125,7 +126,8 @@ int vg_pq_error(struct vg_jobs_conn *conn, const PGresult *result)
     (void)snprintf(line, sizeof line, "%.*s", (int)(length < 180 ? length : 180), text);
     bool away = conn->pg == NULL || PQstatus(conn->pg) != CONNECTION_OK;
     const char *state = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    /* The server stops or starts (57P), the connection breaks (08), two transactions met (40): the same call may work later. */
+    /* The server stops or starts (57P), the connection breaks (08), two transactions met (40): the same call may work
+       later. */
     bool later = state != NULL &&
                  (strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0 || strncmp(state, "40", 2) == 0);
     return vg_jobs_why(away || later ? -ENOTCONN : -EIO, "PostgreSQL: %s", line);

@@ -2,8 +2,9 @@
 /*
  * pq.h - what the files of the PostgreSQL engine share: connection, statements, calls.
  *
- * Each connection has a loop of its own that watches the socket; libpq never blocks. A verb sends its statements in one pipeline
- * with one sync at the end: they are one transaction and one round trip. Each statement has its own snapshot (READ COMMITTED).
+ * Each connection has a loop of its own that watches the socket; libpq never blocks. A verb sends its statements in one
+ * pipeline with one sync at the end: they are one transaction and one round trip. Each statement has its own snapshot
+ * (READ COMMITTED).
  */
 #ifndef VG_JOBS_PQ_H
 #define VG_JOBS_PQ_H

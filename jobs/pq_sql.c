@@ -2,10 +2,11 @@
 /*
  * pq_sql.c - every statement of the PostgreSQL engine. The tables are those of sqlite_sql.c.
  *
- * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in the condition the planner
- * reads the index of leases, which bloats. That is enough, because everything that ends a claim raises the number.
- * ANY makes the planner begin with the key: without statistics it would read the whole table for each batch.
- * The claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a foreign snapshot is open.
+ * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in
+ * the condition the planner reads the index of leases, which bloats. That is enough, because everything that ends a
+ * claim raises the number. ANY makes the planner begin with the key: without statistics it would read the whole table
+ * for each batch. The claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a
+ * foreign snapshot is open.
  */
 #include "pq.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - one run. Its owner changes with its phase: the pool while it is queued, the handler while it works, then the stack of
- * ends, then the runner, which frees it. The heart only reads it, under the lock, while it is in flight.
+ * run.c - one run. Its owner changes with its phase: the pool while it is queued, the handler while it works, then the
+ * stack of ends, then the runner, which frees it. The heart only reads it, under the lock, while it is in flight.
  */
 #include "run.h"
 

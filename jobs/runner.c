@@ -2,12 +2,12 @@
 /*
  * runner.c - claims and ends, one transaction for both.
  *
- * The runner sleeps until a job may be there, a run has ended, a job becomes due or a lease runs out. Each round sends all ends
- * that have come and claims for the places that they leave; what comes during the transaction makes the next batch. So batches
- * form by themselves under load, and a single job is recorded at once.
+ * The runner sleeps until a job may be there, a run has ended, a job becomes due or a lease runs out. Each round sends
+ * all ends that have come and claims for the places that they leave; what comes during the transaction makes the next
+ * batch. So batches form by themselves under load, and a single job is recorded at once.
  *
- * Claims are bounded: at most `width` jobs plus the prefetch are in flight. The prefetch follows the time that handlers take,
- * so that long jobs are not claimed ahead of idle processes.
+ * Claims are bounded: at most `width` jobs plus the prefetch are in flight. The prefetch follows the time that handlers
+ * take, so that long jobs are not claimed ahead of idle processes.
  *
  * When the engine is away the ends stay here and are sent again with their numbers; handlers go on.
  */

@@ -87,7 +87,8 @@ static void lock_writers(struct vg_jobs_site *site)
 
 static void unlock_writers(struct vg_jobs_site *site)
 {
-    /* release: pairs with the acquire above. seq_cst so that the ticket that is read is not older than the next waiter's look */
+    /* release: pairs with the acquire above. seq_cst so that the ticket that is read is not older than the next
+       waiter's look */
     uint32_t now = atomic_fetch_add_explicit(&site->serving, 1, memory_order_seq_cst) + 1;
     if (atomic_load_explicit(&site->ticket, memory_order_seq_cst) != now)
         (void)syscall(SYS_futex, &site->serving, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

@@ -92,7 +92,8 @@ int vg_jobs_sqlite_run(struct vg_jobs_conn *conn, sqlite3_stmt *statement);
 /* The negative errno of the database's last error. */
 int vg_jobs_sqlite_error(struct vg_jobs_conn *conn, const char *what);
 
-/* A write transaction: FIFO within the process, by turns between processes. end commits if error is 0, and gives the error. */
+/* A write transaction: FIFO within the process, by turns between processes. end commits if error is 0, and gives the
+   error. */
 int vg_jobs_sqlite_begin(struct vg_jobs_conn *conn);
 int vg_jobs_sqlite_end(struct vg_jobs_conn *conn, int error);
 

@@ -272,7 +272,8 @@ static int64_t earliest(int64_t best, int64_t candidate)
     return best < 0 || candidate < best ? candidate : best;
 }
 
-/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by it. */
+/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by
+   it. */
 static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now, int64_t *due)
 {
     for (unsigned i = 0; i < want->kind_count; i++) {
@@ -347,7 +348,8 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
     }
     if (ended)
         vg_jobs_beside_ended_add(conn->site->beside);
-    /* Others may take what waits again. And when this process starts to run jobs, sleepers learn whose leases they watch. */
+    /* Others may take what waits again. And when this process starts to run jobs, sleepers learn whose leases they
+       watch. */
     if (conn->released || (next->claimed > 0 && want->alone))
         vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
     return 0;

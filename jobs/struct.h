@@ -22,7 +22,8 @@ enum vg_jobs_phase {
     VG_JOBS_ENDED,  /* its end waits for the runner */
 };
 
-/* One run. `seen` is first: the handler's pointer is ours. In flight from the claim until the engine has recorded the end. */
+/* One run. `seen` is first: the handler's pointer is ours. In flight from the claim until the engine has recorded the
+   end. */
 struct vg_jobs_run {
     vigil_jobs_run seen;
     vigil_task task;

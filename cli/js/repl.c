@@ -3,11 +3,11 @@
  * vigil repl: reads lines for vigil:repl (js/lib/repl.js), which does the rest.
  *
  * On a terminal the lines come from libedit, a character at a time, when the loop says that there is one: so timers and
- * everything else go on while somebody types. While a piece is evaluated or awaited nothing is read. Where there is no terminal
- * (or no libedit) whole lines are read as they come.
+ * everything else go on while somebody types. While a piece is evaluated or awaited nothing is read. Where there is no
+ * terminal (or no libedit) whole lines are read as they come.
  *
- * Control-C is a signal: its handler makes a note and writes to a pipe that the loop watches. JavaScript that does not return is
- * ended by the host, which asks `stalled` every now and then.
+ * Control-C is a signal: its handler makes a note and writes to a pipe that the loop watches. JavaScript that does not
+ * return is ended by the host, which asks `stalled` every now and then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,8 +119,8 @@ static char *next_candidate(const char *text, int state)
     return candidate_at < candidate_count ? strdup(candidates[candidate_at++]) : NULL;
 }
 
-/* The program knows how much of the line a candidate replaces, the editor what it takes for a word: the difference is cut off or
-   put in front. */
+/* The program knows how much of the line a candidate replaces, the editor what it takes for a word: the difference is
+   cut off or put in front. */
 static char *fitted(const char *match, const char *text, size_t replaced)
 {
     size_t word = strlen(text);
@@ -165,8 +165,8 @@ static char **complete(const char *text, int start, int end)
 
 /* ---- lines from a terminal -------------------------------------------------------------------------------------- */
 
-/* The terminal is watched only while a line is wanted: what is typed ahead stays where it is, as it was typed, and is shown when the
-   editor gets to it. Control-C is a signal all the time. */
+/* The terminal is watched only while a line is wanted: what is typed ahead stays where it is, as it was typed, and is
+   shown when the editor gets to it. Control-C is a signal all the time. */
 static void stop_editing(void)
 {
     struct termios between = the.found;

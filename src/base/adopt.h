@@ -8,8 +8,8 @@
  *         vg_adopt_end(&owner);
  *     }
  *
- * The word is the number of the owner (lineage.h), 0 before the first, with the top bit during the setup. A fork may come during
- * the setup: the child then finds its parent's number and begins again.
+ * The word is the number of the owner (lineage.h), 0 before the first, with the top bit during the setup. A fork may
+ * come during the setup: the child then finds its parent's number and begins again.
  */
 #ifndef VG_BASE_ADOPT_H
 #define VG_BASE_ADOPT_H

@@ -16,8 +16,8 @@ int vg_fence_register(void)
     return rc < 0 ? -ENOSYS : 0;
 }
 
-/* Threads have relied on the light fence without a fence of their own: going on would lose wake-ups silently, and nothing else that
-   the system offers reaches every running thread. So the process ends, and says why. */
+/* Threads have relied on the light fence without a fence of their own: going on would lose wake-ups silently, and
+   nothing else that the system offers reaches every running thread. So the process ends, and says why. */
 static _Noreturn void end_without_membarrier(int error)
 {
     vg_log_last(

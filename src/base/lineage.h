@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lineage.h - a number for this process that none of its ancestors has. A pid is not one: each PID namespace has its own process 1, and
- * numbers are used again. What is inherited from an ancestor is told from what is ours by it.
+ * lineage.h - a number for this process that none of its ancestors has. A pid is not one: each PID namespace has its
+ * own process 1, and numbers are used again. What is inherited from an ancestor is told from what is ours by it.
  */
 #ifndef VG_BASE_LINEAGE_H
 #define VG_BASE_LINEAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_words.h - the locks of glibc as they lie in memory. For the watchdog, which reads its own process, and the doctor, which
- * reads others. The layouts are those of the 64-bit ABI, the same on every processor.
+ * lock_words.h - the locks of glibc as they lie in memory. For the watchdog, which reads its own process, and the
+ * doctor, which reads others. The layouts are those of the 64-bit ABI, the same on every processor.
  */
 #ifndef VG_BASE_LOCK_WORDS_H
 #define VG_BASE_LOCK_WORDS_H

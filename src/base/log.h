@@ -2,9 +2,9 @@
 /*
  * log.h - the one place where the library prints: a line on standard error for a failure that nobody asked to hear of.
  *
- * VIGIL_LOG in the environment: off; error (default), the first of each kind; warn, each of them, at most ten lines a second.
- * A program that sets the hook for a kind hears of it there and gets no line. Never called in a signal handler; one write(2) per
- * line, no allocation, no lock.
+ * VIGIL_LOG in the environment: off; error (default), the first of each kind; warn, each of them, at most ten lines a
+ * second. A program that sets the hook for a kind hears of it there and gets no line. Never called in a signal handler;
+ * one write(2) per line, no allocation, no lock.
  */
 #ifndef VG_BASE_LOG_H
 #define VG_BASE_LOG_H

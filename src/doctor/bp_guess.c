@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A frame with a frame pointer has the saved one at bp and the return address above it. A return address is believed if a call stands in
- * front of it, and believed firmly if that call leads to the function, directly or through the procedure linkage table.
+ * A frame with a frame pointer has the saved one at bp and the return address above it. A return address is believed if
+ * a call stands in front of it, and believed firmly if that call leads to the function, directly or through the
+ * procedure linkage table.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -7,7 +7,8 @@
 
 typedef struct vg_module vg_module;
 
-/* Open a core file and enter its process and threads into the examination. 0; -ENOEXEC it is none; or another negative errno. */
+/* Open a core file and enter its process and threads into the examination. 0; -ENOEXEC it is none; or another negative
+   errno. */
 int vg_core_load(vg_exam *exam, const char *path);
 void vg_core_close(vg_core *core);
 

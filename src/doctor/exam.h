@@ -2,8 +2,8 @@
 /*
  * exam.h - the examination of a process that hangs: what is known of its threads, what they wait for, and the verdicts.
  *
- * The patient needs no preparation and runs no code of ours. Threads that sleep are never stopped: the kernel says where they sleep
- * and with which arguments, and their memory is read from outside. DOCTOR.md has the argument.
+ * The patient needs no preparation and runs no code of ours. Threads that sleep are never stopped: the kernel says
+ * where they sleep and with which arguments, and their memory is read from outside. DOCTOR.md has the argument.
  */
 #ifndef VG_DOCTOR_EXAM_H
 #define VG_DOCTOR_EXAM_H

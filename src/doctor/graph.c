@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The greatest set of threads that all wait for members of the set alone: begin with everybody who slept during all looks, and take out
- * whoever could be woken from outside of it, until nobody is left to take out. Members were asleep at the same moment, because none
- * of them ran between its first and its last look: so the set stood as a whole at that moment, and nothing in it can ever move.
+ * The greatest set of threads that all wait for members of the set alone: begin with everybody who slept during all
+ * looks, and take out whoever could be woken from outside of it, until nobody is left to take out. Members were asleep
+ * at the same moment, because none of them ran between its first and its last look: so the set stood as a whole at that
+ * moment, and nothing in it can ever move.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -5,7 +5,8 @@
 
 #include "exam.h"
 
-/* Set can_move of every thread. A thread is stuck if it slept during all looks and everybody who could wake it is stuck too. */
+/* Set can_move of every thread. A thread is stuck if it slept during all looks and everybody who could wake it is stuck
+   too. */
 void vg_graph_solve(vg_exam *exam);
 
 /* Find circles, self-deadlocks, orphans and lost wakeups among the stuck threads, and add them as findings. */

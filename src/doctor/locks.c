@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layouts are those of the 64-bit ABI of glibc (nptl) and musl. A word that does not fit its layout gives a weaker answer, never a
- * wrong owner: an owner must be a living thread of the patient, or the rest of the object must fit.
+ * The layouts are those of the 64-bit ABI of glibc (nptl) and musl. A word that does not fit its layout gives a weaker
+ * answer, never a wrong owner: an owner must be a living thread of the patient, or the rest of the object must fit.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -5,7 +5,8 @@
 
 #include "exam.h"
 
-/* Fill in thread->wait. The frames of its stack, if they are known, say what the word belongs to; else the words in memory do. */
+/* Fill in thread->wait. The frames of its stack, if they are known, say what the word belongs to; else the words in
+   memory do. */
 void vg_locks_classify(vg_exam *exam, vg_exam_thread *thread);
 
 /* Who holds the mutex that the thread waits for, now; 0: nobody, or it cannot be said. */

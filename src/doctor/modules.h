@@ -2,8 +2,8 @@
 /*
  * modules.h - the files that the patient's code is mapped from.
  *
- * They are opened as the kernel knows them: by the link of the mapping, or by their path inside the patient's own root, and then only
- * if device and inode are those of the mapping. So the patient cannot choose what is opened.
+ * They are opened as the kernel knows them: by the link of the mapping, or by their path inside the patient's own root,
+ * and then only if device and inode are those of the mapping. So the patient cannot choose what is opened.
  */
 #ifndef VG_DOCTOR_MODULES_H
 #define VG_DOCTOR_MODULES_H

@@ -108,7 +108,8 @@ static unsigned name_inlined(Dwfl_Module *module, uint64_t pc, vg_frame *frames,
     Dwarf_Die *scopes = NULL;
     Dwarf_Die *innermost = NULL;
     int count = unit != NULL ? dwarf_getscopes(unit, pc - bias, &innermost) : 0;
-    /* Behind an inlined function these are the scopes of its definition; those of the place it was inlined into are wanted. */
+    /* Behind an inlined function these are the scopes of its definition; those of the place it was inlined into are
+       wanted. */
     count = count > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
     free(innermost);
     unsigned found = 0;

@@ -17,7 +17,8 @@ ssize_t vg_proc_link(char *to, size_t room, const char *format, ...) __attribute
 /* The number behind "Name:" at the beginning of a line of `text`, in `base`; `otherwise` if there is none. */
 uint64_t vg_proc_field(const char *text, const char *name, int base, uint64_t otherwise);
 
-/* The numbers that a directory of /proc has as entries, sorted; *numbers is to be freed. How many, or a negative errno. */
+/* The numbers that a directory of /proc has as entries, sorted; *numbers is to be freed. How many, or a negative
+   errno. */
 int vg_proc_numbers(pid_t **numbers, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPython 3.7 to 3.11 keep the lock in _PyRuntime: the switch interval (5000 us unless changed), the thread state of the last holder,
- * and whether it is held. The struct's place changes between versions, this sequence does not, so it is searched for.
+ * CPython 3.7 to 3.11 keep the lock in _PyRuntime: the switch interval (5000 us unless changed), the thread state of
+ * the last holder, and whether it is held. The struct's place changes between versions, this sequence does not, so it
+ * is searched for.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

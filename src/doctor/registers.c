@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stop interrupts the system call that the thread may be in. The kernel starts most of them again by itself; epoll_wait, semop and
- * some others return EINTR instead, and a program that is not prepared for it fails. So only a thread that has not slept in any look is
- * stopped. If it slept all the same, and its call is about to fail with EINTR, the registers are set back to before the call.
+ * A stop interrupts the system call that the thread may be in. The kernel starts most of them again by itself;
+ * epoll_wait, semop and some others return EINTR instead, and a program that is not prepared for it fails. So only a
+ * thread that has not slept in any look is stopped. If it slept all the same, and its call is about to fail with EINTR,
+ * the registers are set back to before the call.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -18,8 +18,8 @@ typedef struct vg_sample {
     long call; /* -1: none */
 } vg_sample;
 
-/* Read the registers of a thread that uses its processor and has not slept during the looks. false: it may not be stopped, or has
-   begun to sleep; then its system call was begun again. */
+/* Read the registers of a thread that uses its processor and has not slept during the looks. false: it may not be
+   stopped, or has begun to sleep; then its system call was begun again. */
 bool vg_registers_take(vg_exam *exam, vg_exam_thread *thread, vg_sample *sample);
 
 #endif

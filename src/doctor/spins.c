@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that computes and one that spins both use their processor whole. They differ in what changes: a loop that computes has a counter
- * or a value somewhere. So a thread spins if, whenever two samples find it at the same instruction, all its registers are the same,
- * and the stack above its frame did not change either.
+ * A thread that computes and one that spins both use their processor whole. They differ in what changes: a loop that
+ * computes has a counter or a value somewhere. So a thread spins if, whenever two samples find it at the same
+ * instruction, all its registers are the same, and the stack above its frame did not change either.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -5,8 +5,8 @@
 
 #include "exam.h"
 
-/* Sample the threads that have used their processor during the looks, and set `spins` of those that change nothing. Their registers are
-   kept for the stacks. */
+/* Sample the threads that have used their processor during the looks, and set `spins` of those that change nothing.
+   Their registers are kept for the stacks. */
 void vg_spins_sample(vg_exam *exam);
 
 #endif

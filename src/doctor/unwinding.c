@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that sleeps shows two registers, sp and pc. The tables of libc's waiting functions need no more; a function compiled with a
- * frame pointer needs bp. If no function below it has saved bp, it is searched for: the place on the stack with a return address behind
- * a call of exactly this function (bp_guess.c).
+ * A thread that sleeps shows two registers, sp and pc. The tables of libc's waiting functions need no more; a function
+ * compiled with a frame pointer needs bp. If no function below it has saved bp, it is searched for: the place on the
+ * stack with a return address behind a call of exactly this function (bp_guess.c).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -420,7 +420,8 @@ int vg_stream_guard(const vigil_stream *stream)
     return error;
 }
 
-/* In a child the loop may be gone: only what is ours. Posts that wait in the child's copy of the loop keep the memory. */
+/* In a child the loop may be gone: only what is ours. Posts that wait in the child's copy of the loop keep the
+   memory. */
 static void stream_close_in_child(vigil_stream *stream)
 {
     vigil_write *write;

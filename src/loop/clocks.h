@@ -2,9 +2,9 @@
 /*
  * clocks.h - timers on clocks that jump: boot time and the time of day.
  *
- * Such a timer has a deadline on the loop's clock (CLOCK_MONOTONIC) like any other. The distance between the clocks changes only by
- * jumps: when the time is set, and when the machine has slept. The kernel tells of both through one descriptor; then
- * every such timer is moved by the difference.
+ * Such a timer has a deadline on the loop's clock (CLOCK_MONOTONIC) like any other. The distance between the clocks
+ * changes only by jumps: when the time is set, and when the machine has slept. The kernel tells of both through one
+ * descriptor; then every such timer is moved by the difference.
  */
 #ifndef VG_LOOP_CLOCKS_H
 #define VG_LOOP_CLOCKS_H

@@ -4,9 +4,9 @@
  *
  *   E1  the door of the ingress closes, then Terminating
  *   E2  timers, children and watches are dropped; closed() callbacks are queued
- *   E3  graceful: signals, internal lane, posts, immediates, close queue and microtasks run until all are empty; the lane
- *       closes in the instant in which it is empty. Abort: cancel callbacks instead. closed() callbacks always run: they
- *       free. Later signals are absorbed until the loop is destroyed (SIGNALS.md)
+ *   E3  graceful: signals, internal lane, posts, immediates, close queue and microtasks run until all are empty; the
+ *       lane closes in the instant in which it is empty. Abort: cancel callbacks instead. closed() callbacks always
+ *       run: they free. Later signals are absorbed until the loop is destroyed (SIGNALS.md)
  *   E4  Terminated; end hooks (pending promises are rejected; vigil_loop_at_end_add) and the microtasks that they queue
  *   E5  the poller closes; every call that could wake us has returned; the wake descriptor closes
  *   E6  done
@@ -237,8 +237,8 @@ void vg_loop_end(vigil_loop *loop)
 {
     /* acquire: the closed door, and every post accepted before it; pairs with the release in close_the_door. The caller
        has seen Terminating by a relaxed load. The last reason to live went by a release too (post.c, vg_loop_unkeep);
-       its thread is counted in `inflight`. Without this the drain may read an old word, find it drained and lose posts.
-       */
+       its thread is counted in `inflight`. Without this the drain may read an old word, find it drained and lose
+       posts. */
     atomic_thread_fence(memory_order_acquire);
     vg_loop_note_state(loop, VIGIL_LOOP_TERMINATING, vg_ticks());
     vg_guarded(loop, end_body);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handler.c - one signal handler for the process. It passes a signal to every loop that wants it, then calls the handler
- * that was there before. SIGNALS.md is the specification.
+ * handler.c - one signal handler for the process. It passes a signal to every loop that wants it, then calls the
+ * handler that was there before. SIGNALS.md is the specification.
  *
  * Static data: the kernel has one handler per signal and process, and so have we. adopt.h sets it up, and again in
  * the child of a fork.
@@ -42,8 +42,8 @@ static struct {
     signal_state signals[SIGNALS_MOST + 1];
 } process_signals;
 
-/* How often our handler is on the stack of this thread, per signal; kept only if it can be entered from below itself.
-   */
+/* How often our handler is on the stack of this thread, per signal; kept only if it can be entered from below
+   itself. */
 static _Thread_local uint8_t handler_depth[SIGNALS_MOST + 1];
 
 /* ---- in the handler ---------------------------------------------------------------------------------------------- */
@@ -80,8 +80,8 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
                                      .value = info->si_value.sival_int};
     const bool reentrant = former->older != NULL;
     uint8_t depth = reentrant ? handler_depth[signo] : 0;
-    /* The child of a fork that has not called vigil_loop_fork, or of a vfork, has our handler and none of our sinks: the list is its
-       parent's. acquire: the list; pairs with the release in vg_adopt_end */
+    /* The child of a fork that has not called vigil_loop_fork, or of a vfork, has our handler and none of our sinks:
+       the list is its parent's. acquire: the list; pairs with the release in vg_adopt_end */
     const bool ours = atomic_load_explicit(&process_signals.owner, memory_order_acquire) == vg_lineage() &&
                       process_signals.pid == (uint32_t)getpid();
     const bool taken = depth != 0 || (ours && vg_sinks_put(&process_signals.sinks, &record));
@@ -95,8 +95,7 @@ static void handle_signal(int signo, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* ---- installing and restoring, under the lock ---------------------------------------------------------------------
-   */
+/* ---- installing and restoring, under the lock ---------------------------------------------------------------- */
 
 static void lock_process(void)
 {

@@ -70,8 +70,8 @@ void vg_hooks_sweep(vigil_loop *loop)
     loop->hooks_dead = false;
 }
 
-/* The next living hook of this step; hook_at is NULL before the first. Hooks added in this step wait for the next turn.
-   */
+/* The next living hook of this step; hook_at is NULL before the first. Hooks added in this step wait for the next
+   turn. */
 static vg_hook *next_hook(vigil_loop *loop)
 {
     vg_hook *hook = loop->hook_at == NULL ? loop->hooks : loop->hook_at->next;

@@ -125,8 +125,8 @@ int vg_ingress_place_slowly(vg_ingress *queue, vg_ingress_place *place)
                                                     memory_order_relaxed)) {
             *place = (vg_ingress_place){mine, 0};
             (void)atomic_fetch_add_explicit(&queue->installed, 1, memory_order_relaxed);
-            /* release: the zeros, for the owner that follows the link; pairs with the acquire in vg_ingress_next_chunk
-               */
+            /* release: the zeros, for the owner that follows the link; pairs with the acquire in
+               vg_ingress_next_chunk */
             atomic_store_explicit(&full->next, mine, memory_order_release);
             mine = NULL;
             break;

@@ -119,7 +119,8 @@ enum {
 #define VG_PUSHES
 #endif
 
-/* A push without a look at door and bound. known: learns its place before it is published, for vg_ingress_withdraw; NULL: nobody. */
+/* A push without a look at door and bound. known: learns its place before it is published, for vg_ingress_withdraw;
+   NULL: nobody. */
 static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn cancel, void *arg, vigil_post **known,
                                  vg_ingress_slot **place)
 {
@@ -142,8 +143,8 @@ static inline int vg_ingress_put(vg_ingress *queue, vg_call_fn run, vg_call_fn c
         if (atomic_load_explicit(&it.chunk->any_cancel, memory_order_relaxed) == 0) /* the line is everybody's */
             atomic_store_explicit(&it.chunk->any_cancel, 1, memory_order_relaxed);  /* the next release publishes it */
     }
-    /* release: arg, cancel, and what the producer wrote before the post; pairs with the acquire in vg_ingress_take (I1)
-       */
+    /* release: arg, cancel, and what the producer wrote before the post; pairs with the acquire in vg_ingress_take
+       (I1) */
     atomic_store_explicit(&slot->run, (uint64_t)(uintptr_t)run, memory_order_release);
     *place = slot;
     return 0;
@@ -189,8 +190,8 @@ bool vg_ingress_idle(vg_ingress *queue);
 /* Owner. The end of what is accepted: the snapshot of a phase. */
 vg_ingress_mark vg_ingress_end(const vg_ingress *queue);
 
-/* Owner. Take back what was pushed with `arg` and lies at `place`: `instead` is passed to run or cancel in its place. False: it is not
-   there, or not published yet. Looks at each chunk until that one. */
+/* Owner. Take back what was pushed with `arg` and lies at `place`: `instead` is passed to run or cancel in its place.
+   False: it is not there, or not published yet. Looks at each chunk until that one. */
 bool vg_ingress_withdraw(vg_ingress *queue, uintptr_t place, const void *arg, void *instead);
 
 /* Owner. Go on to the next chunk, if there is one. */

@@ -161,7 +161,8 @@ int vigil_loop_post_internal(vigil_loop *loop, vigil_post *it)
     return rc;
 }
 
-/* In a signal handler, which may have interrupted anything: atomics and one system call, no lock, no allocation, no recorder. */
+/* In a signal handler, which may have interrupted anything: atomics and one system call, no lock, no allocation, no
+   recorder. */
 int vigil_loop_post_from_handler(vigil_loop *loop, vigil_post *post)
 {
     if (loop == NULL || post == NULL || post->run == NULL) { /* not vg_why: the log is not for signal handlers */

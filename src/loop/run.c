@@ -64,8 +64,8 @@ static void report_raise(vigil_loop *loop)
                "a callback of the loop \"%s\" left by vigil_raise(%d) (%s). Set options.on_uncaught to hear of each.",
                loop->name, it.status, vigil_strerror(it.status));
 #endif
-    /* Finish a checkpoint in which a microtask raised, even its last one: else the next checkpoint would continue it.
-       */
+    /* Finish a checkpoint in which a microtask raised, even its last one: else the next checkpoint would continue
+       it. */
     if (loop->in_checkpoint)
         vg_checkpoint_slow(loop);
     else
@@ -87,8 +87,8 @@ void vg_loop_abandon(void *arg)
         vg_loop_poke(loop);
     vg_inflight_begin(loop); /* the end waits for our last touch */
     release_run(loop);
-    /* Somebody may wait for an end that we were at, or were to bring. release: the right that was given back, for who sees
-       the count; pairs with the acquire in ending.c, wait_done */
+    /* Somebody may wait for an end that we were at, or were to bring. release: the right that was given back, for who
+       sees the count; pairs with the acquire in ending.c, wait_done */
     (void)atomic_fetch_add_explicit(&loop->done, VG_ABANDONED, memory_order_release);
     (void)vg_futex_wake(&loop->done, VG_WAKE_ALL);
     vg_inflight_end(loop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - signals as events. The handler (handler.c) writes each signal to the pipe of every loop that wants it; the
- * loop reads the pipe and calls its watches in turn. SIGNALS.md is the specification.
+ * signals.c - signals as events. The handler (handler.c) writes each signal to the pipe of every loop that wants it;
+ * the loop reads the pipe and calls its watches in turn. SIGNALS.md is the specification.
  *
  * Where a delivery stands is in the struct, so that a watch that raises takes the signal from nobody (S1).
  */
@@ -72,8 +72,8 @@ static void put_signal(vg_sink *sink, const vg_signal_record *record)
     vg_signals *signals = vg_container_of(sink, vg_signals, sink);
     if (write_record(signals->write_fd, record))
         return;
-    /* The pipe is full: signals of one number become one. If the second write fails too, the pipe was full after the mark was set,
-       and the reader has yet to empty it and look at the mark. */
+    /* The pipe is full: signals of one number become one. If the second write fails too, the pipe was full after the
+       mark was set, and the reader has yet to empty it and look at the mark. */
     (void)atomic_fetch_or_explicit(&signals->missed, vg_sink_bit(record->signo), memory_order_relaxed);
     const vg_signal_record look_again = {.signo = 0};
     (void)write_record(signals->write_fd, &look_again);

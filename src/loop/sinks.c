@@ -54,8 +54,8 @@ bool vg_sinks_put(vg_sinks *sinks, const vg_signal_record *record)
     (void)atomic_fetch_add_explicit(&sinks->inside[phase], 1, memory_order_relaxed);
     /* H1: counted in before the list is read; pairs with H2 in wait_for_readers */
     atomic_thread_fence(memory_order_seq_cst);
-    /* acquire: what is in the sink; pairs with the releases in vg_sinks_add and vg_sinks_remove. relaxed further on: what is behind a
-       sink is older and was published before it */
+    /* acquire: what is in the sink; pairs with the releases in vg_sinks_add and vg_sinks_remove. relaxed further on:
+       what is behind a sink is older and was published before it */
     for (vg_sink *sink = atomic_load_explicit(&sinks->first, memory_order_acquire); sink != NULL;
          sink = atomic_load_explicit(&sink->next, memory_order_relaxed)) {
         if ((atomic_load_explicit(&sink->wanted, memory_order_relaxed) & bit) == 0)

@@ -141,7 +141,8 @@ bool vg_once_is_over(const vigil_loop *loop)
     return once_calls(loop) != loop->once_before || (loop->auto_exit && !vg_loop_alive(loop));
 }
 
-/* VIGIL_RUN_ONCE: something has run that the caller may have waited for. Hooks run in every turn, and bound the sleep themselves. */
+/* VIGIL_RUN_ONCE: something has run that the caller may have waited for. Hooks run in every turn, and bound the sleep
+   themselves. */
 static bool once_has_run(const vigil_loop *loop)
 {
     return loop->once && once_calls(loop) - loop->once_before != hook_calls(loop) - loop->once_hooks;

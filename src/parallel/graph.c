@@ -262,8 +262,8 @@ static graph_node *release_behind(vigil_graph *graph, graph_node *node, int stat
         return (uint32_t)status < node->behind ? graph->nodes[node->next[status]] : NULL;
     for (uint32_t i = 0; i < node->behind; i++) {
         graph_node *other = graph->nodes[node->next[i]];
-        /* C1 release: what this node did comes before the other starts; acquire: so does what the rest of those before it
-           did. Pairs with itself on their threads. */
+        /* C1 release: what this node did comes before the other starts; acquire: so does what the rest of those before
+           it did. Pairs with itself on their threads. */
         if (atomic_fetch_sub_explicit(&other->waiting, 1, memory_order_acq_rel) != 1)
             continue;
         if (mine == NULL)

@@ -2,9 +2,9 @@
 /*
  * pipeline.c - items through stages. README.md, "Pipelines".
  *
- * A token carries one item and is a task. Tokens are numbered anew by the first stage. A serial stage has a slot for each
- * token, by number modulo tokens. A slot holds nothing, a token that waits for its turn, or the turn that waits for its
- * token. Who comes second, by an exchange, finds the first and runs the stage for that token.
+ * A token carries one item and is a task. Tokens are numbered anew by the first stage. A serial stage has a slot for
+ * each token, by number modulo tokens. A slot holds nothing, a token that waits for its turn, or the turn that waits
+ * for its token. Who comes second, by an exchange, finds the first and runs the stage for that token.
  */
 #include "call.h"
 
@@ -140,8 +140,8 @@ static bool take_turn(pipeline_run *run, pipe_token *token)
         return true;
     }
     _Atomic(pipe_token *) *slot = turn_slot(run, token->stage, token->number);
-    /* T1 release: who finds the token sees it and its item; acquire: we see what the stage did before, if the turn is there.
-       Pairs with T2. */
+    /* T1 release: who finds the token sees it and its item; acquire: we see what the stage did before, if the turn is
+       there. Pairs with T2. */
     if (atomic_exchange_explicit(slot, token, memory_order_acq_rel) != &the_turn)
         return false;
     /* relaxed: its next user is the token with the same number modulo tokens, which was free before it was read */

@@ -50,8 +50,8 @@ int vigil_parallel_reduce(vigil_pool *pool, size_t begin, size_t end, const vigi
 
 /*
  * The range is cut into one block more than there are processors to use. First pass: block 0 is written, the others but
- * the last are folded, all at once. Then each block but the first knows what comes before it, and is written. So the range is
- * passed 2 n / (blocks) times by each processor, and never is one of them alone.
+ * the last are folded, all at once. Then each block but the first knows what comes before it, and is written. So the
+ * range is passed 2 n / (blocks) times by each processor, and never is one of them alone.
  */
 typedef struct scan_blocks {
     size_t begin, end;

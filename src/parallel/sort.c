@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sort.c - quicksort whose parts are joined. The partition has no branch that depends on the data. Three things keep the
- * worst case at n log n: a pivot of three or nine, equal elements in one pass, and heapsort after too many bad pivots.
+ * sort.c - quicksort whose parts are joined. The partition has no branch that depends on the data. Three things keep
+ * the worst case at n log n: a pivot of three or nine, equal elements in one pass, and heapsort after too many bad
+ * pivots.
  */
 #include "sort.h"
 

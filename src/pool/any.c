@@ -2,9 +2,9 @@
 /*
  * any.c - wait for the first of several jobs and groups.
  *
- * The waiter registers with all of them, looks, and sleeps: a worker on its seat, any other thread on a bell of its own. A job calls the
- * watch that it was given, under watch_lock, so a watch that was removed is not called. A group has one waiter, and its last task calls
- * that (group.c).
+ * The waiter registers with all of them, looks, and sleeps: a worker on its seat, any other thread on a bell of its
+ * own. A job calls the watch that it was given, under watch_lock, so a watch that was removed is not called. A group
+ * has one waiter, and its last task calls that (group.c).
  */
 #include "base/futex.h"
 #include "blocking.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocked.h - a sleep of any thread for something that is not a task: a lock, a channel, a promise. WAITING.md says when a wait
- * may sleep at all.
+ * blocked.h - a sleep of any thread for something that is not a task: a lock, a channel, a promise. WAITING.md says
+ * when a wait may sleep at all.
  *
  * Usage, around the loop that waits on a futex word:
  *
@@ -36,9 +36,9 @@ typedef struct vg_blocked {
 } vg_blocked;
 
 /*
- * The caller is about to sleep. Inside a task the worker counts as blocked: a spare takes its place if work is queued, and the
- * watchdog sees what it waits for. Elsewhere it is recorded only. Any thread; does not block. May start a spare: hold no lock
- * that a task could want.
+ * The caller is about to sleep. Inside a task the worker counts as blocked: a spare takes its place if work is queued,
+ * and the watchdog sees what it waits for. Elsewhere it is recorded only. Any thread; does not block. May start a
+ * spare: hold no lock that a task could want.
  */
 void vg_blocked_begin(vg_blocked *it, const vg_blocked_on *on);
 void vg_blocked_end(vg_blocked *it); /* on the same thread */
@@ -51,8 +51,8 @@ static inline bool vg_blocked_rejected(const vg_blocked *it)
            __builtin_expect(atomic_load_explicit(&it->worker->seat.rejected, memory_order_relaxed) == it->number, 0);
 }
 
-/* The running task holds one more lock, or one less. While it holds any, its waits run only what they wait for: a stranger on
-   top of its stack could want the same lock. Costs a load and a store; nothing outside of tasks. */
+/* The running task holds one more lock, or one less. While it holds any, its waits run only what they wait for: a
+   stranger on top of its stack could want the same lock. Costs a load and a store; nothing outside of tasks. */
 static inline void vg_locks_held(int change)
 {
     vg_worker *worker = vg_current_worker;

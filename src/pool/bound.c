@@ -2,10 +2,10 @@
 /*
  * bound.c - max_queue: places for queued tasks, and threads that wait for one.
  *
- * One wake is in flight at a time (room_waking): a freed place wakes one waiter unless another is on its way already. A waiter takes
- * the flag down, looks for room, and wakes the next one if room is left. So 64 blocked producers cost one wake for each that goes on,
- * and none for the others. A waiter for several places (a batch) could swallow a wake that another needs; while there is one, all
- * are woken.
+ * One wake is in flight at a time (room_waking): a freed place wakes one waiter unless another is on its way already. A
+ * waiter takes the flag down, looks for room, and wakes the next one if room is left. So 64 blocked producers cost one
+ * wake for each that goes on, and none for the others. A waiter for several places (a batch) could swallow a wake that
+ * another needs; while there is one, all are woken.
  */
 #include "bound.h"
 
@@ -70,7 +70,8 @@ static int room_sleep(vigil_pool *pool, bool inside, uint64_t count, uint64_t de
     return error;
 }
 
-/* Step by step as WAITING.md says: inside a task sleep with a spare; without one, run a queued task, which frees its place. */
+/* Step by step as WAITING.md says: inside a task sleep with a spare; without one, run a queued task, which frees its
+   place. */
 static int room_wait_inside(vigil_pool *pool, vg_worker *worker, uint64_t count, uint64_t deadline_ns)
 {
     const bool own = worker->pool == pool;

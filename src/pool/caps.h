@@ -17,8 +17,8 @@ static inline bool vg_cap_is_full(vigil_pool *pool, unsigned class_)
 bool vg_cap_enter(vg_worker *worker, unsigned class_);
 void vg_cap_leave(vg_worker *worker, unsigned class_); /* vg_caps_look follows */
 
-/* Wake somebody for the classes that the worker has left, unless it has entered them again: a worker that goes on with the
-   same class wakes nobody for nothing. Before it runs, parks or returns. */
+/* Wake somebody for the classes that the worker has left, unless it has entered them again: a worker that goes on with
+   the same class wakes nobody for nothing. Before it runs, parks or returns. */
 void vg_caps_look_slow(vg_worker *worker);
 static inline void vg_caps_look(vg_worker *worker)
 {

@@ -63,7 +63,8 @@ VG_PLAIN_STACK static void thread_is_ended(void *arg)
 VG_PLAIN_STACK void vg_contained(void (*body)(vg_worker *worker), vg_worker *worker)
 {
     pthread_cleanup_push(thread_is_ended, worker);
-    /* After the push, whose stack pointer the handler gets, and not of a constant size, which would be part of the frame. */
+    /* After the push, whose stack pointer the handler gets, and not of a constant size, which would be part of the
+       frame. */
     worker->apart = alloca(VG_APART + worker->seat.index % 2 * 16);
     body(worker);
     pthread_cleanup_pop(0);

@@ -7,7 +7,8 @@
 
 #include "worker_struct.h"
 
-/* Call body(worker). If user code in it ends the thread, its task, callback or hook is left as by vigil_raise(-ECANCELED). */
+/* Call body(worker). If user code in it ends the thread, its task, callback or hook is left as by
+   vigil_raise(-ECANCELED). */
 void vg_contained(void (*body)(vg_worker *worker), vg_worker *worker);
 
 /* Call a hook of the pool's. */

@@ -2,9 +2,9 @@
 /*
  * follow.c - jobs that start when others have ended.
  *
- * A job that follows is accepted at once, like a delayed one, and is in no queue until it is released. Its predecessors are jobs of
- * the same pool, which end even when the pool discards them. So it is released before the pool can be idle, unless somebody has
- * cancelled it; then a husk is released.
+ * A job that follows is accepted at once, like a delayed one, and is in no queue until it is released. Its predecessors
+ * are jobs of the same pool, which end even when the pool discards them. So it is released before the pool can be idle,
+ * unless somebody has cancelled it; then a husk is released.
  */
 #include "follow.h"
 

@@ -2,8 +2,8 @@
 /*
  * group.c - fork and join. README.md, "Groups", explains the two counts and why a wait cannot deadlock.
  *
- * group_word.h has the bits of vg_open. The decrement is the last touch of the group; its result says whom to wake. A waiter outside
- * the pool stays until vg_told is set (hand_over_group).
+ * group_word.h has the bits of vg_open. The decrement is the last touch of the group; its result says whom to wake. A
+ * waiter outside the pool stays until vg_told is set (hand_over_group).
  */
 #include "refuse.h"
 #include "group.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_word.h - vg_open of a group: bits 48-63 who waits (seat + 1, or VG_GROUP_OUTSIDE), bit 47 vg_members has been used, bit 46
- * cancelled, bits 0-45 the count, biased by VG_GROUP_COUNT_ZERO.
+ * group_word.h - vg_open of a group: bits 48-63 who waits (seat + 1, or VG_GROUP_OUTSIDE), bit 47 vg_members has been
+ * used, bit 46 cancelled, bits 0-45 the count, biased by VG_GROUP_COUNT_ZERO.
  */
 #ifndef VG_POOL_GROUP_WORD_H
 #define VG_POOL_GROUP_WORD_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest.c - a thread from outside works for the pool for the time of a call. It gets a seat among the spares, so thieves, the idle protocol,
- * the audit and the recorder treat it as one; it has no thread of the pool's, takes no credit, and never looks for work outside a wait.
+ * guest.c - a thread from outside works for the pool for the time of a call. It gets a seat among the spares, so
+ * thieves, the idle protocol, the audit and the recorder treat it as one; it has no thread of the pool's, takes no
+ * credit, and never looks for work outside a wait.
  *
- * The call counts as a task. The gate is spare_lock: what is counted before the pool closes it is waited for by the end of the
- * pool, and `alive` keeps the pool until the guest has left its seat.
+ * The call counts as a task. The gate is spare_lock: what is counted before the pool closes it is waited for by the end
+ * of the pool, and `alive` keeps the pool until the guest has left its seat.
  */
 #include "guest.h"
 

@@ -119,7 +119,8 @@ static int claim_seat(vigil_pool *pool, unsigned first, unsigned count)
     return -1;
 }
 
-/* Does a bit show that could be claimed? A dormant spare without a credit cannot: its bit must not keep a waker spinning. */
+/* Does a bit show that could be claimed? A dormant spare without a credit cannot: its bit must not keep a waker
+   spinning. */
 static bool any_seat_claimable(vigil_pool *pool, uint64_t word)
 {
     const unsigned end = vg_idle_credits(word) > 0 ? VG_MAX_SEATS : VG_MAX_WORKERS;

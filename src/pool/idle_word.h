@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_word.h - who sleeps, who searches, and whom to wake. IDLE.md beside this file holds the invariants and the argument;
- * the letters in the comments are its letters.
+ * idle_word.h - who sleeps, who searches, and whom to wake. IDLE.md beside this file holds the invariants and the
+ * argument; the letters in the comments are its letters.
  *
  * One word says it all, so that a publisher decides with one load:
  *
  *     bits  0-15   searching   workers that look for work, and tokens on their way to a worker
  *     bits 16-31   parked      workers that can be woken
- *     bits 32-47   credits     blocked workers whose place nobody has taken yet, biased by CREDIT_ZERO; below zero there are
- *                              more spares at work than blocked workers
+ *     bits 32-47   credits     blocked workers whose place nobody has taken yet, biased by CREDIT_ZERO; below zero
+ *                              there are more spares at work than blocked workers
  *     bits 48-52   ready       classes that may have queued work
  */
 #ifndef VG_POOL_IDLE_WORD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherit.c - a queued job inherits the class of a waiter that cannot run it. A waiter of the same pool runs the job itself; one of
- * another pool submits a call of its own class that runs the job, wherever that is queued. If the job has begun by then, the call does
- * nothing. It takes no place of max_queue: the waiter must not wait for room.
+ * inherit.c - a queued job inherits the class of a waiter that cannot run it. A waiter of the same pool runs the job
+ * itself; one of another pool submits a call of its own class that runs the job, wherever that is queued. If the job
+ * has begun by then, the call does nothing. It takes no place of max_queue: the waiter must not wait for room.
  */
 #include "inherit.h"
 

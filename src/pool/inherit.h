@@ -9,8 +9,8 @@
 
 struct vg_job;
 
-/* The caller, in a task of another pool, is about to wait for the job. Does not block; cannot fail: without memory, or in a pool that
-   no longer accepts work, the job keeps its class. */
+/* The caller, in a task of another pool, is about to wait for the job. Does not block; cannot fail: without memory, or
+   in a pool that no longer accepts work, the job keeps its class. */
 void vg_job_inherit(vigil_pool *pool, struct vg_job *job);
 
 #endif

@@ -32,7 +32,8 @@ bool vg_job_may_be_run(struct vg_job *job);                                     
 bool vg_job_runs_here(const struct vg_job *job);                                      /* on the caller's stack */
 void vg_job_settle(vigil_pool *pool, struct vg_job *job, int status, bool cancelled); /* keep the status, wake all */
 
-/* The calling worker runs the job if it is due and nobody has begun it: step 1 of a wait. false: it has not run here. */
+/* The calling worker runs the job if it is due and nobody has begun it: step 1 of a wait. false: it has not run
+   here. */
 bool vg_job_run_here(vg_worker *worker, struct vg_job *job);
 
 #endif

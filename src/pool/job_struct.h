@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job_struct.h - a job: a task with a handle. Members that a task submits to a group are jobs without a handle (member.c).
+ * job_struct.h - a job: a task with a handle. Members that a task submits to a group are jobs without a handle
+ * (member.c).
  */
 #ifndef VG_POOL_JOB_STRUCT_H
 #define VG_POOL_JOB_STRUCT_H

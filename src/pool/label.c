@@ -41,8 +41,8 @@ int vigil_task_label(const char *label)
     for (size_t i = 0; i < VG_FILE_LABEL_WORDS; i++)
         vg_cell_set(&mine->label[i], words[i]);
     vg_cell_set(&mine->label_function, atomic_load_explicit(&mine->task_function, memory_order_relaxed));
-    /* release: a reader that sees the time sees the words; pairs with the acquire in vg_label_read and the first fence in
-       reader_snapshot.c */
+    /* release: a reader that sees the time sees the words; pairs with the acquire in vg_label_read and the first fence
+       in reader_snapshot.c */
     const uint64_t now = vg_ticks();
     atomic_store_explicit(&mine->label_at, now, memory_order_release);
     if (worker->level == VIGIL_RECORD_EVENTS) { /* for traces, with as much of it as an event holds */

@@ -2,9 +2,9 @@
 /*
  * member.c - tasks that a task submits to a group.
  *
- * A member's job has three references: the queue's, the group's and the submitter's. The group's list is pushed to by any thread and
- * taken whole by the one that waits. A job is listed before it is queued, because the group may be gone as soon as its last member
- * has run; `due` keeps a waiter from running it before the queue has accepted it.
+ * A member's job has three references: the queue's, the group's and the submitter's. The group's list is pushed to by
+ * any thread and taken whole by the one that waits. A job is listed before it is queued, because the group may be gone
+ * as soon as its last member has run; `due` keeps a waiter from running it before the queue has accepted it.
  */
 #include "member.h"
 

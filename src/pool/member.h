@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member.h - tasks that a task submits to a group. The queue holds a job that stands for the member, so a waiter can run the member
- * wherever the job is queued, and the wait may return while the job is still there as a husk.
+ * member.h - tasks that a task submits to a group. The queue holds a job that stands for the member, so a waiter can
+ * run the member wherever the job is queued, and the wait may return while the job is still there as a husk.
  */
 #ifndef VG_POOL_MEMBER_H
 #define VG_POOL_MEMBER_H

@@ -123,8 +123,8 @@ struct vigil_pool {
     vg_mutex admin;         /* seats and threads of workers, resize, the end of stop */
     bool joined;            /* under admin */
     _Atomic uint32_t alive; /* threads that have not ended; the end of stop sleeps on it */
-    vg_mutex
-        spare_lock; /* seats and threads of spares; its holder takes no other lock, so wakes are allowed under any lock */
+    /* Seats and threads of spares. Its holder acquires no other lock, so wakes are allowed under any lock. */
+    vg_mutex spare_lock;
     unsigned spares_made; /* under spare_lock, as the next two */
     unsigned guests_made;
     bool guests_closed;

@@ -44,15 +44,16 @@ static void end_waits(vigil_pool *pool, uint32_t tickets)
 static uint64_t count_after_debt(vigil_pool *pool, uint64_t debt, uint32_t *tickets)
 {
     atomic_store_explicit(&pool->idle_debt, (int64_t)debt, memory_order_relaxed);
-    /* N full fence: the debt is written before tickets and ends are read; pairs with F in vg_discard_claimed and with G. An
-       end that we do not see is subtracted from this debt. */
+    /* N full fence: the debt is written before tickets and ends are read; pairs with F in vg_discard_claimed and with
+       G. An end that we do not see is subtracted from this debt. */
     atomic_thread_fence(memory_order_seq_cst);
     *tickets = tickets_drawn(pool);
     return count_pending(pool);
 }
 
-/* The pool was idle after these tickets were drawn. A ticket that was drawn before the sum and not seen may rely on us: look again
-   after N. A holder whose ticket is still not there has its G after that, and sees the pool idle by itself. */
+/* The pool was idle after these tickets were drawn. A ticket that was drawn before the sum and not seen may rely on us:
+   look again after N. A holder whose ticket is still not there has its G after that, and sees the pool idle by
+   itself. */
 static void pool_was_idle(vigil_pool *pool, uint32_t tickets)
 {
     for (;;) {

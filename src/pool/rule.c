@@ -38,8 +38,8 @@ static bool spin_until_over(vg_worker *worker, const vg_wait *wait)
 }
 
 /*
- * Step 4. A thread that finds no spare calls a waiter that is willing to work instead: 1. Without a credit nobody would call,
- * so a willing worker does not sleep.
+ * Step 4. A thread that finds no spare calls a waiter that is willing to work instead: 1. Without a credit nobody would
+ * call, so a willing worker does not sleep.
  */
 static int sleep_blocked(vg_worker *worker, const vg_wait *wait)
 {

@@ -14,8 +14,8 @@ static inline bool vg_may_help(const vg_worker *worker)
 }
 
 /*
- * Steps 3 and 4, after the caller has run its own and its descendants: help if `help`, else sleep as a blocked worker. Whatever
- * ends the wait calls vg_unpark. 0 over; -ETIMEDOUT.
+ * Steps 3 and 4, after the caller has run its own and its descendants: help if `help`, else sleep as a blocked worker.
+ * Whatever ends the wait calls vg_unpark. 0 over; -ETIMEDOUT.
  */
 int vg_wait_by_rule(vg_worker *worker, const vg_wait *wait, bool help);
 

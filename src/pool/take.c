@@ -187,8 +187,8 @@ static unsigned own_ready(vg_worker *worker)
 }
 
 /*
- * Charge the time since the last take: a task above a waiting class earns that class its share, a pick spends it. So the shares of
- * time hold for tasks of any length. The clock is read only while classes compete.
+ * Charge the time since the last take: a task above a waiting class earns that class its share, a pick spends it. So
+ * the shares of time hold for tasks of any length. The clock is read only while classes compete.
  */
 static __attribute__((noinline)) void settle_age(vg_worker *worker)
 {

@@ -190,7 +190,8 @@ bool vigil_frame_returned(vigil_frame *frame, vigil_value result)
     return !frame->vg_out_reached;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------------------------- */
+/* ---- beginning
+   ----------------------------------------------------------------------------------------------------- */
 
 int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_promise **promise)
 {

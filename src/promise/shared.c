@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shared.c - locks, units and messages as promises. The sleeper of such a wait lies in memory of its own, with two
- * references: the operation's, and that of the waker, who posts the end to the loop. What was given to an operation that
- * has ended with its loop is put back.
+ * references: the operation's, and that of the waker, who posts the end to the loop. What was given to an operation
+ * that has ended with its loop is put back.
  */
 #include "shared.h"
 

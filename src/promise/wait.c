@@ -88,7 +88,8 @@ int vigil_promise_wait(vigil_promise *promise, int64_t timeout_ns, vigil_value *
                       "thread");
     uint64_t deadline = vg_deadline_after(timeout_ns);
     (void)atomic_fetch_add_explicit(&realm->waiters, 1, memory_order_relaxed);
-    /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c, publish_state */
+    /* A heavy fence: we are counted before the state is looked at; pairs with the light one in promise.c,
+       publish_state */
     vg_fence_heavy(realm->fences);
     if (vg_promise_state(promise) == VIGIL_PENDING)
         rc = sleep_and_tell(promise, deadline, __builtin_return_address(0));

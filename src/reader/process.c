@@ -2,11 +2,11 @@
 /*
  * process.c - finding recorder files, and the processes that they belong to.
  *
- * A record is alive if its writer's lock is there (record/file.c). Its pid is a number of the writer's PID namespace. In another
- * one, as on the host of a container, the process is found by the namespace's inode and NSpid in /proc.
+ * A record is alive if its writer's lock is there (record/file.c). Its pid is a number of the writer's PID namespace.
+ * In another one, as on the host of a container, the process is found by the namespace's inode and NSpid in /proc.
  *
- * A record counts only if it cannot be forged: it and its directory belong to one user, to whom alone they are open, and
- * its name and header say the same.
+ * A record counts only if it cannot be forged: it and its directory belong to one user, to whom alone they are open,
+ * and its name and header say the same.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -183,7 +183,8 @@ static int open_record(vg_reader **result, const char *directory, const char *na
     return -EPERM;
 }
 
-/* Call `visit` with each record of each directory, which takes the reader over. 0; else why no directory could be read. */
+/* Call `visit` with each record of each directory, which takes the reader over. 0; else why no directory could be
+   read. */
 static int each_record(void (*visit)(vg_reader *reader, void *arg),
                        int (*failed)(int error, const char *name, void *arg), void *arg)
 {

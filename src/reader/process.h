@@ -29,17 +29,19 @@ typedef struct vg_process {
 
 /* The recorder files in the runtime directories (record/directory.h). Files that the owner of their directory has not
    made himself are left out.
-   Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a negative errno. */
+   Fills up to `room`, in the order of their pids, and returns how many there are; 0 if there is no directory; a
+   negative errno. */
 int vg_processes(vg_process *processes, size_t room);
 
-/* Who holds the mutex of glibc that a thread of a process sleeps in (a futex at this address, expecting this word); 0: it is none,
-   or cannot be read. */
+/* Who holds the mutex of glibc that a thread of a process sleeps in (a futex at this address, expecting this word); 0:
+   it is none, or cannot be read. */
 int vg_process_mutex_owner(pid_t pid, uint64_t address, uint32_t expected);
 
 /* The process of an open record. */
 void vg_process_describe(const vg_reader *reader, vg_process *process);
 
-/* 'R', 'S', 'T', ... as in /proc/PID/stat; '?': it lives, and cannot be seen from here; 0: this very process is gone. */
+/* 'R', 'S', 'T', ... as in /proc/PID/stat; '?': it lives, and cannot be seen from here; 0: this very process is
+   gone. */
 char vg_reader_process_state(const vg_reader *reader);
 /* Its number in the caller's PID namespace; 0: it cannot be seen. */
 pid_t vg_reader_local_pid(const vg_reader *reader);

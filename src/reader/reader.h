@@ -2,10 +2,10 @@
 /*
  * reader.h - looking at a process from outside, through its recorder file (format.h).
  *
- * For the viewers, for tests, and for nobody inside a hot path. A reader needs nothing from the process that it looks at and
- * never makes it wait. It reads with pread, never through a mapping: a file that somebody cuts short gives an error, not a
- * signal. It believes nothing: every offset, count, index and text is bounded before use, whatever the file says, and a
- * file that makes no sense gives -EBADMSG.
+ * For the viewers, for tests, and for nobody inside a hot path. A reader needs nothing from the process that it looks
+ * at and never makes it wait. It reads with pread, never through a mapping: a file that somebody cuts short gives an
+ * error, not a signal. It believes nothing: every offset, count, index and text is bounded before use, whatever the
+ * file says, and a file that makes no sense gives -EBADMSG.
  *
  *     vg_reader *reader;
  *     if (vg_reader_open_pid(&reader, pid) == 0) {
@@ -14,10 +14,11 @@
  *         vg_reader_close(reader);
  *     }
  *
- * Times in a snapshot are nanoseconds. Moments are ages: how long before the snapshot's own moment (now_ticks) they were; for
- * a process that has died that moment is the last sign of life that is found in the file.
+ * Times in a snapshot are nanoseconds. Moments are ages: how long before the snapshot's own moment (now_ticks) they
+ * were; for a process that has died that moment is the last sign of life that is found in the file.
  *
- * Any thread; one thread at a time per reader. A snapshot is plain memory of the caller and shares nothing with its reader.
+ * Any thread; one thread at a time per reader. A snapshot is plain memory of the caller and shares nothing with its
+ * reader.
  */
 #ifndef VG_READER_READER_H
 #define VG_READER_READER_H
@@ -30,8 +31,8 @@
 #include "words.h"
 
 /* Open a record by its path (also one that a dead process left behind).
-   0; -ENOENT; -EACCES or -EPERM it is not ours; -EBADMSG it is no recorder file, or one that makes no sense; -EPROTO it is of another version;
-   -ENOMEM; or what open(2) says. */
+   0; -ENOENT; -EACCES or -EPERM it is not ours; -EBADMSG it is no recorder file, or one that makes no sense; -EPROTO it
+   is of another version; -ENOMEM; or what open(2) says. */
 int vg_reader_open_path(vg_reader **result, const char *path);
 void vg_reader_close(vg_reader *reader);
 

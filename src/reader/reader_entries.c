@@ -2,9 +2,9 @@
 /*
  * reader_entries.c - sections whose entries change under our eyes: names, modules, verdicts, acts.
  *
- * Each entry has a count of its writes, odd while it changes (vg_entry_put of record.h). A section is copied three times: the first
- * and the third copy tell the counts, the second what they count. One copy could not tell: in which order the words of a copy were read
- * is the kernel's business.
+ * Each entry has a count of its writes, odd while it changes (vg_entry_put of record.h). A section is copied three
+ * times: the first and the third copy tell the counts, the second what they count. One copy could not tell: in which
+ * order the words of a copy were read is the kernel's business.
  */
 #include "reader_entries.h"
 #include "raw.h"
@@ -26,7 +26,8 @@ void *vg_reader_entries(const vg_reader *reader, uint64_t offset, size_t bytes, 
     /* acquire: what an even count counts is seen; pairs with the release in vg_change_end */
     atomic_thread_fence(memory_order_acquire);
     void *copy = *error != 0 ? NULL : vg_reader_copy(reader, offset, *count * bytes, error);
-    /* acquire: of what was written over the copied words the count tells us now; pairs with the fence in vg_change_begin */
+    /* acquire: of what was written over the copied words the count tells us now; pairs with the fence in
+       vg_change_begin */
     atomic_thread_fence(memory_order_acquire);
     void *after = *error != 0 ? NULL : vg_reader_copy(reader, offset, *count * bytes, error);
     for (size_t i = 0; *error == 0 && i < *count; i++) {

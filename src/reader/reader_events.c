@@ -2,8 +2,8 @@
 /*
  * reader_events.c - the events of one thread.
  *
- * The head is read before and after the events. What the thread wrote in between may lie over the oldest ones; and event
- * number head is perhaps being written just now, over the one that is a whole ring older. Both are left out.
+ * The head is read before and after the events. What the thread wrote in between may lie over the oldest ones; and
+ * event number head is perhaps being written just now, over the one that is a whole ring older. Both are left out.
  */
 #include "reader_events.h"
 #include "raw.h"
@@ -64,7 +64,8 @@ int vg_reader_events(vg_reader *reader, uint64_t thread, uint64_t from, vg_event
     uint64_t head = 0;
     uint64_t head_after = 0;
     int error = find_ring(reader, thread, &ring, &entries);
-    /* acquire: the head is this thread's, not that of one who had the ring before; pairs with the release in vg_block_show */
+    /* acquire: the head is this thread's, not that of one who had the ring before; pairs with the release in
+       vg_block_show */
     atomic_thread_fence(memory_order_acquire);
     if (error == 0)
         error = read_head(reader, ring, &head);
@@ -73,8 +74,8 @@ int vg_reader_events(vg_reader *reader, uint64_t thread, uint64_t from, vg_event
     /* acquire: the events that the head counts are whole; pairs with the release of the head in vg_event_put */
     atomic_thread_fence(memory_order_acquire);
     vg_event *copy = vg_reader_copy(reader, ring + sizeof(vg_file_thread), (size_t)entries * sizeof *copy, &error);
-    /* acquire: of what was written over the copied events the head tells us now, or the directory; pairs with the fences in vg_event_put
-       and vg_block_get_locked */
+    /* acquire: of what was written over the copied events the head tells us now, or the directory; pairs with the
+       fences in vg_event_put and vg_block_get_locked */
     atomic_thread_fence(memory_order_acquire);
     if (error == 0)
         error = read_head(reader, ring, &head_after);

@@ -84,8 +84,9 @@ static bool find_mapping(pid_t pid, uint64_t address, char *path, size_t room)
 }
 
 /*
- * The file of a module. If the record is our own, its path. The path in the record of another user (we are root) is that user's
- * choice and is not opened: only the file that the kernel says is mapped there, if it is a regular one. -1: none.
+ * The file of a module. If the record is our own, its path. The path in the record of another user (we are root) is
+ * that user's choice and is not opened: only the file that the kernel says is mapped there, if it is a regular one. -1:
+ * none.
  */
 static int open_module(const vg_reader *reader, const vg_file_module *module, const char *path)
 {

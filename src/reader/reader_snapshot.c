@@ -2,18 +2,18 @@
 /*
  * reader_snapshot.c - copying what is in the file, and turning it into something that can be shown.
  *
- * First everything is copied, then it is judged. A block counts only if its entry in the directory is the same before and
- * after: otherwise its owner is gone, and the bytes belong to another.
+ * First everything is copied, then it is judged. A block counts only if its entry in the directory is the same before
+ * and after: otherwise its owner is gone, and the bytes belong to another.
  *
- * Blocks are copied three times, but for the histograms: in which order the words of one copy are read is the kernel's business, and
- * what counts the changes of others has to be known before and after them (waits, histories; record.h). Of pools and workers the first
- * two copies are made shortly after each other: ends and starts of tasks are taken from the first, submits from the second. Since a
- * task is counted as submitted, then as started, then as ended, what seems to be queued is at most what came between the two
- * copies too much. Inside the first copy the counters lie in the order in which they are wanted; should they be read in another, a
- * difference that would be negative is shown as 0.
+ * Blocks are copied three times, but for the histograms: in which order the words of one copy are read is the kernel's
+ * business, and what counts the changes of others has to be known before and after them (waits, histories; record.h).
+ * Of pools and workers the first two copies are made shortly after each other: ends and starts of tasks are taken from
+ * the first, submits from the second. Since a task is counted as submitted, then as started, then as ended, what seems
+ * to be queued is at most what came between the two copies too much. Inside the first copy the counters lie in the
+ * order in which they are wanted; should they be read in another, a difference that would be negative is shown as 0.
  *
- * An aligned word is copied whole by the kernels and machines that we know, so a cell is never torn. Nothing depends on that
- * but the numbers that are shown.
+ * An aligned word is copied whole by the kernels and machines that we know, so a cell is never torn. Nothing depends on
+ * that but the numbers that are shown.
  */
 #include "reader_snapshot.h"
 #include "process.h"
@@ -171,7 +171,8 @@ static bool is_counted(const vg_raw_block *block)
     return block->kind == VG_BLOCK_POOL || block->kind == VG_BLOCK_WORKERS;
 }
 
-/* Memory for a copy, which is there already: a copy that has to wait for pages takes longer than the file stays the same. */
+/* Memory for a copy, which is there already: a copy that has to wait for pages takes longer than the file stays the
+   same. */
 static void *room_for(size_t bytes)
 {
     void *memory = malloc(bytes);
@@ -180,8 +181,8 @@ static void *room_for(size_t bytes)
     return memory;
 }
 
-/* Blocks of an honest file do not overlap, so all of them together are no longer than the file. In one that claims more, the same
-   bytes would be copied again and again. */
+/* Blocks of an honest file do not overlap, so all of them together are no longer than the file. In one that claims
+   more, the same bytes would be copied again and again. */
 static bool fits_file(const vg_raw *raw)
 {
     uint64_t sum = 0;
@@ -218,7 +219,8 @@ static int make_copies_room(vg_raw *raw)
     return 0;
 }
 
-/* Copy those that are counted, or the others, to where `to` says (NULL: not wanted). What cannot be read any more is left out. */
+/* Copy those that are counted, or the others, to where `to` says (NULL: not wanted). What cannot be read any more is
+   left out. */
 static void copy_blocks(vg_raw *raw, bool counted, void *const *to)
 {
     for (size_t i = 0; i < raw->count; i++) {
@@ -289,8 +291,8 @@ static int copy_all(vg_raw *raw)
     atomic_thread_fence(memory_order_acquire);
     copy_blocks(raw, true, NULL);
     copy_blocks(raw, false, NULL);
-    /* acquire: of what was written over the copied words the counts tell us now; pairs with the fences in vg_change_begin and
-       vg_history_put */
+    /* acquire: of what was written over the copied words the counts tell us now; pairs with the fences in
+       vg_change_begin and vg_history_put */
     atomic_thread_fence(memory_order_acquire);
     copy_blocks(raw, true, raw->after);
     copy_blocks(raw, false, raw->after);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - what a pool or loop says about itself when the watchdog asks (subject.h): a photograph of counters, states and waits.
+ * facts.h - what a pool or loop says about itself when the watchdog asks (subject.h): a photograph of counters, states
+ * and waits.
  */
 #ifndef VG_RECORD_FACTS_H
 #define VG_RECORD_FACTS_H

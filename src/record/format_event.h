@@ -22,8 +22,8 @@ typedef struct vg_event {
 
 typedef enum vg_event_kind {
     VG_EVENT_NONE = 0,
-    VG_EVENT_SUBMIT, /* small: class. ticks is the task's id. a: serial of the pool << 32 | number of tasks. b: the task */
-    VG_EVENT_RUN,    /* small: class. a: id, 0 for a spawn. b: status << 48 | duration; see vg_event_status */
+    VG_EVENT_SUBMIT,    /* small: class. ticks: the task's id. a: pool's serial << 32 | number of tasks. b: the task */
+    VG_EVENT_RUN,       /* small: class. a: id, 0 for a spawn. b: status << 48 | duration; see vg_event_status */
     VG_EVENT_CANCEL,    /* small: class. a: id. b: the task */
     VG_EVENT_PARK,      /* small: 0; no address. a: ticks from wake to first step, 0: not woken. b: duration */
     VG_EVENT_WAKE,      /* no address. a: serial of the pool or loop << 32 | worker. b: 0 */

@@ -194,8 +194,8 @@ static bool blocks_signal(int thread, int signal)
 }
 
 /*
- * A timer on the thread's own CPU time ends while the thread runs, and Linux (since 5.9) then sends the signal on the way
- * back to the program: no system call of the thread is cut short, whatever it enters in the meantime.
+ * A timer on the thread's own CPU time ends while the thread runs, and Linux (since 5.9) then sends the signal on the
+ * way back to the program: no system call of the thread is cut short, whatever it enters in the meantime.
  */
 static int ask_by_timer(int thread, int *timer)
 {

@@ -27,7 +27,8 @@ int vg_stack_begin(int signal);
 void vg_stack_end(void);
 void vg_stack_after_fork(void); /* in the child: nobody was asked */
 
-/* The watchdog's thread: ask a thread that runs, and wait for its answer. One that sleeps most of the time may not give one. */
+/* The watchdog's thread: ask a thread that runs, and wait for its answer. One that sleeps most of the time may not give
+   one. */
 void vg_stack_take(int thread, uint64_t within_ns, vg_stack *stack);
 
 /* A library thread, on a cold path: unblock the signal if one is wanted. */

@@ -152,7 +152,8 @@ int vg_channel_list_send(vigil_channel *channel, const void *element)
         }
         list_slot *slot = list_slot_at(channel, block, at);
         vg_channel_copy(slot->data, element, channel->element);
-        /* C2 release: the message; pairs with C3. Nobody else changes the state before it is written, but block_done. */
+        /* C2 release: the message; pairs with C3. Nobody else changes the state before it is written, but
+           block_done. */
         (void)atomic_fetch_or_explicit(&slot->state, SLOT_WRITTEN, memory_order_release);
         break;
     }
@@ -188,8 +189,8 @@ int vg_channel_list_receive(vigil_channel *channel, void *element)
         }
         uint64_t next = head + BLOCK_STEP;
         if ((head & BLOCK_BIT) == 0) {
-            /* relaxed: the tail is not older than the head, which came with E7; an old one says empty to a receiver that
-               will look again before it sleeps (C6) */
+            /* relaxed: the tail is not older than the head, which came with E7; an old one says empty to a receiver
+               that will look again before it sleeps (C6) */
             const uint64_t tail = atomic_load_explicit(&channel->tail, memory_order_relaxed);
             if (head / BLOCK_STEP == tail / BLOCK_STEP)
                 return (tail & BLOCK_BIT) != 0 ? VG_CHANNEL_CLOSED : VG_CHANNEL_WAIT;

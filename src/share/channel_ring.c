@@ -65,8 +65,8 @@ int vg_channel_ring_send(vigil_channel *channel, const void *element)
             continue;
         }
         if (stamp + 2 * channel->mark == tail + 1) {
-            /* Full, or a receive has taken its position and not yet read. relaxed: an old head says full to a sender that
-               will look again before it sleeps (C8) */
+            /* Full, or a receive has taken its position and not yet read. relaxed: an old head says full to a sender
+               that will look again before it sleeps (C8) */
             if (atomic_load_explicit(&channel->head, memory_order_relaxed) + 2 * channel->mark == tail)
                 return VG_CHANNEL_WAIT;
         }
@@ -93,8 +93,8 @@ int vg_channel_ring_receive(vigil_channel *channel, void *element)
             continue;
         }
         if (stamp == head) {
-            /* Empty, or a send has taken its position and not yet written. relaxed: an old tail says empty to a receiver
-               that will look again before it sleeps (C6) */
+            /* Empty, or a send has taken its position and not yet written. relaxed: an old tail says empty to a
+               receiver that will look again before it sleeps (C6) */
             const uint64_t tail = atomic_load_explicit(&channel->tail, memory_order_relaxed);
             if ((tail & ~channel->mark) == head)
                 return (tail & channel->mark) != 0 ? VG_CHANNEL_CLOSED : VG_CHANNEL_WAIT;

@@ -88,8 +88,8 @@ typedef struct vg_sleep_how {
 
 void vg_sleeper_init(vg_sleeper *sleeper, uint32_t kind, void *object);
 
-/* Wait until the sleeper has ended, after `spins` looks and how->yields turns of others. Returns how it ended. The caller takes a sleeper that ended
-   with anything but GIVEN, RETRY and CLOSED out of its lists. */
+/* Wait until the sleeper has ended, after `spins` looks and how->yields turns of others. Returns how it ended. The
+   caller takes a sleeper that ended with anything but GIVEN, RETRY and CLOSED out of its lists. */
 uint32_t vg_sleeper_wait(vg_sleeper *sleeper, const vg_sleep_how *how, unsigned spins);
 
 /* What a wait that ended so answers to the user. */

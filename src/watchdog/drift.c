@@ -2,18 +2,18 @@
 /*
  * drift.c - has something become worse against this process's own recent past?
  *
- * Once a second (of the watchdog's clock) five numbers are taken of a pool: how long tasks wait (median and 99th percentile) and run
- * (median), how many end, how many attempts to steal succeed. Each is compared with the median of its last windows. Both sides of
- * the comparison are robust: the spread is the median distance from the median (MAD), so a few odd seconds neither raise an alarm
- * nor spoil the past; three windows in a row must be off, by six times the spread and by a factor, and by more than a
- * noise floor.
+ * Once a second (of the watchdog's clock) five numbers are taken of a pool: how long tasks wait (median and 99th
+ * percentile) and run (median), how many end, how many attempts to steal succeed. Each is compared with the median of
+ * its last windows. Both sides of the comparison are robust: the spread is the median distance from the median (MAD),
+ * so a few odd seconds neither raise an alarm nor spoil the past; three windows in a row must be off, by six times the
+ * spread and by a factor, and by more than a noise floor.
  *
  * What keeps it silent when nothing is wrong:
  *   idle          a window without enough samples is no window
  *   less to do    throughput is judged only in windows in which work was waiting all the time
- *   a busy machine  what the workers wait for a CPU is watched too: where that is much, latencies say nothing about the tasks; where
- *                 it has risen, or the process has got less CPU than usual, nothing is judged, and nothing of it becomes usual: all
- *                 that is compared has the same past
+ *   a busy machine  what the workers wait for a CPU is watched too: where that is much, latencies say nothing about the
+ *                 tasks; where it has risen, or the process has got less CPU than usual, nothing is judged, and nothing
+ *                 of it becomes usual: all that is compared has the same past
  *   a new normal  after KEPT windows that are off the past is forgotten, and the finding with it
  */
 #include "drift.h"
@@ -226,7 +226,8 @@ static void find_drift(const drift_series *it, drift_metric which, const vg_pool
     (void)snprintf(verdict->advice, sizeof verdict->advice, "%s", advice[which]);
 }
 
-/* How long some of the workers have waited for a CPU in all; returns how many were asked. *all_run: all of them could run now. */
+/* How long some of the workers have waited for a CPU in all; returns how many were asked. *all_run: all of them could
+   run now. */
 static unsigned read_delay(const vg_pool_facts *facts, uint64_t *delay_ns, bool *all_run)
 {
     unsigned looked = 0;
@@ -265,7 +266,8 @@ static drift_crowd how_crowded(vg_drift *drift, const vg_pool_facts *facts, cons
     if (drift->delay.count >= DRIFT_LEAST) {
         describe_series(&drift->delay);
         describe_series(&drift->share);
-        /* The kernel adds a wait for a CPU when it is over: workers that could run, and less CPU than usual, say the same. */
+        /* The kernel adds a wait for a CPU when it is over: workers that could run, and less CPU than usual, say the
+           same. */
         more = part > drift->delay.usual + 0.1 + 3 * drift->delay.spread ||
                ((part > DRIFT_QUEUEING_PART || all_run) && look->share < 0.85 * drift->share.usual);
     }

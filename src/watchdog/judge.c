@@ -74,12 +74,14 @@ bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t leas
     if (latest->timed && stay->at.timed && latest->delay_ns >= stay->at.delay_ns) {
         const uint64_t delay = latest->delay_ns - stay->at.delay_ns;
         *own = delay < whole ? whole - delay : 0;
-        /* The kernel adds a wait for a CPU when it is over. Of one that may be waiting right now only what it has run is sure. */
+        /* The kernel adds a wait for a CPU when it is over. Of one that may be waiting right now only what it has run
+           is sure. */
         const uint64_t ran = latest->run_ns - stay->at.run_ns;
         if (latest->state == 'R' && ran < *own)
             *own = ran;
     }
-    /* A task that sleeps and is runnable for a moment has not run all the time before: keep what an earlier look has found. */
+    /* A task that sleeps and is runnable for a moment has not run all the time before: keep what an earlier look has
+       found. */
     if (*own < stay->own)
         *own = stay->own;
     stay->own = *own;

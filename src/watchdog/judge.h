@@ -2,12 +2,14 @@
 /*
  * judge.h - from photographs to findings.
  *
- * A judge sees facts (subject.h) look after look, keeps what it needs of earlier ones, and tells what stands now. It takes no locks and
- * stops nobody. What it tells is believed when it tells the same again at the next look (watchdog.c).
+ * A judge sees facts (subject.h) look after look, keeps what it needs of earlier ones, and tells what stands now. It
+ * takes no locks and stops nobody. What it tells is believed when it tells the same again at the next look
+ * (watchdog.c).
  *
- * Two clocks. Time in which the watchdog itself was not run counts for nobody: `now` moves by at most two intervals for each look.
- * Where the kernel keeps account of it, time in which it did not run the thread concerned is told apart: nobody is blamed who was
- * kept from running for most of the time. So a loaded machine makes the watchdog slower to judge, and not wrong.
+ * Two clocks. Time in which the watchdog itself was not run counts for nobody: `now` moves by at most two intervals for
+ * each look. Where the kernel keeps account of it, time in which it did not run the thread concerned is told apart:
+ * nobody is blamed who was kept from running for most of the time. So a loaded machine makes the watchdog slower to
+ * judge, and not wrong.
  */
 #ifndef VG_WATCHDOG_JUDGE_H
 #define VG_WATCHDOG_JUDGE_H
@@ -79,8 +81,8 @@ typedef struct vg_stay {
 } vg_stay;
 
 void vg_stay_begin(vg_stay *stay, const vg_look *look);
-/* Has it lasted for `least`, and was the thread not kept from running for most of that? *own is the time without what it waited for
-   a CPU. The system is asked only if it has lasted so long; otherwise *own and *latest are zero. */
+/* Has it lasted for `least`, and was the thread not kept from running for most of that? *own is the time without what
+   it waited for a CPU. The system is asked only if it has lasted so long; otherwise *own and *latest are zero. */
 bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
                    uint64_t *own);
 
@@ -92,7 +94,8 @@ typedef struct vg_growth {
     unsigned count;
 } vg_growth;
 
-/* Note this look. True: it has grown at each of the last VG_GROWTH_LOOKS, and by more than noise; look[0] is the first of them. */
+/* Note this look. True: it has grown at each of the last VG_GROWTH_LOOKS, and by more than noise; look[0] is the first
+   of them. */
 bool vg_growth_note(vg_growth *growth, const vg_look *look, uint64_t queued, uint64_t in, uint64_t out);
 
 /* "worker 3 (thread 4711)" */

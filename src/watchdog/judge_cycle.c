@@ -2,22 +2,22 @@
 /*
  * judge_cycle.c - tasks and threads that wait for each other in a circle.
  *
- * One node for each worker that waits or sleeps in a lock, for each loop whose callback does, and for each other thread that does
- * (strangers.h) or that holds such a lock. Arrows:
- *   - A waits for a job or a group that lies on B's stack under B's innermost wait (src/pool/waits.c says why that is enough), or for
- *     the job that B runs, or a group of which B runs a task, while B sleeps in a lock. What threads outside the pools wait for is
- *     in their rings (record/ring_copy.h).
+ * One node for each worker that waits or sleeps in a lock, for each loop whose callback does, and for each other thread
+ * that does (strangers.h) or that holds such a lock. Arrows:
+ *   - A waits for a job or a group that lies on B's stack under B's innermost wait (src/pool/waits.c says why that is
+ *     enough), or for the job that B runs, or a group of which B runs a task, while B sleeps in a lock. What threads
+ *     outside the pools wait for is in their rings (record/ring_copy.h).
  *   - A waits for a pool to become idle, and B waits inside a task of that pool.
  *   - A waits for a promise of a loop whose callback B waits itself: only the loop's thread settles it.
- *   - A sleeps in a lock of the C library that B holds, or joins B (locks.h), or waits for a lock of ours with B as its owner. B may
- *     be A itself.
- * Waits are for all of a group's tasks, so one arrow is enough to stand still, and a circle of arrows never ends by itself unless
- * one of its waits has a timeout.
+ *   - A sleeps in a lock of the C library that B holds, or joins B (locks.h), or waits for a lock of ours with B as its
+ *     owner. B may be A itself.
+ * Waits are for all of a group's tasks, so one arrow is enough to stand still, and a circle of arrows never ends by
+ * itself unless one of its waits has a timeout.
  *
- * Each wait has a number that is never used again on its worker; a lock is named by its address and the sleeping thread. A circle is
- * reported when it was seen twice with the same names. A number means one unbroken wait, and what lies under it cannot leave its
- * stack before it ends; so all arrows existed at one moment. The finding's key is made of these names: another circle is
- * another finding.
+ * Each wait has a number that is never used again on its worker; a lock is named by its address and the sleeping
+ * thread. A circle is reported when it was seen twice with the same names. A number means one unbroken wait, and what
+ * lies under it cannot leave its stack before it ends; so all arrows existed at one moment. The finding's key is made
+ * of these names: another circle is another finding.
  */
 #include "judge_cycle.h"
 

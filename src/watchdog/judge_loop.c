@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge_loop.c - what stands in a loop: a callback that keeps it, a wake-up that was lost, posts that come faster than they run.
+ * judge_loop.c - what stands in a loop: a callback that keeps it, a wake-up that was lost, posts that come faster than
+ * they run.
  *
- * A loop that is awake counts something with each callback and each turn. If nothing has been counted for loop_ms of its thread's
- * own time, one callback has it. The exception: the loop sleeps although its state says that it was woken (the call was lost on
- * the way): then it is between two phases, inside no callback, and its thread is asleep.
+ * A loop that is awake counts something with each callback and each turn. If nothing has been counted for loop_ms of
+ * its thread's own time, one callback has it. The exception: the loop sleeps although its state says that it was woken
+ * (the call was lost on the way): then it is between two phases, inside no callback, and its thread is asleep.
  */
 #include "judge_loop.h"
 

@@ -2,8 +2,8 @@
 /*
  * judge_old.c - waits and promises that have been open for long.
  *
- * Promise.  The loop sleeps, and its oldest promise that only the program can settle is old_ms old. Promises behind which there is
- *           a timer, a descriptor, a child or a task are not meant: they are settled when that comes.
+ * Promise.  The loop sleeps, and its oldest promise that only the program can settle is old_ms old. Promises behind
+ *           which there is a timer, a descriptor, a child or a task are not meant: they are settled when that comes.
  * Wait.     A worker has waited for old_ms without a timeout, and nothing was started or ended in its pool for as long.
  *           Not for a channel or a signal: a consumer may be idle for hours.
  * Nobody knows whether such a thing is meant. It is told as INFO, and as WARNING after OLD_WARNING times old_ms.

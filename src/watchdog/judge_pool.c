@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge_pool.c - what stands in a pool, as far as it shows in workers that are between tasks: lost wake-ups and frozen workers.
- * What shows in workers that are inside tasks is in judge_task.c, in the queues in judge_queue.c, in the waits in judge_cycle.c.
+ * judge_pool.c - what stands in a pool, as far as it shows in workers that are between tasks: lost wake-ups and frozen
+ * workers. What shows in workers that are inside tasks is in judge_task.c, in the queues in judge_queue.c, in the waits
+ * in judge_cycle.c.
  *
- * Lost wake-up.   The idle protocol promises that no task stays queued beside a parked worker (src/pool/IDLE.md). So a class
- *                 with work that could be taken now, and a worker that has been parked all the time, are a contradiction, unless
- *                 somebody is still on the way to mend it: a searcher, a worker that has been called, a submit that has not
- *                 come to its wake yet. Each of these moves on within microseconds if it gets a CPU; so it counts only while
- *                 it moves, or while the system says that it would like to run.
- * Frozen worker.  A worker between two tasks moves from state to state within microseconds. One that does not, although the
- *                 system would run it, stands inside the library. If it holds the search token nobody else is woken, which looks
- *                 like a lost wake-up from outside; the frozen one is the cause, so it is told instead.
+ * Lost wake-up.   The idle protocol promises that no task stays queued beside a parked worker (src/pool/IDLE.md). So a
+ *                 class with work that could be taken now, and a worker that has been parked all the time, are a
+ *                 contradiction, unless somebody is still on the way to mend it: a searcher, a worker that has been
+ *                 called, a submit that has not come to its wake yet. Each of these moves on within microseconds if it
+ *                 gets a CPU; so it counts only while it moves, or while the system says that it would like to run.
+ * Frozen worker.  A worker between two tasks moves from state to state within microseconds. One that does not, although
+ *                 the system would run it, stands inside the library. If it holds the search token nobody else is
+ *                 woken, which looks like a lost wake-up from outside; the frozen one is the cause, so it is told
+ *                 instead.
  */
 #include "judge_pool.h"
 
@@ -103,8 +105,8 @@ static frozen_workers judge_frozen(vg_pool_history *history, const vg_subject *s
         const bool lasts = vg_stay_lasts(&track->stay, worker->thread, look, least, &latest, &own);
         if (vg_stays(history, i, look) < least)
             continue;
-        /* One that the system could run is not frozen while others get on: on a full machine, giving up the core for another that
-           moves tasks (src/pool/take.c) may take this long. */
+        /* One that the system could run is not frozen while others get on: on a full machine, giving up the core for
+           another that moves tasks (src/pool/take.c) may take this long. */
         const bool quiet = look->now - history->quiet_since >= least;
         if (!lasts || worker->thread == 0 || /* not even once on a CPU yet */
             (latest.state != 'S' && latest.state != 'D' && latest.state != 'T' && !quiet)) {

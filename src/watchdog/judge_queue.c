@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge_queue.c - what stands in a pool, as far as it shows in its queues: a class that nobody takes, a task that is nowhere, a
- * queue that grows.
+ * judge_queue.c - what stands in a pool, as far as it shows in its queues: a class that nobody takes, a task that is
+ * nowhere, a queue that grows.
  */
 #include "judge_queue.h"
 
@@ -79,8 +79,8 @@ static void judge_lost(vg_pool_history *history, const vg_subject *subject, cons
         queued += facts->queued[c];
     for (size_t i = 0; i < facts->count; i++)
         mail = mail || facts->worker[i].mail != 0 || facts->worker[i].doing == VG_DOING_HANDLING;
-    /* The audit looks into the queues, and wakes somebody for what it finds there: so not while there is something to be
-       found, or it would heal a lost wake-up before it was noticed. */
+    /* The audit looks into the queues, and wakes somebody for what it finds there: so not while there is something to
+       be found, or it would heal a lost wake-up before it was noticed. */
     if (queued == 0 || facts->visible != 0 || mail || facts->calls ||
         look->now - history->quiet_since < look->interval_ns) {
         history->audit_since = 0;

@@ -2,11 +2,13 @@
 /*
  * judge_spin.c - a loop that turns without rest.
  *
- * A loop that turns for a second and hardly sleeps is busy; that alone is no fault. It is one if the reason never goes away by being
- * handled:
+ * A loop that turns for a second and hardly sleeps is busy; that alone is no fault. It is one if the reason never goes
+ * away by being handled:
  *   microtask   microtasks queue further ones, so that the budget of a turn is used up in every look
- *   descriptor  one that is hung up or in error, or closed, stays ready whatever the callback does, until somebody removes its watch
- *   timer       nearly every turn fires timers and nothing else, thousands a second: a delay of 0 that starts itself again
+ *   descriptor  one that is hung up or in error, or closed, stays ready whatever the callback does, until somebody
+ *               removes its watch
+ *   timer       nearly every turn fires timers and nothing else, thousands a second: a delay of 0 that starts itself
+ *               again
  * For descriptors the watchdog asks poll(2) with a timeout of 0 for those that the loop's epoll set holds
  * (/proc/self/fdinfo). That consumes nothing.
  */
@@ -57,8 +59,8 @@ typedef enum spin_rest {
 } spin_rest;
 
 /*
- * Since the last look. Two measures of its sleep: what the loop spent in its poll, which on a full machine is also time in which it
- * waited for a CPU; and what the system says that its thread neither ran nor waited to run.
+ * Since the last look. Two measures of its sleep: what the loop spent in its poll, which on a full machine is also time
+ * in which it waited for a CPU; and what the system says that its thread neither ran nor waited to run.
  */
 static spin_rest rest_of(vg_spin *spin, const vg_loop_facts *facts, const vg_look *look)
 {

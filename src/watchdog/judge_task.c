@@ -2,13 +2,15 @@
 /*
  * judge_task.c - workers inside tasks: hogs, all blocked, no CPU for them.
  *
- * Hog.          The same task for hog_ms of the thread's own time. How bad it is depends on who waits, and grows with time:
- *               nobody waits: INFO; a task that sleeps becomes WARNING after LATE_WARNING times hog_ms and ERROR after LATE_ERROR
- *               times, one that computes WARNING after LATE_ERROR times. Somebody waits for it: WARNING at once, ERROR after
- *               LATE_WARNING times. Queued work waits: WARNING, ERROR if no worker is left. A stop waits for it: ERROR.
- * All blocked.  Every worker is blocked and work is queued. A worker that sleeps inside a task counts as blocked when the system
- *               says that it sleeps, declared or not.
- * No CPU.       The same task for long, and for most of that time the system did not run the thread although it could run.
+ * Hog.          The same task for hog_ms of the thread's own time. How bad it is depends on who waits, and grows with
+ *               time: nobody waits: INFO; a task that sleeps becomes WARNING after LATE_WARNING times hog_ms and ERROR
+ *               after LATE_ERROR times, one that computes WARNING after LATE_ERROR times. Somebody waits for it:
+ *               WARNING at once, ERROR after LATE_WARNING times. Queued work waits: WARNING, ERROR if no worker is
+ *               left. A stop waits for it: ERROR.
+ * All blocked.  Every worker is blocked and work is queued. A worker that sleeps inside a task counts as blocked when
+ *               the system says that it sleeps, declared or not.
+ * No CPU.       The same task for long, and for most of that time the system did not run the thread although it could
+ *               run.
  */
 #include "judge_task.h"
 

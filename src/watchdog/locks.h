@@ -2,8 +2,8 @@
 /*
  * locks.h - which lock a thread of this process sleeps in, and who holds it.
  *
- * The kernel says which futex word a thread sleeps on (/proc/self/task/TID/syscall). If the words around it are a lock of glibc
- * (base/lock_words.h), the owner stands in it. Nothing is changed and nobody is stopped.
+ * The kernel says which futex word a thread sleeps on (/proc/self/task/TID/syscall). If the words around it are a lock
+ * of glibc (base/lock_words.h), the owner stands in it. Nothing is changed and nobody is stopped.
  */
 #ifndef VG_WATCHDOG_LOCKS_H
 #define VG_WATCHDOG_LOCKS_H
@@ -42,8 +42,9 @@ uint64_t vg_own_word(uint64_t address);
 /* "the mutex at 0x5581", "the end of thread 4711" */
 void vg_say_lock(vg_words *to, const vg_lock_wait *lock);
 
-/* "; waits for the mutex at 0x5581 that thread 4712 holds, which is asleep in pipe_read": a line from the thread along the owners
-   to the one that could go on. Nothing if it sleeps in no lock. *last: that thread; 0: there was nothing to say. */
+/* "; waits for the mutex at 0x5581 that thread 4712 holds, which is asleep in pipe_read": a line from the thread along
+   the owners to the one that could go on. Nothing if it sleeps in no lock. *last: that thread; 0: there was nothing to
+   say. */
 void vg_say_lock_chain(vg_words *to, int thread, int *last);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * lost.h - which task was it?
  *
- * A task that is gone cannot be asked for its name, but the recorder may remember that it was submitted. As far back as all rings reach,
- * the submits of each function are counted against its runs; a function that was submitted more often than it ran, while nothing is
- * queued, is missing the difference. (A task that was submitted before and ran after that moment can only hide a loss, not invent one.)
+ * A task that is gone cannot be asked for its name, but the recorder may remember that it was submitted. As far back as
+ * all rings reach, the submits of each function are counted against its runs; a function that was submitted more often
+ * than it ran, while nothing is queued, is missing the difference. (A task that was submitted before and ran after that
+ * moment can only hide a loss, not invent one.)
  */
 #ifndef VG_WATCHDOG_LOST_H
 #define VG_WATCHDOG_LOST_H

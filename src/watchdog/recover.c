@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover.c - the few things that may be done about a stall, if the user has allowed them. Each is written into the verdict's
- * action, whether it worked or not. No thread is ever killed, and nothing is done twice about the same verdict unless it was in vain.
+ * recover.c - the few things that may be done about a stall, if the user has allowed them. Each is written into the
+ * verdict's action, whether it worked or not. No thread is ever killed, and nothing is done twice about the same
+ * verdict unless it was in vain.
  */
 #include "recover.h"
 
@@ -95,8 +96,8 @@ unsigned vg_recover(const vigil_watchdog_options *options, vg_finding *finding, 
 
 void vg_recover_again(const vigil_watchdog_options *options, const vg_finding *finding, const vg_standing *standing)
 {
-    /* A wait for another pool's job sleeps on that job's word, which is not ours to change: it may have looked for its rejection
-       just before we wrote it, and have fallen asleep just after we woke it. */
+    /* A wait for another pool's job sleeps on that job's word, which is not ours to change: it may have looked for its
+       rejection just before we wrote it, and have fallen asleep just after we woke it. */
     if ((options->recover & VIGIL_RECOVER_REJECT) == 0 || standing->state != VG_STANDING_RAISED ||
         finding->reject_wait == 0)
         return;

@@ -18,8 +18,9 @@ typedef struct vg_stranger {
     uint64_t since; /* look.real when it was seen in this lock first */
 } vg_stranger;
 
-/* Those that sleep in a lock whose owner is known. Each call looks at those seen before and at some more threads, so that its cost
-   has a bound; all threads have had their turn after some looks. skip: no stranger. The watchdog's thread. */
+/* Those that sleep in a lock whose owner is known. Each call looks at those seen before and at some more threads, so
+   that its cost has a bound; all threads have had their turn after some looks. skip: no stranger. The watchdog's
+   thread. */
 const vg_stranger *vg_strangers_look(const vg_look *look, bool (*skip)(void *arg, int thread), void *arg,
                                      unsigned *count);
 

@@ -2,8 +2,8 @@
 /*
  * unwind_table.h - what .eh_frame says about one address: where the caller's registers are.
  *
- * Only the forms that linkers and compilers write are known. Anything else is "not known", never a guess: a wrong row would
- * show callers that do not exist.
+ * Only the forms that linkers and compilers write are known. Anything else is "not known", never a guess: a wrong row
+ * would show callers that do not exist.
  */
 #ifndef VG_WATCHDOG_UNWIND_TABLE_H
 #define VG_WATCHDOG_UNWIND_TABLE_H
@@ -39,7 +39,8 @@ typedef struct vg_unwind_row {
     bool signal_frame; /* the caller was interrupted: its address is no return address */
 } vg_unwind_row;
 
-/* The row for an address, from the .eh_frame_hdr of its module. false: there is none, or it has a form that is not known. */
+/* The row for an address, from the .eh_frame_hdr of its module. false: there is none, or it has a form that is not
+   known. */
 bool vg_unwind_row_at(const unsigned char *hdr, uintptr_t address, vg_unwind_row *row);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict_file.c - what the watchdog says and does, in the recorder's file, where it can be read from outside and after the end.
+ * verdict_file.c - what the watchdog says and does, in the recorder's file, where it can be read from outside and after
+ * the end.
  *
- * The watchdog's thread is the only writer of these sections. It holds the recorder for the length of a look, so that the file
- * cannot go while it writes, and comes and goes with the pools and loops all the same.
+ * The watchdog's thread is the only writer of these sections. It holds the recorder for the length of a look, so that
+ * the file cannot go while it writes, and comes and goes with the pools and loops all the same.
  */
 #include "verdict_file.h"
 

@@ -7,8 +7,8 @@
  *                   | missing: a suspicion, counted and forgotten         <------------------------/
  *                                                                        found again: RAISED at once
  *
- * RAISED and CLEARED alternate, and each is reported. A finding that returns within repeat_ms of its clearing keeps its number,
- * needs no confirmation, and is one more raise: a stall that comes and goes stands whenever it stands.
+ * RAISED and CLEARED alternate, and each is reported. A finding that returns within repeat_ms of its clearing keeps its
+ * number, needs no confirmation, and is one more raise: a stall that comes and goes stands whenever it stands.
  */
 #ifndef VG_WATCHDOG_VERDICTS_H
 #define VG_WATCHDOG_VERDICTS_H
@@ -57,7 +57,8 @@ void vg_verdict_begin_look(vg_verdicts *all);
 /* A finding of this look; *standing is its entry (NULL: no room, nothing is reported). */
 vg_step_to vg_verdict_meet(vg_verdicts *all, const vg_finding *finding, uint64_t real, uint64_t repeat_ns,
                            vg_standing **standing);
-/* After all findings of a look: the next entry that is over, or NULL. The caller reports it; it is cleared from here on. */
+/* After all findings of a look: the next entry that is over, or NULL. The caller reports it; it is cleared from here
+   on. */
 vg_standing *vg_verdict_over(vg_verdicts *all, uint64_t real, uint64_t repeat_ns);
 /* How many stand now. */
 uint64_t vg_verdict_standing(const vg_verdicts *all);

@@ -2,12 +2,13 @@
 /*
  * watchdog.c - the thread that looks.
  *
- * A look: photograph every subject, let the judges compare it with what they remember, and say what has been found twice. Between
- * two looks the thread sleeps on a futex with a deadline; this is the one place where time is the event.
+ * A look: photograph every subject, let the judges compare it with what they remember, and say what has been found
+ * twice. Between two looks the thread sleeps on a futex with a deadline; this is the one place where time is the event.
  *
- * If the thread itself comes late it knows nothing about that time, except that it passed: the judges' clock moves by two
- * intervals at most, and a gap of LATE is told as what it is, a process that was not run. Was it runnable all the time (the
- * scheduler keeps account)? Then others had the CPU. Otherwise it was stopped: by a signal, a debugger, a freezer.
+ * If the thread itself comes late it knows nothing about that time, except that it passed: the judges' clock moves by
+ * two intervals at most, and a gap of LATE is told as what it is, a process that was not run. Was it runnable all the
+ * time (the scheduler keeps account)? Then others had the CPU. Otherwise it was stopped: by a signal, a debugger, a
+ * freezer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
