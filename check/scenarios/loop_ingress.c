@@ -176,3 +176,48 @@ INGRESS(late, "2 producers x 1 and 5: one meets a chunk that came after it had l
         .opt.runs = 10000);
 static const plan plan_full = {.producers = 2, .pushes = 2, .first = 1, .before = 2};
 INGRESS(full, "2 producers x 1 and 2 that meet a full chunk: one links its own behind the other's");
+
+/* ---- taken back --------------------------------------------------------------------------------------------------- */
+
+/* A producer pushes a post whose place the owner may look up at any time; the owner tries to take it back. */
+static vigil_post taken_back;
+static int written; /* plainly, before the push */
+static int came_itself, came_instead;
+static int instead;
+
+static void withdrawn_ran(void *arg)
+{
+    vgc_assert(arg == &taken_back || arg == &instead, "the post comes out, or what took its place");
+    if (arg == &taken_back)
+        vgc_assert(written == 1, "with what was written before the push");
+    (void)(arg == &taken_back ? came_itself++ : came_instead++);
+}
+
+static void *push_known(void *arg)
+{
+    vg_ingress_slot *place = NULL;
+    (void)arg;
+    written = 1;
+    vgc_assert(vg_ingress_push_known(&queue, withdrawn_ran, NULL, &taken_back, &taken_back.vg_next, &place) == 0,
+               "the push is accepted");
+    vg_ingress_leave(place, withdrawn_ran);
+    return NULL;
+}
+
+static void withdraw_while_pushed(void)
+{
+    taken_back = (vigil_post){0};
+    written = came_itself = came_instead = 0;
+    vgc_assert(vg_ingress_init(&queue, 0) == 0, "the queue is made");
+    pthread_t producer = vgc_thread_start(push_known, NULL);
+    const uintptr_t place = (uintptr_t)__atomic_load_n(&taken_back.vg_next, __ATOMIC_RELAXED);
+    const bool taken = vg_ingress_withdraw(&queue, place, &taken_back, &instead);
+    vgc_thread_join(producer);
+    (void)take_all();
+    vgc_assert(came_itself == !taken && came_instead == taken, "the post came out unless it was taken back");
+    vgc_assert(vg_ingress_close_if_drained(&queue), "all is taken, so it can be closed");
+    vg_ingress_quiesce(&queue);
+    vg_ingress_destroy(&queue);
+}
+VGC_REGISTER(withdraw, "ingress_withdraw", withdraw_while_pushed, "a post that is taken back does not come out",
+             .bound = "1 producer x 1, the owner takes it back");
