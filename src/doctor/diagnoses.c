@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum {
-    CONVOY_LEAST = 3 /* waiters */
+    CONVOY_LEAST = 3,       /* waiters */
+    STARVED_NS = 500000000, /* that it was looked at */
+    STARVED_PART = 100      /* it got less than one in so many of that */
 };
 
 const char *vg_diagnosis_name(vg_diagnosis_kind kind)
@@ -312,19 +315,55 @@ static void find_starved(vg_exam *exam)
     for (unsigned i = 0; i < exam->thread_count; i++) {
         const vg_exam_thread *t = &exam->threads[i];
         const uint64_t span = t->seen_ns - t->first_seen_ns;
-        if (t->gone || t->state != 'R' || t->looks < 2 || t->run_ns != t->first_run_ns || span < 500000000 ||
-            t->queue_ns - t->first_queue_ns < span / 10 * 9)
+        /* The kernel adds up how long a thread has waited only when it runs again: only run time tells. */
+        if (t->gone || !t->ready || t->looks < 3 || span < STARVED_NS || t->blocks != t->first_blocks ||
+            t->run_ns - t->first_run_ns > span / STARVED_PART)
             continue;
         vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STARVED, true);
         f->count = 1;
         f->chain[0] = i;
         const unsigned policy = (unsigned)t->policy < 7 ? (unsigned)t->policy : 0;
-        TITLE(f, "Thread %d is starved: it could run, and got no processor for %.1f s%s%s.", (int)t->tid,
-              (double)span / 1e9, policies[policy][0] != '\0' ? "; its policy is " : "", policies[policy]);
+        TITLE(f, "Thread %d is starved: it could run, and in %.1f s it got a processor for %.1f ms%s%s.", (int)t->tid,
+              (double)span / 1e9, (double)(t->run_ns - t->first_run_ns) / 1e6,
+              policies[policy][0] != '\0' ? "; its policy is " : "", policies[policy]);
         ADVICE(
             f,
             "Look at what else runs on its processors (top -H), at its priority and policy (chrt, nice), its affinity "
             "and its cgroup.");
+    }
+}
+
+/* Python: one thread holds the interpreter's lock and sleeps, so no other runs. Those that wait for it sleep on a word of the runtime,
+   for milliseconds at a time. */
+static void find_interpreter(vg_exam *exam)
+{
+    for (unsigned p = 0; p < exam->process_count; p++) {
+        const vg_exam_process *process = &exam->processes[p];
+        const vg_exam_thread *holder = process->gil_thread >= 0 ? &exam->threads[process->gil_thread] : NULL;
+        unsigned waiters[VG_EXAM_CHAIN], count = 0, more = 0;
+        if (holder == NULL || !holder->same || holder->gone)
+            continue;
+        for (unsigned i = process->first; i < process->first + process->count; i++) {
+            const vg_exam_thread *t = &exam->threads[i];
+            if (t == holder || t->gone || !t->in_call || t->call != SYS_futex ||
+                t->arg[0] - process->runtime >= process->runtime_bytes)
+                continue;
+            if (count + 1 < VG_EXAM_CHAIN)
+                waiters[++count] = i;
+            else
+                more++;
+        }
+        if (count == 0)
+            continue;
+        waiters[0] = (unsigned)process->gil_thread;
+        vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_HELD, true);
+        f->count = count + 1;
+        f->more = more;
+        memcpy(f->chain, waiters, (count + 1) * sizeof *waiters);
+        TITLE(f, "%u thread%s for Python's global interpreter lock. Thread %d holds it while it waits for %s.",
+              count + more, count + more == 1 ? " waits" : "s wait", (int)holder->tid, holder->wait.text);
+        ADVICE(f, "A function of a C extension waits without giving the lock up (Py_BEGIN_ALLOW_THREADS; with ctypes: "
+                  "CDLL instead of PyDLL). No Python code runs until it returns.");
     }
 }
 
@@ -379,6 +418,7 @@ void vg_diagnose_threads(vg_exam *exam)
 {
     find_states(exam);
     find_convoys(exam);
+    find_interpreter(exam);
     find_file_locks(exam);
     find_spins(exam);
     find_starved(exam);

@@ -90,6 +90,7 @@ typedef struct vg_exam_thread {
     char state; /* as in /proc: R S D T t Z */
     bool same;  /* it slept in the same call during all looks, and did not run */
     bool gone;
+    bool ready; /* it could run in all looks */
     uint64_t first_switches, switches, blocks, first_blocks, first_run_ns, run_ns, first_queue_ns, queue_ns;
     uint64_t first_seen_ns, seen_ns;
     unsigned looks;

@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    FULL_PERCENT = 80
+};
+
 /* The directory of a controller's cgroup. A path of the patient's namespace that is not below the mount gives none. */
 static bool cgroup_path(pid_t pid, const char *controller, char *to, size_t room)
 {
@@ -49,6 +53,50 @@ static uint64_t word_in(const char *text, const char *name)
         if (strncmp(line, name, length) == 0 && line[length] == ' ')
             return strtoull(line + length + 1, NULL, 10);
     return 0;
+}
+
+/* Does the process's own memory fill the limit? Files that were read are cached up to it, and given back: that is no illness. */
+static bool memory_is_full(pid_t pid)
+{
+    char path[512], text[4096], most[64];
+    if (!cgroup_path(pid, "memory", path, sizeof path) ||
+        vg_proc_read(text, sizeof text, "%s/memory.stat", path) <= 0 ||
+        (vg_proc_read(most, sizeof most, "%s/memory.max", path) <= 0 &&
+         vg_proc_read(most, sizeof most, "%s/memory.limit_in_bytes", path) <= 0))
+        return false;
+    const uint64_t limit = strtoull(most, NULL, 10), anonymous = word_in(text, "anon") + word_in(text, "total_rss");
+    return limit > 0 && anonymous >= limit / 100 * FULL_PERCENT;
+}
+
+/* Frozen by its cgroup (docker pause, systemd): of version 1 that looks like state D. */
+static void judge_frozen(vg_exam *exam)
+{
+    char path[512], text[1024];
+    const pid_t pid = exam->processes[0].pid;
+    const bool old = cgroup_path(pid, "freezer", path, sizeof path) &&
+                     vg_proc_read(text, sizeof text, "%s/freezer.state", path) > 0 && strncmp(text, "FROZEN", 6) == 0;
+    if (!old && !(cgroup_path(pid, "", path, sizeof path) &&
+                  vg_proc_read(text, sizeof text, "%s/cgroup.events", path) > 0 && word_in(text, "frozen") == 1))
+        return;
+    unsigned kept = 0; /* what was found otherwise follows from it */
+    for (unsigned i = 0; i < exam->finding_count; i++)
+        if (exam->findings[i].kind != VG_DIAGNOSIS_DISK)
+            exam->findings[kept++] = exam->findings[i];
+    exam->finding_count = kept;
+    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STOPPED, true);
+    (void)snprintf(f->title, sizeof f->title, "Process %d is frozen by its cgroup, %.300s.", (int)pid, path);
+    (void)snprintf(f->advice, sizeof f->advice, "Thaw it: docker unpause, systemctl thaw, or write %s.",
+                   old ? "THAWED into freezer.state" : "0 into cgroup.freeze");
+}
+
+/* A thread that its cgroup holds back waits for a processor: that is not a second illness. */
+static void drop_starved(vg_exam *exam)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < exam->finding_count; i++)
+        if (exam->findings[i].kind != VG_DIAGNOSIS_STARVED || exam->threads[exam->findings[i].chain[0]].process != 0)
+            exam->findings[kept++] = exam->findings[i];
+    exam->finding_count = kept;
 }
 
 void vg_limits_begin(const vg_exam *exam, vg_limits *limits)
@@ -135,6 +183,7 @@ void vg_limits_judge(vg_exam *exam, const vg_limits *before)
     const uint64_t span = now.at_ns - before->at_ns, held = now.throttled_ns - before->throttled_ns;
     if (now.known && before->known && now.periods_throttled > before->periods_throttled && span > 0 &&
         held > span / 5) {
+        drop_starved(exam);
         vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_THROTTLED, true);
         (void)snprintf(
             f->title, sizeof f->title,
@@ -144,7 +193,7 @@ void vg_limits_judge(vg_exam *exam, const vg_limits *before)
         (void)snprintf(f->advice, sizeof f->advice,
                        "Raise cpu.max (cpu.cfs_quota_us), the container's limit of processors, or use fewer threads.");
     }
-    if (now.memory_refused > before->memory_refused) {
+    if (now.memory_refused > before->memory_refused && memory_is_full(exam->processes[0].pid)) {
         vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_MEMORY, true);
         (void)snprintf(f->title, sizeof f->title,
                        "The cgroup of process %d is at its limit of memory: it was hit %" PRIu64
@@ -155,4 +204,5 @@ void vg_limits_judge(vg_exam *exam, const vg_limits *before)
     }
     judge_descriptors(exam);
     judge_threads(exam);
+    judge_frozen(exam);
 }

@@ -116,8 +116,10 @@ static void look_at_thread(vg_exam_thread *thread, pid_t pid)
         thread->first_queue_ns = thread->queue_ns;
         thread->first_seen_ns = thread->seen_ns;
         thread->same = thread->state == 'S' || thread->state == 'D';
+        thread->ready = thread->state == 'R';
         return;
     }
+    thread->ready = before.ready && thread->state == 'R';
     thread->same = before.same && before.state == thread->state && before.switches == thread->switches &&
                    before.run_ns == thread->run_ns && before.call == thread->call && before.sp == thread->sp &&
                    before.in_call == thread->in_call && memcmp(before.arg, thread->arg, sizeof before.arg) == 0;

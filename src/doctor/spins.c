@@ -21,6 +21,7 @@ enum {
     SPIN_LEAST = 12,  /* samples that must have been had */
     SPIN_PAIRS = 3,   /* samples of the same instruction */
     SPIN_THREADS = 8, /* threads that are sampled */
+    BUSY_PART = 50,   /* a thread that gets less of the time than one in so many would not come to its stop */
     SPIN_PAUSE_NS = 11000000,
     SPIN_PRIORITY = -20,
     SPIN_PC = 16,
@@ -32,8 +33,8 @@ static bool is_busy(const vg_exam_thread *t)
 {
     const uint64_t span = t->seen_ns - t->first_seen_ns;
     const uint64_t wanted = t->run_ns - t->first_run_ns + (t->queue_ns - t->first_queue_ns);
-    return !t->gone && t->state == 'R' && t->looks > 1 && t->blocks == t->first_blocks && t->run_ns > t->first_run_ns &&
-           wanted >= span / 10 * 8;
+    return !t->gone && t->state == 'R' && t->looks > 1 && t->blocks == t->first_blocks &&
+           t->run_ns - t->first_run_ns > span / BUSY_PART && wanted >= span / 10 * 8;
 }
 
 static bool changes_nothing(const vg_sample *samples, unsigned count)

@@ -80,8 +80,7 @@ static void classify_poll(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread
         endless = (int)arg[3] < 0;
     }
     wait->limited = !endless;
-    say(wait, VG_NEED_POLL, endless ? VG_BY_OUTSIDE : VG_BY_ITSELF, "descriptors%s",
-        endless ? "" : ", for a limited time");
+    say(wait, VG_NEED_POLL, endless ? VG_BY_OUTSIDE : VG_BY_ITSELF, "descriptors");
     if (!endless)
         return;
     switch (thread->call) {

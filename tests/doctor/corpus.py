@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 VIGIL = os.environ["VIGIL"]
 BIN = os.environ["DOCTOR_CORPUS"]  # where the programs were built
@@ -53,6 +54,7 @@ C = {
     "spin-lock": (("spin",), True, ["pthread_spin_lock"]),
     "yield": (("spin",), True, ["yield_for_ever"]),
     "descriptors": (("descriptors",), True, ["64 may be"]),
+    "address-space": (("memory",), True, ["address space"]),
     "stopped": (("stopped",), True, ["kill -CONT"]),
     "vfork": (("deadlock",), True, ["vfork_child"]),
 }
@@ -66,6 +68,7 @@ PYTHON = {
     "abba": (("deadlock",), None, ["semaphore"]),
     "queue": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
     "again": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
+    "interpreter": (("lock held over a wait",), True, ["2 threads wait for Python's global interpreter lock"]),
 }
 RUST = {"abba": (("deadlock",), None, ["Rust mutex"]), "channel": (("lost wakeup",), None, ["unpark"])}
 # Programs without names: the verdict must still come. Of musl's normal mutexes nobody can say who holds them.
@@ -76,11 +79,109 @@ MUSL = {"abba": (("deadlock",), None, ["mutex"]), "abba-recursive": (("deadlock"
         "pipes": (("deadlock",), True, ["between processes"])}
 
 
+class Place:
+    """A place with a limit, for root alone: a control group, a frozen file system. Patients are put there before they begin."""
+
+    def __init__(self, kind):
+        self.kind, self.undo, self.environment, self.group = kind, [], {}, None
+        self.thaw = lambda: None  # what is frozen cannot be killed
+        self.folder = tempfile.mkdtemp()
+
+    def __enter__(self):
+        try:
+            getattr(self, self.kind.replace("-", "_"))()
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.__exit__()
+            raise unittest.SkipTest(f"{self.kind}: {error}")
+        return self
+
+    def __exit__(self, *_):
+        thaw, self.thaw = self.thaw, lambda: None
+        thaw()
+        for step in reversed(self.undo):
+            for _ in range(100):  # a group is empty only when its processes are gone
+                try:
+                    step()
+                    break
+                except OSError:
+                    time.sleep(0.05)
+        self.undo = []
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def in_group(self, controller, **settings):
+        """Version 1 has a tree for each controller, version 2 one for all."""
+        root = "/sys/fs/cgroup"
+        unified = os.path.exists(f"{root}/cgroup.controllers")
+        if unified:
+            with open(f"{root}/cgroup.subtree_control", "w") as control:
+                control.write(f"+{controller}")
+        self.group = f"{root}{'' if unified else '/' + controller}/vigil-corpus-{os.getpid()}-{id(self):x}"
+        os.mkdir(self.group)
+        self.undo.append(lambda: os.rmdir(self.group))
+        for name, (old, new) in settings.items():
+            self.set(*(new if unified else old))
+
+    def set(self, name, value):
+        with open(f"{self.group}/{name}", "w") as file:
+            file.write(value)
+
+    def enter(self):
+        """In the patient, before it begins."""
+        if self.group:
+            with open(f"{self.group}/cgroup.procs", "w") as file:
+                file.write(str(os.getpid()))
+
+    def throttled(self):
+        self.in_group("cpu", quota=(("cpu.cfs_quota_us", "10000"), ("cpu.max", "10000 100000")))
+
+    def no_threads(self):
+        self.in_group("pids", most=(("pids.max", "6"), ("pids.max", "6")))
+
+    def full_memory(self):
+        self.in_group("memory", most=(("memory.limit_in_bytes", str(24 << 20)), ("memory.max", str(24 << 20))))
+        self.file = f"{self.folder}/large"
+        with open(self.file, "wb") as file:
+            file.write(bytes(32 << 20))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # so that the patient's group pays for the cache
+        self.environment = {"SICK_FILE": self.file, "SICK_BYTES": str(21 << 20)}
+
+    def cached(self):
+        self.full_memory()
+        self.environment["SICK_BYTES"] = str(1 << 20)
+
+    def frozen(self):
+        self.in_group("freezer" if not os.path.exists("/sys/fs/cgroup/cgroup.controllers") else "cpu")
+        self.thaw = lambda: self.freeze(False)
+
+    def freeze(self, on=True):
+        if os.path.exists(f"{self.group}/freezer.state"):
+            self.set("freezer.state", "FROZEN" if on else "THAWED")
+        else:
+            self.set("cgroup.freeze", str(int(on)))
+
+    def frozen_disk(self):
+        image, mount = f"{self.folder}/image", f"{self.folder}/mount"
+        os.mkdir(mount)
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 30}
+        with open(image, "wb") as file:
+            file.truncate(8 << 20)
+        subprocess.run(["mkfs.ext4", "-q", image], **quiet)
+        subprocess.run(["mount", "-o", "loop", image, mount], **quiet)
+        self.undo.append(lambda: subprocess.run(["umount", "-l", mount], **quiet))
+        subprocess.run(["fsfreeze", "-f", mount], **quiet)
+        self.thaw = lambda: subprocess.run(["fsfreeze", "-u", mount], **quiet)
+        self.environment = {"SICK_FILE": f"{mount}/file"}
+
+
 class Patient:
-    def __init__(self, words):
+    def __init__(self, words, place=None):
+        self.place = place
         # Its own session, so that the end reaches its children and threads too.
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                        start_new_session=True, text=True)
+                                        start_new_session=True, text=True, preexec_fn=place.enter if place else None,
+                                        env={**os.environ, **place.environment} if place else None)
         self.pid = self.process.pid
         for line in self.process.stdout:
             if line.startswith("patient "):
@@ -93,6 +194,9 @@ class Patient:
         return self
 
     def __exit__(self, *_):
+        if self.place:
+            thaw, self.place.thaw = self.place.thaw, lambda: None
+            thaw()
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -109,10 +213,19 @@ def examine(pid, *options):
     return done.returncode, json.loads(done.stdout), done.stdout
 
 
-def sick(words, expected):
+def placed(words, expected):
+    """In a place with a limit."""
+    kind, program, rest = words
+    with Place(kind) as place:
+        return sick(program, rest, place) if rest else healthy(program, place)
+
+
+def sick(words, expected, place=None):
     """"": it was named rightly; else what was said instead."""
     kinds, certain, parts = expected
-    with Patient(words) as patient:
+    with Patient(words, place) as patient:
+        if place and place.kind == "frozen":
+            place.freeze()
         said = ""
         for _ in range(10):  # until it has fallen asleep: it is certain that it does
             status, found, text = examine(patient.pid)
@@ -129,8 +242,8 @@ def sick(words, expected):
         return f"{said}: without {missing}" if missing else ""
 
 
-def healthy(words):
-    with Patient(words) as patient:
+def healthy(words, place=None):
+    with Patient(words, place) as patient:
         status, found, text = examine(patient.pid)
         if status == 0 and not found["findings"]:
             return ""
@@ -148,6 +261,18 @@ def cases(args):
                 out += [(f"{build} {n}", sick, [program(build), n], e) for n, e in BARE.items()]
         if os.path.exists(program("sick-musl")):
             out += [(f"sick-musl {n}", sick, [program("sick-musl"), n], e) for n, e in MUSL.items()]
+    if "limits" in args.kinds and os.geteuid() == 0:
+        one = program("sick")
+        for kind, words, expected in (
+                ("throttled", [program("healthy"), "computing"], (("throttled",), True, ["used its share"])),
+                ("no-threads", [one, "no-threads"], (("threads",), True, ["6 of 6"])),
+                ("full-memory", [one, "full-memory"], (("memory",), True, ["limit of memory"])),
+                ("cached", [one, "full-memory"], None),  # healthy: the cache of files fills its group
+                ("frozen", [program("healthy"), "queue"], (("stopped",), True, ["frozen by its cgroup"])),
+                ("frozen-disk", [one, "frozen-disk"], (("disk",), True, ["state D", "frozen_disk"]))):
+            out.append((f"limits {kind}", placed, (kind, words, expected), True))
+        if hasattr(os, "sched_setscheduler"):
+            out.append(("limits starved", sick, [one, "starved"], (("starved",), True, ["SCHED_FIFO", "run_at"])))
     if "languages" in args.kinds:
         if os.path.exists(program("sick-cpp")):
             out += [(f"sick-cpp {n}", sick, [program("sick-cpp"), n], e) for n, e in CPP.items()]
@@ -182,38 +307,67 @@ def run(case):
     began = time.monotonic()
     try:
         wrong = how(words, expected) if expected else how(words)
+    except unittest.SkipTest as reason:
+        return name, None, str(reason)
     except (AssertionError, subprocess.TimeoutExpired) as error:
         wrong = str(error)
     return name, wrong, time.monotonic() - began
 
 
+ALONE = ("limits starved",)  # it keeps a processor from everybody else
+
+
+def table(results):
+    """One line for each patient: how often it was named rightly, and how long an examination took."""
+    print(f"{'patient':32} {'rounds':>6} {'right':>6} {'mean s':>7} {'most s':>7}")
+    for name in sorted(results):
+        took = [t for wrong, t in results[name]]
+        print(f"{name:32} {len(took):6} {sum(not wrong for wrong, _ in results[name]):6} {sum(took) / len(took):7.1f} {max(took):7.1f}")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("kinds", nargs="*", default=["sick", "bare", "languages", "healthy"])
+    parser.add_argument("kinds", nargs="*", default=["sick", "bare", "limits", "languages", "healthy"])
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--jobs", type=int, default=6, help="patients at once: they mostly sleep")
     parser.add_argument("--load", type=int, default=0, help="busy processes per processor beside")
     parser.add_argument("--only", default="")
+    parser.add_argument("--table", action="store_true")
     args = parser.parse_args()
     args.folders = []
+    began = time.monotonic()
+    results, left_out = {}, set()
+
+    def note(name, wrong, took):
+        if wrong is None:
+            left_out.add(f"{name} ({took})")
+            return
+        results.setdefault(name, []).append((wrong, took))
+        if wrong:
+            print(f"WRONG {name} ({took:.1f} s): {wrong}", flush=True)
+
     load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.load * os.cpu_count())]
-    wrongs = count = 0
     try:
         todo = cases(args)
-        for round in range(args.rounds):
-            with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-                for name, wrong, took in pool.map(run, todo):
-                    count += 1
-                    if wrong:
-                        wrongs += 1
-                        print(f"WRONG {name} ({took:.1f} s, round {round + 1}): {wrong}", flush=True)
+        together = [case for case in todo if case[0] not in ALONE]
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for result in pool.map(run, together * args.rounds):
+                note(*result)
+        for case in [case for case in todo if case[0] in ALONE] * args.rounds:
+            note(*run(case))
     finally:
         for process in load:
             process.kill()
             process.wait()
         for folder in args.folders:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"{count - wrongs} of {count} right")
+    if args.table:
+        table(results)
+    for reason in sorted(left_out):
+        print(f"left out: {reason}")
+    count = sum(len(r) for r in results.values())
+    wrongs = sum(bool(wrong) for r in results.values() for wrong, _ in r)
+    print(f"{count - wrongs} of {count} right, {len(results)} patients, {time.monotonic() - began:.0f} s")
     sys.exit(1 if wrongs or not count else 0)
 
 

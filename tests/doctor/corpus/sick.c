@@ -605,6 +605,105 @@ static void descriptors(void)
     for (;;)
         (void)pause();
 }
+/* No more memory, and no way to go on without it. */
+static void address_space(void)
+{
+    const struct rlimit most = {.rlim_cur = 64 << 20, .rlim_max = 64 << 20};
+    setrlimit(RLIMIT_AS, &most);
+    for (size_t size = 1 << 20; size >= 4096; size /= 2)
+        while (mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+            ;
+    printf("ready\n");
+    fflush(stdout);
+    for (;;)
+        tick();
+}
+
+/* Two threads on one processor: the one with the higher priority never lets the other run. Needs root. */
+static void *run_at(void *arg)
+{
+    const struct sched_param how = {.sched_priority = *(const int *)arg};
+    volatile unsigned long work = 1;
+    cpu_set_t last;
+    CPU_ZERO(&last);
+    CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
+    sched_setaffinity(0, sizeof last, &last);
+    sched_setscheduler(0, SCHED_FIFO, &how);
+    atomic_fetch_add(&stage, 1);
+    for (;;)
+        work = work * 3 + 1;
+    return NULL;
+}
+static void starved(void)
+{
+    static const int high = 2, low = 1;
+    cpu_set_t first_cpu;
+    CPU_ZERO(&first_cpu);
+    CPU_SET(0, &first_cpu);
+    sched_setaffinity(0, sizeof first_cpu, &first_cpu);
+    alarm(60); /* whatever happens, the processor is given back */
+    start(run_at, (void *)(uintptr_t)&high);
+    while (atomic_load(&stage) < 1)
+        tick();
+    start(run_at, (void *)(uintptr_t)&low);
+    tick();
+    printf("ready\n");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+/* Starts threads until it may start no more (corpus.py limits them). */
+static void *wait_for_nothing(void *arg)
+{
+    (void)arg;
+    for (;;)
+        tick();
+    return NULL;
+}
+static void no_threads(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 1000 && pthread_create(&thread, NULL, wait_for_nothing, NULL) == 0; i++)
+        ;
+    printf("ready\n");
+    fflush(stdout);
+    for (;;)
+        tick();
+}
+
+/* Fills most of the memory that corpus.py allows it, and then wants a little more again and again. */
+static void *read_again(void *arg)
+{
+    static char room[1 << 16];
+    for (;;) {
+        const int fd = open(arg, O_RDONLY);
+        while (read(fd, room, sizeof room) > 0)
+            ;
+        close(fd);
+    }
+    return NULL;
+}
+static void full_memory(void)
+{
+    const char *file = getenv("SICK_FILE");
+    const size_t size = (size_t)atol(getenv("SICK_BYTES"));
+    char *all = malloc(size);
+    memset(all, 1, size);
+    start(read_again, (void *)(uintptr_t)file);
+    printf("ready\n");
+    fflush(stdout);
+    for (;;)
+        tick();
+}
+
+/* Opens a file of a file system that corpus.py has frozen: state D. */
+static void frozen_disk(void)
+{
+    settle_then_say(0);
+    (void)open(getenv("SICK_FILE"), O_CREAT | O_WRONLY, 0600);
+}
+
 static void stopped(void)
 {
     printf("ready\n");
@@ -663,6 +762,11 @@ static const struct {
     {"spin-lock", spin_lock},
     {"yield", yield_for_ever},
     {"descriptors", descriptors},
+    {"address-space", address_space},
+    {"starved", starved},
+    {"no-threads", no_threads},
+    {"full-memory", full_memory},
+    {"frozen-disk", frozen_disk},
     {"stopped", stopped},
     {"vfork", vfork_child},
 };

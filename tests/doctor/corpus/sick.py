@@ -34,4 +34,18 @@ def again():
     left.acquire()
 
 
-{"abba": abba, "queue": queue, "again": again}[sys.argv[1]]()
+def interpreter():
+    """A function of C that sleeps and keeps the interpreter's lock."""
+    import ctypes
+    import time
+    def work():
+        while True:
+            time.sleep(0.001)
+    for _ in range(2):
+        threading.Thread(target=work, daemon=True).start()
+    time.sleep(0.1)
+    print("ready", flush=True)
+    ctypes.PyDLL(None).pause()
+
+
+{"abba": abba, "queue": queue, "again": again, "interpreter": interpreter}[sys.argv[1]]()
