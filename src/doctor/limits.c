@@ -69,7 +69,7 @@ static bool memory_is_full(pid_t pid)
 }
 
 /* Frozen by its cgroup (docker pause, systemd): of version 1 that looks like state D. */
-static void judge_frozen(vg_exam *exam)
+static void judge_frozen_group(vg_exam *exam)
 {
     char path[512], text[1024];
     const pid_t pid = exam->processes[0].pid;
@@ -204,5 +204,5 @@ void vg_limits_judge(vg_exam *exam, const vg_limits *before)
     }
     judge_descriptors(exam);
     judge_threads(exam);
-    judge_frozen(exam);
+    judge_frozen_group(exam);
 }
