@@ -333,8 +333,8 @@ static void find_starved(vg_exam *exam)
     }
 }
 
-/* Python: one thread holds the interpreter's lock and sleeps, so no other runs. Those that wait for it sleep on a word of the runtime,
-   for milliseconds at a time. */
+/* Python: one thread holds the interpreter's lock and sleeps, so no other runs. Those that wait for it sleep on a word
+   of the runtime, for milliseconds at a time. */
 static void find_interpreter(vg_exam *exam)
 {
     for (unsigned p = 0; p < exam->process_count; p++) {

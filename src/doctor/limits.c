@@ -55,7 +55,7 @@ static uint64_t word_in(const char *text, const char *name)
     return 0;
 }
 
-/* Does the process's own memory fill the limit? Files that were read are cached up to it, and given back: that is no illness. */
+/* Does the process's own memory fill the limit? Files that were read are cached up to it and given back: no illness. */
 static bool memory_is_full(pid_t pid)
 {
     char path[512], text[4096], most[64];
