@@ -7,10 +7,10 @@ vigil_add_check(check_loop TEST_RUNS 500
   SOURCES ${base_sources} ${record_sources} ${loop_sources}
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)
 
-# Promises, on a loop and on a pool. (frame.c and retry.c have no threads to check, and their header a macro by the name of ours.)
+# Promises, on a loop and on a pool. (frame.c, once.c and retry.c have no threads to check, and their header a macro by the name of ours.)
 file(GLOB promise_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/promise/*.c ${VIGIL_ROOT}/src/share/*.c)
-list(FILTER promise_sources EXCLUDE REGEX "/(frame|retry)\\.c$")
+list(FILTER promise_sources EXCLUDE REGEX "/(frame|promise/once|retry)\\.c$")
 vigil_add_check(check_promise TEST_RUNS 500
-  SCENARIOS promises.c promise_lives.c promise_made_of.c promise_shared.c
+  SCENARIOS promises.c promise_lives.c promise_made_of.c promise_shared.c promise_objects.c
   SOURCES ${base_sources} ${record_sources} ${pool_sources} ${loop_sources} ${promise_sources}
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)

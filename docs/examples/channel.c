@@ -51,17 +51,26 @@ static int next_event(vigil_channel *keys, vigil_channel *ticks)
 /*
  * vigil_promise_receive: receive in an asynchronous function
  * vigil_promise_send: send in one
+ * vigil_promise_select: do whichever can be done first in one
  */
 struct echo {
     vigil_frame frame; /* first */
     vigil_channel *in, *out;
     int number;
+    vigil_channel_case
+        either[2]; /* here, because it outlives the await */
 };
 
 static void echo_steps(vigil_frame *frame)
 {
     struct echo *self = (struct echo *)frame;
     VIGIL_ASYNC_BEGIN(frame);
+    self->either[0] = (vigil_channel_case){.channel = self->in,
+                                           .receive = &self->number};
+    VIGIL_AWAIT(frame,
+                vigil_promise_select(frame->loop, self->either, 2,
+                                     frame->token, VIGIL_INTO(frame)));
+    printf("case %d: %d\n", (int)frame->value->integer, self->number);
     for (;;) { /* until the channel is closed: -EPIPE */
         VIGIL_AWAIT(frame, vigil_promise_receive(
                                frame->loop, self->in, &self->number,
@@ -92,9 +101,10 @@ static void echo_on_a_loop(void)
     vigil_loop *loop;
     int number = 5;
     if (vigil_loop_create(&loop, NULL) < 0 ||
-        vigil_channel_create(&ins, sizeof(int), 1) < 0 ||
+        vigil_channel_create(&ins, sizeof(int), 2) < 0 ||
         vigil_channel_create(&outs, sizeof(int), 1) < 0)
         return;
+    vigil_channel_send(ins, &number, 0, NULL);
     vigil_channel_send(ins, &number, 0, NULL);
     vigil_channel_close(ins);
     vigil_loop_call(loop, start_echo, NULL, loop);

@@ -183,11 +183,69 @@ static void fetch_steps(vigil_frame *frame)
     VIGIL_ASYNC_END(frame);
 }
 
+/*
+ * vigil_promise_read_lock: read in an asynchronous function
+ * vigil_promise_write_lock: write in one
+ * vigil_promise_condition: wait for a change in one
+ * vigil_promise_latch: wait for several things in one
+ * vigil_promise_barrier: meet others in one
+ * vigil_promise_once: an asynchronous call that happens once
+ */
+static vigil_rwlock settings = VIGIL_RWLOCK_INIT;
+static vigil_condition changed = VIGIL_CONDITION_INIT;
+static vigil_latch parts_left = VIGIL_LATCH_INIT(0);
+static vigil_barrier round_trip = VIGIL_BARRIER_INIT(1);
+static vigil_once connected = VIGIL_ONCE_INIT;
+
+static int connect_once(vigil_loop *loop, void *arg,
+                        vigil_cancel_token *token,
+                        vigil_promise **promise)
+{
+    (void)arg;
+    return vigil_promise_sleep(loop, 1000, token, promise);
+}
+
+static void share_steps(vigil_frame *frame)
+{
+    VIGIL_ASYNC_BEGIN(frame);
+    VIGIL_AWAIT(frame, vigil_promise_once(
+                           frame->loop, &connected, connect_once, NULL,
+                           frame->token, VIGIL_INTO(frame)));
+    VIGIL_AWAIT(frame, vigil_promise_read_lock(frame->loop, &settings,
+                                               frame->token,
+                                               VIGIL_INTO(frame)));
+    vigil_rwlock_unlock(&settings);
+    VIGIL_AWAIT(frame, vigil_promise_write_lock(frame->loop, &settings,
+                                                frame->token,
+                                                VIGIL_INTO(frame)));
+    vigil_rwlock_unlock(&settings);
+    VIGIL_AWAIT(frame,
+                vigil_promise_latch(frame->loop, &parts_left,
+                                    frame->token, VIGIL_INTO(frame)));
+    VIGIL_AWAIT(frame,
+                vigil_promise_barrier(frame->loop, &round_trip,
+                                      frame->token, VIGIL_INTO(frame)));
+    VIGIL_AWAIT(frame,
+                vigil_promise_lock(frame->loop, &lock, frame->token,
+                                   VIGIL_INTO(frame)));
+    while (total == 0) /* somebody signals `changed` when it is not */
+        VIGIL_AWAIT(frame, vigil_promise_condition(
+                               frame->loop, &changed, &lock,
+                               frame->token, VIGIL_INTO(frame)));
+    total++;
+    vigil_mutex_unlock(&lock);
+    VIGIL_ASYNC_OUT(frame);
+    VIGIL_ASYNC_END(frame);
+}
+
 static void start_fetch(void *loop)
 {
     vigil_frame *frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
     if (frame != NULL)
         vigil_frame_start(frame, fetch_steps, NULL);
+    frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
+    if (frame != NULL)
+        vigil_frame_start(frame, share_steps, NULL);
 }
 
 static void fetch_on_a_loop(void)
@@ -218,6 +276,6 @@ int main(void)
     wait_for_parts();
     meet();
     fetch_on_a_loop();
-    assert(total == 8);
+    assert(total == 9);
     return 0;
 }

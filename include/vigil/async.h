@@ -73,6 +73,7 @@
 extern "C" {
 #endif
 
+struct vigil_once;
 typedef struct vigil_frame vigil_frame;
 typedef void (*vigil_frame_fn)(vigil_frame *frame);
 
@@ -208,6 +209,18 @@ typedef struct vigil_retry_options {
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_retry(vigil_loop *loop, vigil_promise_start_fn start, void *arg,
                                   const vigil_retry_options *options, vigil_promise **promise);
+
+/* ---- once ------------------------------------------------------------------------------------ */
+
+/* vigil_once_run (vigil/sync.h) for asynchronous functions: start(loop, arg, token, ...) begins
+   the call unless one has succeeded before; if one runs, in a thread, a task or another loop, its
+   end is awaited. Fulfilled (VIGIL_NONE) when a call has succeeded; rejected as the caller's own attempt
+   is, and the next caller tries. The once stays until the promise is settled. Owner; does not
+   block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_once(vigil_loop *loop, struct vigil_once *once,
+                                 vigil_promise_start_fn start, void *arg, vigil_cancel_token *token,
+                                 vigil_promise **promise);
 
 /* ---- what the macros use --------------------------------------------------------------------- */
 

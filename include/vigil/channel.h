@@ -21,6 +21,9 @@
  * A plain thread sleeps while it waits; a task lets a spare worker in; an asynchronous function
  * awaits vigil_promise_send and vigil_promise_receive. Timeouts and tokens are as in vigil/sync.h:
  * a timeout of 0 only tries. Each message wakes at most one receiver.
+ *
+ * A message that was handed to an asynchronous function has arrived: its promise is fulfilled, also
+ * if its token is aborted or its loop ends in that instant. Nothing is lost in between.
  */
 #ifndef VIGIL_CHANNEL_H
 #define VIGIL_CHANNEL_H
@@ -98,6 +101,13 @@ typedef struct vigil_channel_case {
    token's status. */
 VIGIL_API int vigil_channel_select(vigil_channel_case *cases, size_t count, int64_t timeout_ns,
                                    vigil_cancel_token *token);
+
+/* Select in an asynchronous function: fulfilled with VIGIL_INT, the index of the case that was
+   done, and its status is set. The cases, their messages and their channels stay until then. Owner
+   of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_select(vigil_loop *loop, vigil_channel_case *cases, size_t count,
+                                   vigil_cancel_token *token, vigil_promise **promise);
 
 #ifdef __cplusplus
 }

@@ -505,7 +505,9 @@ class settles : private vigil_reaction
     static void lost(vigil_reaction *reaction) noexcept
     {
         settles *self = static_cast<settles *>(reaction);
-        self->status_ = -ECANCELED;
+        /* The loop is closed. What has come already is not lost: a message, a connection. */
+        self->state_ = vigil_promise_result(self->promise_, &self->seen_);
+        self->status_ = self->state_ == VIGIL_FULFILLED ? 0 : -ECANCELED;
         (void)resume_here(self->it_);
     }
     std::coroutine_handle<> it_;

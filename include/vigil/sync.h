@@ -111,6 +111,18 @@ VIGIL_API int vigil_rwlock_write(vigil_rwlock *lock, int64_t timeout_ns, vigil_c
    0; -EPERM it is not locked, or another thread writes; -EINVAL. */
 VIGIL_API int vigil_rwlock_unlock(vigil_rwlock *lock);
 
+/* Lock for reading in an asynchronous function: fulfilled (VIGIL_NONE) when it is locked. Whoever
+   goes on unlocks it with vigil_rwlock_unlock, on any thread. The rwlock stays until the promise is
+   settled. Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_read_lock(vigil_loop *loop, vigil_rwlock *lock,
+                                      vigil_cancel_token *token, vigil_promise **promise);
+
+/* The same for writing. Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_write_lock(vigil_loop *loop, vigil_rwlock *lock,
+                                       vigil_cancel_token *token, vigil_promise **promise);
+
 /* ---- condition ------------------------------------------------------------------------------- */
 
 /* A condition that a mutex guards. 24 bytes. */
@@ -136,6 +148,16 @@ VIGIL_API int vigil_condition_signal(vigil_condition *condition);
 /* Let all waiters go on, one after the other as the mutex becomes free. Any thread; does not block.
    Returns how many waited; -EINVAL. */
 VIGIL_API int vigil_condition_broadcast(vigil_condition *condition);
+
+/* Wait in an asynchronous function that holds the mutex (vigil_promise_lock): unlocks it, and is
+   settled when it is locked again. Fulfilled (VIGIL_NONE) after a signal; rejected with the status
+   of the token, and the mutex is locked as well. Only at the end of the loop (-ESHUTDOWN) it is
+   not. Condition and mutex stay until the promise is settled. Owner of the loop; does not block.
+   0; -EPERM also if no asynchronous function holds the mutex; -EINVAL; -ENOMEM; -ECANCELED;
+   -ESHUTDOWN; -ECHILD; after an error the mutex is still locked. */
+VIGIL_API int vigil_promise_condition(vigil_loop *loop, vigil_condition *condition,
+                                      vigil_mutex *mutex, vigil_cancel_token *token,
+                                      vigil_promise **promise);
 
 /* ---- semaphore ------------------------------------------------------------------------------- */
 
@@ -215,6 +237,12 @@ VIGIL_API int vigil_latch_down(vigil_latch *latch, uint64_t by);
    0; -ETIMEDOUT; -EINVAL; the token's status. */
 VIGIL_API int vigil_latch_wait(vigil_latch *latch, int64_t timeout_ns, vigil_cancel_token *token);
 
+/* Wait in an asynchronous function: fulfilled (VIGIL_NONE) when the count is zero. The latch stays
+   until the promise is settled. Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_latch(vigil_loop *loop, vigil_latch *latch, vigil_cancel_token *token,
+                                  vigil_promise **promise);
+
 /* ---- barrier --------------------------------------------------------------------------------- */
 
 /* A point that so many must reach before any goes on; then it begins again. 32 bytes. */
@@ -236,6 +264,13 @@ VIGIL_API int vigil_barrier_init(vigil_barrier *barrier, unsigned parties);
    0; 1 for the one that came last; -ETIMEDOUT; -EINVAL; the token's status. */
 VIGIL_API int vigil_barrier_wait(vigil_barrier *barrier, int64_t timeout_ns,
                                  vigil_cancel_token *token);
+
+/* Arrive in an asynchronous function: fulfilled when the others have arrived, with VIGIL_INT 1 for
+   the one that came last and 0 for the others. The barrier stays until the promise is settled.
+   Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_barrier(vigil_loop *loop, vigil_barrier *barrier,
+                                    vigil_cancel_token *token, vigil_promise **promise);
 
 #ifdef __cplusplus
 }

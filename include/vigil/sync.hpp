@@ -15,7 +15,9 @@
 #define VIGIL_SYNC_HPP
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <type_traits>
 
@@ -107,6 +109,235 @@ class semaphore
   private:
     vigil_semaphore semaphore_ = VIGIL_SEMAPHORE_INIT(0);
 };
+
+/* A SharedTimedLockable in part: std::shared_lock and std::unique_lock work with it. */
+class rwlock
+{
+  public:
+    rwlock() = default;
+    rwlock(const rwlock &) = delete;
+    rwlock &operator=(const rwlock &) = delete;
+
+    void lock()
+    {
+        check(vigil_rwlock_write(&lock_, VIGIL_FOREVER, nullptr), "locking for writing");
+    }
+    bool try_lock()
+    {
+        const int rc = vigil_rwlock_write(&lock_, 0, nullptr);
+        return rc != -ETIMEDOUT && rc != -EDEADLK && check(rc, "locking for writing") == 0;
+    }
+    void unlock()
+    {
+        check(vigil_rwlock_unlock(&lock_), "unlocking");
+    }
+    void lock_shared()
+    {
+        check(vigil_rwlock_read(&lock_, VIGIL_FOREVER, nullptr), "locking for reading");
+    }
+    bool try_lock_shared()
+    {
+        const int rc = vigil_rwlock_read(&lock_, 0, nullptr);
+        return rc != -ETIMEDOUT && rc != -EDEADLK && check(rc, "locking for reading") == 0;
+    }
+    void unlock_shared()
+    {
+        unlock();
+    }
+    /* co_await them; whoever goes on unlocks. Owner of the loop. */
+    promise lock_on(loop_ref loop, token_ref token = {})
+    {
+        vigil_promise *made = nullptr;
+        check(vigil_promise_write_lock(loop.get(), &lock_, token.get(), &made),
+              "locking for writing");
+        return promise::adopt(made);
+    }
+    promise lock_shared_on(loop_ref loop, token_ref token = {})
+    {
+        vigil_promise *made = nullptr;
+        check(vigil_promise_read_lock(loop.get(), &lock_, token.get(), &made),
+              "locking for reading");
+        return promise::adopt(made);
+    }
+    vigil_rwlock *get() noexcept
+    {
+        return &lock_;
+    }
+
+  private:
+    vigil_rwlock lock_ = VIGIL_RWLOCK_INIT;
+};
+
+class condition
+{
+  public:
+    condition() = default;
+    condition(const condition &) = delete;
+    condition &operator=(const condition &) = delete;
+
+    /* The caller holds the mutex, before and after. */
+    void wait(mutex &mutex, token_ref token = {})
+    {
+        check(vigil_condition_wait(&condition_, mutex.get(), VIGIL_FOREVER, token.get()),
+              "waiting for a condition");
+    }
+    template <class P> void wait(mutex &mutex, P until, token_ref token = {})
+    {
+        while (!until())
+            wait(mutex, token);
+    }
+    /* False: the time is up. */
+    bool wait_for(mutex &mutex, std::chrono::nanoseconds time, token_ref token = {})
+    {
+        const int rc = vigil_condition_wait(&condition_, mutex.get(), time.count(), token.get());
+        return rc != -ETIMEDOUT && check(rc, "waiting for a condition") == 0;
+    }
+    /* co_await it in a coroutine that has awaited mutex.lock_on. Owner of the loop. */
+    promise wait_on(loop_ref loop, mutex &mutex, token_ref token = {})
+    {
+        vigil_promise *made = nullptr;
+        check(vigil_promise_condition(loop.get(), &condition_, mutex.get(), token.get(), &made),
+              "waiting for a condition");
+        return promise::adopt(made);
+    }
+    void notify_one() noexcept
+    {
+        (void)vigil_condition_signal(&condition_);
+    }
+    void notify_all() noexcept
+    {
+        (void)vigil_condition_broadcast(&condition_);
+    }
+    vigil_condition *get() noexcept
+    {
+        return &condition_;
+    }
+
+  private:
+    vigil_condition condition_ = VIGIL_CONDITION_INIT;
+};
+
+class latch
+{
+  public:
+    explicit latch(std::uint64_t count)
+    {
+        check(vigil_latch_init(&latch_, count), "making a latch");
+    }
+    latch(const latch &) = delete;
+    latch &operator=(const latch &) = delete;
+
+    void count_down(std::uint64_t by = 1)
+    {
+        check(vigil_latch_down(&latch_, by), "counting down");
+    }
+    bool try_wait()
+    {
+        const int rc = vigil_latch_wait(&latch_, 0, nullptr);
+        return rc != -ETIMEDOUT && check(rc, "waiting for a latch") == 0;
+    }
+    void wait(token_ref token = {})
+    {
+        check(vigil_latch_wait(&latch_, VIGIL_FOREVER, token.get()), "waiting for a latch");
+    }
+    /* co_await it. Owner of the loop. */
+    promise wait_on(loop_ref loop, token_ref token = {})
+    {
+        vigil_promise *made = nullptr;
+        check(vigil_promise_latch(loop.get(), &latch_, token.get(), &made), "waiting for a latch");
+        return promise::adopt(made);
+    }
+    vigil_latch *get() noexcept
+    {
+        return &latch_;
+    }
+
+  private:
+    vigil_latch latch_ = VIGIL_LATCH_INIT(0);
+};
+
+class barrier
+{
+  public:
+    explicit barrier(unsigned parties)
+    {
+        check(vigil_barrier_init(&barrier_, parties), "making a barrier");
+    }
+    barrier(const barrier &) = delete;
+    barrier &operator=(const barrier &) = delete;
+
+    /* True for the one that came last. */
+    bool arrive_and_wait(token_ref token = {})
+    {
+        return check(vigil_barrier_wait(&barrier_, VIGIL_FOREVER, token.get()),
+                     "waiting at a barrier") == 1;
+    }
+    /* co_await it: the integer 1 for the one that came last. Owner of the loop. */
+    promise arrive_on(loop_ref loop, token_ref token = {})
+    {
+        vigil_promise *made = nullptr;
+        check(vigil_promise_barrier(loop.get(), &barrier_, token.get(), &made),
+              "waiting at a barrier");
+        return promise::adopt(made);
+    }
+    vigil_barrier *get() noexcept
+    {
+        return &barrier_;
+    }
+
+  private:
+    vigil_barrier barrier_ = VIGIL_BARRIER_INIT(1);
+};
+
+/* A call that happens once. A call that throws has not happened. */
+class once
+{
+  public:
+    once() = default;
+    once(const once &) = delete;
+    once &operator=(const once &) = delete;
+
+    template <std::invocable F> void call(F &&fn, token_ref token = {})
+    {
+        struct work {
+            F &fn;
+            std::exception_ptr thrown = {};
+            static int run(void *arg) noexcept
+            {
+                work *self = static_cast<work *>(arg);
+                try {
+                    self->fn();
+                    return 0;
+                } catch (...) {
+                    self->thrown = std::current_exception();
+                    return -EIO;
+                }
+            }
+        } it{fn};
+        const int rc = vigil_once_run(&once_, work::run, &it, VIGIL_FOREVER, token.get());
+        if (it.thrown)
+            std::rethrow_exception(it.thrown);
+        check(rc, "a call that happens once");
+    }
+    vigil_once *get() noexcept
+    {
+        return &once_;
+    }
+
+  private:
+    vigil_once once_ = VIGIL_ONCE_INIT;
+};
+
+/* The index of the case that was done; co_await it. The cases stay until then. Owner of the
+   loop. */
+inline promise select_on(loop_ref loop, vigil_channel_case *cases, std::size_t count,
+                         token_ref token = {})
+{
+    vigil_promise *made = nullptr;
+    check(vigil_promise_select(loop.get(), cases, count, token.get(), &made),
+          "selecting among channels");
+    return promise::adopt(made);
+}
 
 /* Messages that can be copied byte by byte; send pointers to others. */
 template <class T> class channel

@@ -15,6 +15,7 @@
 #include "base/container.h"
 #include "base/raise.h"
 #include "loop/guard.h"
+#include "promise.h"
 
 #include <vigil/async.h>
 
@@ -123,10 +124,14 @@ static void on_settled(vigil_reaction *reaction, vigil_promise_state state, vigi
     run_frame(frame);
 }
 
-/* The loop was closed, or nobody can settle the promise. */
+/* The loop was closed, or nobody can settle the promise. What has come already is not lost: a message, a connection. */
 static void on_cancelled(vigil_reaction *reaction)
 {
     vigil_frame *frame = frame_of(reaction);
+    if (vg_promise_state(frame->vg_awaited) == VIGIL_FULFILLED) {
+        on_settled(reaction, VIGIL_FULFILLED, vg_promise_value(frame->vg_awaited));
+        return;
+    }
     frame->value = &frame->vg_nothing;
     frame->status = -ECANCELED;
     run_frame(frame);

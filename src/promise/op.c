@@ -4,6 +4,7 @@
 #include "async.h"
 #include "awaits.h"
 #include "promise.h"
+#include "shared.h"
 
 #include "loop/post.h"
 
@@ -50,14 +51,18 @@ static void op_aborted(vigil_cancel_handler *handler, int status)
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
+int vg_op_may_begin(const vg_realm *realm, vigil_cancel_token *token)
+{
+    if (vigil_cancel_status(token) != 0)
+        return vg_why(-ECANCELED, "the token is aborted already");
+    if (vg_state(realm->loop) >= VIGIL_LOOP_TERMINATING)
+        return vg_why(-ESHUTDOWN, "the loop is ending and starts nothing new");
+    return 0;
+}
+
 vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error)
 {
-    vigil_loop *loop = realm->loop;
-    *error = 0;
-    if (vigil_cancel_status(token) != 0)
-        *error = vg_why(-ECANCELED, "the token is aborted already");
-    else if (vg_state(loop) >= VIGIL_LOOP_TERMINATING)
-        *error = vg_why(-ESHUTDOWN, "the loop is ending and starts nothing new");
+    *error = vg_op_may_begin(realm, token);
     if (*error != 0)
         return NULL;
     vg_op *op = vg_realm_alloc(realm, VG_SLAB_OPS);
@@ -196,8 +201,11 @@ bool vg_realm_end_ops(vg_realm *realm)
     bool any = !vg_list_empty(&realm->ops);
     vg_op *op;
     /* A finish may finish others that share a token. New ones are refused. */
-    while ((op = oldest_op(realm)) != NULL)
-        vg_op_finish(op, vigil_value_error(-ESHUTDOWN));
+    while ((op = oldest_op(realm)) != NULL) {
+        vigil_value value = vigil_value_error(-ESHUTDOWN);
+        (void)vg_op_was_handed(op, &value);
+        vg_op_finish(op, value);
+    }
     return any;
 }
 

@@ -65,6 +65,8 @@ struct vg_op {
 /* Owner. In the list, with one reference, and a promise if created is not NULL, with a reference for the operation
    and one for the user. NULL: *error says why. */
 vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error);
+/* Owner. What vg_op_new asks first: 0; -ECANCELED the token is aborted; -ESHUTDOWN the loop ends. */
+int vg_op_may_begin(const vg_realm *realm, vigil_cancel_token *token);
 /* Owner. The last step of a start: from here on the token and the time may finish it, and the user gets the promise.
    0; else it is discarded. */
 int vg_op_arm(vg_op *op, vigil_cancel_token *token, int64_t timeout_ns, vigil_promise **promise);

@@ -6,6 +6,7 @@
 #include "realm.h"
 #include "op.h"
 #include "promise.h"
+#include "shared.h"
 #include "unhandled.h"
 
 #include "base/options.h"
@@ -183,6 +184,7 @@ static __attribute__((noinline)) vg_realm *realm_make(vigil_loop *loop)
     vg_list_init(&realm->ops);
     vg_slab_init(&realm->slabs[VG_SLAB_PROMISES], sizeof(vigil_promise));
     vg_slab_init(&realm->slabs[VG_SLAB_OPS], vg_op_size());
+    vg_slab_init(&realm->slabs[VG_SLAB_SHARED], vg_shared_size());
     for (int i = 0; i < VG_SLABS; i++) {
         vg_slab_cache_init(&realm->caches[i], &realm->slabs[i]);
         for (unsigned k = 0; k < VG_REALM_STRIPES; k++)
@@ -296,7 +298,8 @@ int vigil_promise_stats_get(vigil_loop *loop, vigil_promise_stats *stats)
         ours.unhandled = atomic_load_explicit(&realm->unhandled, memory_order_relaxed);
         ours.handled_late = atomic_load_explicit(&realm->handled_late, memory_order_relaxed);
         ours.in_flight = atomic_load_explicit(&realm->in_flight, memory_order_relaxed);
-        ours.chunks = vg_slab_chunks(&realm->slabs[VG_SLAB_PROMISES]) + vg_slab_chunks(&realm->slabs[VG_SLAB_OPS]);
+        for (int i = 0; i < VG_SLABS; i++)
+            ours.chunks += vg_slab_chunks(&realm->slabs[i]);
     }
     if (vg_options_give(stats, stats->size, &ours, sizeof ours, 2 * sizeof(uint64_t), "stats") != 0)
         return vg_why(-EINVAL, "stats->size must be the size of the struct");

@@ -19,6 +19,7 @@
 enum {
     VG_SLAB_PROMISES = 0,
     VG_SLAB_OPS,
+    VG_SLAB_SHARED,
     VG_SLABS
 };
 
@@ -54,7 +55,7 @@ struct vg_realm {
 
     /* Owner. */
     alignas(64) vg_slab_cache caches[VG_SLABS];
-    _Atomic uint64_t own; /* operations made minus freed by the owner; one writer */
+    _Atomic uint64_t own; /* operations and their waits made minus freed by the owner; one writer */
     _Atomic uint64_t own_created, own_destroyed;
     vg_list pending;
     vg_list open;                /* the pending that only the program can settle, oldest first */
@@ -116,7 +117,7 @@ static inline void *vg_realm_alloc(vg_realm *realm, int slab)
     if (__builtin_expect(!vg_on_owner(realm), 0))
         return vg_realm_alloc_away(realm, slab);
     void *object = vg_slab_alloc(&realm->caches[slab]);
-    if (slab == VG_SLAB_OPS && object != NULL)
+    if (slab != VG_SLAB_PROMISES && object != NULL)
         vg_tally(&realm->own, 1);
     return object;
 }
@@ -128,7 +129,7 @@ static inline void vg_realm_free(vg_realm *realm, int slab, void *object)
         return;
     }
     vg_slab_free(&realm->caches[slab], object);
-    if (slab == VG_SLAB_OPS)
+    if (slab != VG_SLAB_PROMISES)
         vg_tally(&realm->own, UINT64_MAX); /* one less */
 }
 

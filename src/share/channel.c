@@ -15,7 +15,6 @@
 
 enum {
     CHANNEL_CASES = 64,
-    CHANNEL_NONE = UINT32_MAX & INT32_MAX,
 #ifdef VIGIL_CHECK
     CHANNEL_SPIN_STEPS = 0,
     CHANNEL_YIELDS = 0,
@@ -155,7 +154,7 @@ static void join_one(vg_channel_wait *wait, bool front)
 
 bool vg_channel_join(vg_channel_wait *waits, size_t count, vg_sleeper *sleeper, bool front)
 {
-    sleeper->chosen = CHANNEL_NONE;
+    sleeper->chosen = VG_CHANNEL_NONE;
     atomic_store_explicit(&sleeper->word, VG_SLEEP_WAITING, memory_order_relaxed); /* the guards publish it */
     for (size_t i = 0; i < count; i++) {
         vg_channel_wait *wait = &waits[i];
@@ -191,8 +190,7 @@ void vg_channel_pass_on(const vg_channel_wait *wait)
         side_wake(side_of(wait));
 }
 
-/* Try the cases once, beginning with `from`. The index of the one that was done, or -1; its answer in *status. */
-static int try_cases(const vg_channel_wait *waits, size_t count, size_t from, int *status)
+int vg_channel_try_cases(const vg_channel_wait *waits, size_t count, size_t from, int *status)
 {
     for (size_t n = 0; n < count; n++) {
         const size_t i = from + n < count ? from + n : from + n - count;
@@ -210,36 +208,37 @@ static int try_cases(const vg_channel_wait *waits, size_t count, size_t from, in
 /* The same, again and again for a moment: a partner on another processor is often just about to come. */
 static int try_for_a_moment(const vg_channel_wait *waits, size_t count, size_t from, int *status)
 {
-    int done = try_cases(waits, count, from, status);
+    int done = vg_channel_try_cases(waits, count, from, status);
     for (unsigned step = 0; done < 0 && step < CHANNEL_SPIN_STEPS; step++) {
         for (unsigned i = 0; i < 1U << step; i++)
             vg_spin_pause();
-        done = try_cases(waits, count, from, status);
+        done = vg_channel_try_cases(waits, count, from, status);
     }
     for (unsigned i = 0; done < 0 && i < CHANNEL_YIELDS; i++) {
         vg_thread_yield();
-        done = try_cases(waits, count, from, status);
+        done = vg_channel_try_cases(waits, count, from, status);
     }
     return done;
 }
 
 /* Do one of the cases. Its index, and its answer in *status; or an error. */
-static int wait_for_cases(vg_channel_wait *waits, size_t count, vg_sleep_how *how, int *status)
+static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *first, vg_sleep_how *how, int *status)
 {
     vg_sleeper sleeper;
-    vg_sleeper_init(&sleeper, VG_SHARE_CHANNEL, waits[0].channel);
-    const bool hand = count == 1 && waits[0].channel->flavor == VG_CHANNEL_HAND;
-    uint32_t woken = CHANNEL_NONE; /* the case that we were woken for */
+    vg_sleeper_init(&sleeper, VG_SHARE_CHANNEL, first);
+    const bool hand = count == 1 && first->flavor == VG_CHANNEL_HAND;
+    uint32_t woken = VG_CHANNEL_NONE; /* the case that we were woken for */
     size_t from = (size_t)(vg_ticks() >> 5) % count;
     how->yields = hand ? CHANNEL_YIELDS : 0;
     for (;;) {
-        const int done = hand ? try_cases(waits, 1, 0, status) : try_for_a_moment(waits, count, from, status);
+        const int done =
+            hand ? vg_channel_try_cases(waits, 1, 0, status) : try_for_a_moment(waits, count, from, status);
         if (done >= 0) {
-            if (woken != CHANNEL_NONE && (uint32_t)done != woken)
+            if (woken != VG_CHANNEL_NONE && (uint32_t)done != woken)
                 vg_channel_pass_on(&waits[woken]);
             return done;
         }
-        if (vg_channel_join(waits, count, &sleeper, woken != CHANNEL_NONE))
+        if (vg_channel_join(waits, count, &sleeper, woken != VG_CHANNEL_NONE))
             (void)vg_sleeper_leave(&sleeper, VG_SLEEP_RETRY);
         const uint32_t end = vg_sleeper_wait(&sleeper, how, hand ? CHANNEL_HAND_SPINS : 0);
         vg_channel_leave(waits, count);
@@ -250,7 +249,7 @@ static int wait_for_cases(vg_channel_wait *waits, size_t count, vg_sleep_how *ho
         if (end != VG_SLEEP_RETRY)
             return vg_sleeper_error(end, how->token);
         woken = sleeper.chosen;
-        from = woken != CHANNEL_NONE ? woken : (from + 1) % count;
+        from = woken != VG_CHANNEL_NONE ? woken : (from + 1) % count;
     }
 }
 
@@ -262,7 +261,7 @@ static __attribute__((noinline)) int wait_for_one(vigil_channel *channel, const 
     vg_channel_wait wait = {.channel = channel, .send = send, .receive = receive};
     vg_sleep_how how = {.deadline_ns = vg_deadline_after(timeout_ns), .token = token, .where = where};
     int status = 0;
-    const int done = wait_for_cases(&wait, 1, &how, &status);
+    const int done = wait_for_cases(&wait, 1, channel, &how, &status);
     return done < 0 ? done : status;
 }
 
@@ -362,39 +361,45 @@ size_t vigil_channel_count(const vigil_channel *channel)
     return channel->flavor == VG_CHANNEL_RING ? vg_channel_ring_count(channel) : vg_channel_list_count(channel);
 }
 
-int vigil_channel_select(vigil_channel_case *cases, size_t count, int64_t timeout_ns, vigil_cancel_token *token)
+int vg_channel_check_cases(const vigil_channel_case *cases, size_t count, vigil_channel **first)
 {
     if (cases == NULL)
         return VG_WHY_NULL("cases");
     if (count == 0 || count > CHANNEL_CASES)
         return vg_why(-EINVAL, "count must be 1 to 64");
-    vg_channel_wait waits[CHANNEL_CASES];
-    size_t used = 0;
-    uint8_t index[CHANNEL_CASES];
+    *first = NULL;
     for (size_t i = 0; i < count; i++) {
         if (cases[i].channel == NULL)
             continue;
         if (cases[i].send == NULL && cases[i].receive == NULL)
             return vg_why_say(-EINVAL, "cases[%zu] has nothing to send and nowhere to receive", i);
-        waits[used] =
-            (vg_channel_wait){.channel = cases[i].channel, .send = cases[i].send, .receive = cases[i].receive};
-        index[used++] = (uint8_t)i;
+        *first = *first == NULL ? cases[i].channel : *first;
     }
-    if (used == 0)
-        return vg_why(-EINVAL, "cases has no channel");
+    return *first == NULL ? vg_why(-EINVAL, "cases has no channel") : 0;
+}
+
+int vigil_channel_select(vigil_channel_case *cases, size_t count, int64_t timeout_ns, vigil_cancel_token *token)
+{
+    vigil_channel *first = NULL;
+    const int error = vg_channel_check_cases(cases, count, &first);
+    if (error != 0)
+        return error;
+    vg_channel_wait waits[CHANNEL_CASES];
+    for (size_t i = 0; i < count; i++)
+        waits[i] = (vg_channel_wait){.channel = cases[i].channel, .send = cases[i].send, .receive = cases[i].receive};
     int status = 0;
     int done = 0;
     if (timeout_ns == 0) {
-        done = try_cases(waits, used, (size_t)(vg_ticks() >> 5) % used, &status);
+        done = vg_channel_try_cases(waits, count, (size_t)(vg_ticks() >> 5) % count, &status);
         if (done < 0)
             return -ETIMEDOUT;
     } else {
         vg_sleep_how how = {
             .deadline_ns = vg_deadline_after(timeout_ns), .token = token, .where = __builtin_return_address(0)};
-        done = wait_for_cases(waits, used, &how, &status);
+        done = wait_for_cases(waits, count, first, &how, &status);
         if (done < 0)
             return done;
     }
-    cases[index[done]].status = status;
-    return index[done];
+    cases[done].status = status;
+    return done;
 }

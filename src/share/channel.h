@@ -83,6 +83,15 @@ typedef struct vg_channel_wait {
 /* Send or receive at once, and wake whoever can go on now. */
 int vg_channel_try(vigil_channel *channel, const void *send, void *receive);
 
+/* Try the cases once, beginning with `from`. The index of the one that was done, or -1; its answer in *status. */
+int vg_channel_try_cases(const vg_channel_wait *waits, size_t count, size_t from, int *status);
+
+/* What a select asks of its cases. 0, and the first channel; or an error. */
+int vg_channel_check_cases(const vigil_channel_case *cases, size_t count, vigil_channel **first);
+
+/* sleeper.chosen of a wait that nobody has claimed. */
+#define VG_CHANNEL_NONE UINT32_C(0x7fffffff)
+
 /* Join the lists. True: it may be possible now, look again. */
 bool vg_channel_join(vg_channel_wait *waits, size_t count, vg_sleeper *sleeper, bool front);
 void vg_channel_leave(vg_channel_wait *waits, size_t count);

@@ -4,12 +4,34 @@
  * it: a broadcast wakes nobody beside a locked mutex. The word says whether the list has waiters; a signaller that
  * changed the condition under the mutex sees it.
  */
-#include "mutex.h"
+#include "condition.h"
 
 #include "base/clock.h"
 #include "base/my_thread.h"
 #include "base/why.h"
 #include "pool/blocked.h"
+
+void vg_share_condition_join(vigil_condition *condition, vg_sleeper *sleeper)
+{
+    vigil_mutex *mutex = sleeper->mutex; /* a signal may come, and the sleeper go, before we are back */
+    vg_guard_lock(&condition->vg_waiters);
+    vg_waiters_push_back(&condition->vg_waiters, &sleeper->entry);
+    /* relaxed: the mutex that we are about to unlock publishes it */
+    atomic_store_explicit(&condition->vg_waiters.vg_word, 1, memory_order_relaxed);
+    vg_guard_unlock(&condition->vg_waiters);
+    (void)vigil_mutex_unlock(mutex);
+}
+
+bool vg_share_condition_left(vigil_condition *condition, vg_sleeper *sleeper)
+{
+    vg_guard_lock(&condition->vg_waiters);
+    const bool signalled = sleeper->amount != 0; /* then it left while it waited for the mutex */
+    vg_waiters_remove(&condition->vg_waiters, &sleeper->entry);
+    if (vg_waiters_first(&condition->vg_waiters) == NULL)
+        atomic_store_explicit(&condition->vg_waiters.vg_word, 0, memory_order_relaxed); /* under the guard */
+    vg_guard_unlock(&condition->vg_waiters);
+    return signalled;
+}
 
 int vigil_condition_wait(vigil_condition *condition, vigil_mutex *mutex, int64_t timeout_ns, vigil_cancel_token *token)
 {
@@ -28,22 +50,11 @@ int vigil_condition_wait(vigil_condition *condition, vigil_mutex *mutex, int64_t
     vg_sleeper_init(&sleeper, VG_SHARE_CONDITION, condition);
     sleeper.owner = self;
     sleeper.mutex = mutex;
-    vg_guard_lock(&condition->vg_waiters);
-    vg_waiters_push_back(&condition->vg_waiters, &sleeper.entry);
-    /* relaxed: the mutex that we are about to unlock publishes it */
-    atomic_store_explicit(&condition->vg_waiters.vg_word, 1, memory_order_relaxed);
-    vg_guard_unlock(&condition->vg_waiters);
-    (void)vigil_mutex_unlock(mutex);
+    vg_share_condition_join(condition, &sleeper);
     const uint32_t end = vg_sleeper_wait(&sleeper, &how, 0);
     bool signalled = true;
-    if (end != VG_SLEEP_GIVEN && end != VG_SLEEP_RETRY) {
-        vg_guard_lock(&condition->vg_waiters);
-        signalled = sleeper.amount != 0; /* then it left while it waited for the mutex */
-        vg_waiters_remove(&condition->vg_waiters, &sleeper.entry);
-        if (vg_waiters_first(&condition->vg_waiters) == NULL)
-            atomic_store_explicit(&condition->vg_waiters.vg_word, 0, memory_order_relaxed); /* under the guard */
-        vg_guard_unlock(&condition->vg_waiters);
-    }
+    if (end != VG_SLEEP_GIVEN && end != VG_SLEEP_RETRY)
+        signalled = vg_share_condition_left(condition, &sleeper);
     if (end != VG_SLEEP_GIVEN)
         vg_share_relock(mutex, &sleeper, end == VG_SLEEP_RETRY);
     vg_locks_held(1);

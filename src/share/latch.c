@@ -3,7 +3,7 @@
  * latch.c - latch and barrier. The count of a latch comes to zero under the guard, and a waiter that sees zero passes
  * through the guard: so it may free the latch.
  */
-#include "sleeper.h"
+#include "latch.h"
 
 #include "base/clock.h"
 #include "base/why.h"
@@ -44,6 +44,24 @@ int vigil_latch_down(vigil_latch *latch, uint64_t by)
     return refused ? vg_why(-EINVAL, "by is more than the count of the latch") : 0;
 }
 
+bool vg_share_latch_join(vigil_latch *latch, vg_sleeper *sleeper)
+{
+    vg_guard_lock(&latch->vg_waiters);
+    /* L2 acquire: what was done before each step down; pairs with L1 */
+    const bool open = atomic_load_explicit(&latch->vg_count, memory_order_acquire) == 0;
+    if (!open && sleeper != NULL)
+        vg_waiters_push_back(&latch->vg_waiters, &sleeper->entry);
+    vg_guard_unlock(&latch->vg_waiters);
+    return !open;
+}
+
+void vg_share_latch_left(vigil_latch *latch, vg_sleeper *sleeper)
+{
+    vg_guard_lock(&latch->vg_waiters);
+    vg_waiters_remove(&latch->vg_waiters, &sleeper->entry);
+    vg_guard_unlock(&latch->vg_waiters);
+}
+
 int vigil_latch_wait(vigil_latch *latch, int64_t timeout_ns, vigil_cancel_token *token)
 {
     if (latch == NULL)
@@ -52,20 +70,13 @@ int vigil_latch_wait(vigil_latch *latch, int64_t timeout_ns, vigil_cancel_token 
         .deadline_ns = vg_deadline_after(timeout_ns), .token = token, .where = __builtin_return_address(0)};
     vg_sleeper sleeper;
     vg_sleeper_init(&sleeper, VG_SHARE_LATCH, latch);
-    vg_guard_lock(&latch->vg_waiters);
-    /* L2 acquire: what was done before each step down; pairs with L1 */
-    const bool open = atomic_load_explicit(&latch->vg_count, memory_order_acquire) == 0;
-    if (!open && timeout_ns != 0)
-        vg_waiters_push_back(&latch->vg_waiters, &sleeper.entry);
-    vg_guard_unlock(&latch->vg_waiters);
-    if (open || timeout_ns == 0)
-        return open ? 0 : -ETIMEDOUT;
+    const bool waits = vg_share_latch_join(latch, timeout_ns != 0 ? &sleeper : NULL);
+    if (!waits || timeout_ns == 0)
+        return waits ? -ETIMEDOUT : 0;
     const uint32_t end = vg_sleeper_wait(&sleeper, &how, 0);
     if (end == VG_SLEEP_GIVEN)
         return 0;
-    vg_guard_lock(&latch->vg_waiters);
-    vg_waiters_remove(&latch->vg_waiters, &sleeper.entry);
-    vg_guard_unlock(&latch->vg_waiters);
+    vg_share_latch_left(latch, &sleeper);
     return vg_sleeper_error(end, token);
 }
 
@@ -81,24 +92,36 @@ int vigil_barrier_init(vigil_barrier *barrier, unsigned parties)
     return 0;
 }
 
-/* Under the guard, all but one have arrived: claim them for the end of the round. NULL and false: some of them have
-   left, and nobody is claimed. */
-static bool barrier_claim_round(vigil_barrier *barrier, vg_entry **chain)
+bool vg_share_barrier_join(vigil_barrier *barrier, vg_sleeper *sleeper)
 {
-    *chain = vg_waiters_claim_all(&barrier->vg_waiters);
-    uint32_t claimed = 0;
-    for (vg_entry *entry = *chain; entry != NULL; entry = entry->next)
-        claimed++;
-    if (claimed + 1 == barrier->vg_parties)
-        return true;
-    barrier->vg_arrived = claimed;
-    for (vg_entry *entry = *chain, *next = NULL; entry != NULL; entry = next) {
-        next = entry->next;
-        vg_waiters_push_back(&barrier->vg_waiters, entry);
-        vg_sleeper_unclaim(entry->sleeper);
+    vg_entry *round = NULL;
+    bool last = false;
+    vg_guard_lock(&barrier->vg_waiters);
+    if (barrier->vg_arrived + 1 >= barrier->vg_parties) {
+        round = vg_waiters_claim_all(&barrier->vg_waiters);
+        uint32_t claimed = 0;
+        for (vg_entry *entry = round; entry != NULL; entry = entry->next)
+            claimed++;
+        last = claimed + 1 == barrier->vg_parties;
+        barrier->vg_arrived = 0; /* if some have left in the meantime, the others arrive again */
     }
-    *chain = NULL;
-    return false;
+    if (!last && sleeper != NULL) {
+        barrier->vg_arrived++;
+        vg_waiters_push_back(&barrier->vg_waiters, &sleeper->entry);
+    }
+    vg_guard_unlock(&barrier->vg_waiters);
+    vg_entries_end(round, last ? VG_SLEEP_GIVEN : VG_SLEEP_RETRY);
+    return last;
+}
+
+void vg_share_barrier_left(vigil_barrier *barrier, vg_sleeper *sleeper)
+{
+    vg_guard_lock(&barrier->vg_waiters);
+    if (sleeper->entry.queued) { /* else whoever took us out has counted us out */
+        vg_waiters_remove(&barrier->vg_waiters, &sleeper->entry);
+        barrier->vg_arrived--;
+    }
+    vg_guard_unlock(&barrier->vg_waiters);
 }
 
 int vigil_barrier_wait(vigil_barrier *barrier, int64_t timeout_ns, vigil_cancel_token *token)
@@ -109,27 +132,17 @@ int vigil_barrier_wait(vigil_barrier *barrier, int64_t timeout_ns, vigil_cancel_
         .deadline_ns = vg_deadline_after(timeout_ns), .token = token, .where = __builtin_return_address(0)};
     vg_sleeper sleeper;
     vg_sleeper_init(&sleeper, VG_SHARE_BARRIER, barrier);
-    vg_entry *round = NULL;
-    vg_guard_lock(&barrier->vg_waiters);
-    const bool last = barrier->vg_arrived + 1 >= barrier->vg_parties && barrier_claim_round(barrier, &round);
-    if (last) {
-        barrier->vg_arrived = 0;
-    } else if (timeout_ns != 0) {
-        barrier->vg_arrived++;
-        vg_waiters_push_back(&barrier->vg_waiters, &sleeper.entry);
+    uint32_t end = VG_SLEEP_RETRY;
+    while (end == VG_SLEEP_RETRY) {
+        atomic_store_explicit(&sleeper.word, VG_SLEEP_WAITING, memory_order_relaxed); /* the guard publishes it */
+        if (vg_share_barrier_join(barrier, timeout_ns != 0 ? &sleeper : NULL))
+            return 1;
+        if (timeout_ns == 0)
+            return -ETIMEDOUT;
+        end = vg_sleeper_wait(&sleeper, &how, 0);
     }
-    vg_guard_unlock(&barrier->vg_waiters);
-    vg_entries_end(round, VG_SLEEP_GIVEN);
-    if (last || timeout_ns == 0)
-        return last ? 1 : -ETIMEDOUT;
-    const uint32_t end = vg_sleeper_wait(&sleeper, &how, 0);
     if (end == VG_SLEEP_GIVEN)
         return 0;
-    vg_guard_lock(&barrier->vg_waiters);
-    if (sleeper.entry.queued) { /* else whoever took us out has counted us out */
-        vg_waiters_remove(&barrier->vg_waiters, &sleeper.entry);
-        barrier->vg_arrived--;
-    }
-    vg_guard_unlock(&barrier->vg_waiters);
+    vg_share_barrier_left(barrier, &sleeper);
     return vg_sleeper_error(end, token);
 }

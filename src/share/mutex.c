@@ -163,6 +163,11 @@ int vigil_mutex_lock_timed(vigil_mutex *mutex, int64_t timeout_ns, vigil_cancel_
     return mutex_lock(mutex, timeout_ns, token, __builtin_return_address(0));
 }
 
+bool vg_share_lock_now(vigil_mutex *mutex, uint32_t owner)
+{
+    return mutex_take(mutex, owner, 0);
+}
+
 bool vg_share_lock_async(vigil_mutex *mutex, vg_sleeper *sleeper)
 {
     return mutex_take(mutex, sleeper->owner, 0) || mutex_queue(mutex, sleeper, false);

@@ -7,6 +7,9 @@
 
 #include "sleeper.h"
 
+/* Lock for `owner` if nobody has it. */
+bool vg_share_lock_now(vigil_mutex *mutex, uint32_t owner);
+
 /* Lock for the owner of a sleeper that has a notify, or queue it. True: locked, and notify will not be called. */
 bool vg_share_lock_async(vigil_mutex *mutex, vg_sleeper *sleeper);
 

@@ -3,7 +3,7 @@
  * rwlock.c - a word with the number of readers and two bits, and a list of waiters. With WAITERS nobody overtakes: the
  * lock goes to the first waiters by hand, to one writer or to all readers in front.
  */
-#include "sleeper.h"
+#include "rwlock.h"
 
 #include "base/clock.h"
 #include "base/my_thread.h"
@@ -69,6 +69,33 @@ static void rwlock_grant(vigil_rwlock *lock)
     vg_entries_end(granted, VG_SLEEP_GIVEN);
 }
 
+/* Join the list, and take the lock if it can be had. */
+static void rwlock_queue(vigil_rwlock *lock, vg_sleeper *sleeper)
+{
+    vg_guard_lock(&lock->vg_waiters);
+    /* From here on nobody takes it past the list; whoever leaves it afterwards sees the bit. relaxed: the same word. */
+    (void)atomic_fetch_or_explicit(&lock->vg_waiters.vg_word, RWLOCK_WAITERS, memory_order_relaxed);
+    vg_waiters_push_back(&lock->vg_waiters, &sleeper->entry);
+    rwlock_grant(lock); /* it may have been left before */
+}
+
+void vg_share_rwlock_left(vigil_rwlock *lock, vg_sleeper *sleeper)
+{
+    vg_guard_lock(&lock->vg_waiters);
+    vg_waiters_remove(&lock->vg_waiters, &sleeper->entry);
+    rwlock_grant(lock); /* readers behind a writer that left */
+}
+
+bool vg_share_rwlock_now(vigil_rwlock *lock, bool write, uint32_t owner)
+{
+    return rwlock_take(lock, write, owner);
+}
+
+void vg_share_rwlock_async(vigil_rwlock *lock, vg_sleeper *sleeper)
+{
+    rwlock_queue(lock, sleeper);
+}
+
 static int rwlock_lock(vigil_rwlock *lock, bool write, int64_t timeout_ns, vigil_cancel_token *token, const void *where)
 {
     const uint32_t self = vg_my_thread();
@@ -89,19 +116,12 @@ static int rwlock_lock(vigil_rwlock *lock, bool write, int64_t timeout_ns, vigil
             vg_sleeper_init(&sleeper, VG_SHARE_RWLOCK, lock);
             sleeper.owner = self;
             sleeper.amount = write;
-            vg_guard_lock(&lock->vg_waiters);
-            /* From here on nobody takes it past the list; whoever leaves it afterwards sees the bit. relaxed: the same
-               word. */
-            (void)atomic_fetch_or_explicit(&lock->vg_waiters.vg_word, RWLOCK_WAITERS, memory_order_relaxed);
-            vg_waiters_push_back(&lock->vg_waiters, &sleeper.entry);
-            rwlock_grant(lock); /* it may have been left before */
+            rwlock_queue(lock, &sleeper);
             const vg_sleep_how how = {
                 .deadline_ns = vg_deadline_after(timeout_ns), .token = token, .where = where, .owner = &lock->vg_owner};
             const uint32_t end = vg_sleeper_wait(&sleeper, &how, 0);
             if (end != VG_SLEEP_GIVEN) {
-                vg_guard_lock(&lock->vg_waiters);
-                vg_waiters_remove(&lock->vg_waiters, &sleeper.entry);
-                rwlock_grant(lock); /* readers behind a writer that left */
+                vg_share_rwlock_left(lock, &sleeper);
                 error = vg_sleeper_error(end, token);
             }
         }
@@ -131,13 +151,15 @@ int vigil_rwlock_unlock(vigil_rwlock *lock)
     uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
     const bool write = (seen & RWLOCK_WRITER) != 0;
     /* relaxed: if it is us, we wrote it */
-    if (write && atomic_load_explicit(&lock->vg_owner, memory_order_relaxed) != self)
+    const uint32_t owner = write ? atomic_load_explicit(&lock->vg_owner, memory_order_relaxed) : 0;
+    if (write && owner != self && (owner & VG_OWNER_ASYNC) == 0)
         return vg_why(-EPERM, "another thread holds the rwlock as writer");
     if (!write && (seen & RWLOCK_READERS) == 0)
         return vg_why(-EPERM, "the rwlock is not locked");
     if (write)
         atomic_store_explicit(&lock->vg_owner, 0, memory_order_relaxed);
-    vg_locks_held(-1);
+    if ((owner & VG_OWNER_ASYNC) == 0)
+        vg_locks_held(-1);
     const uint32_t mine = write ? RWLOCK_WRITER : 1U;
     /* R2 release: what we did; pairs with R1 */
     const uint32_t left = atomic_fetch_sub_explicit(word, mine, memory_order_release) - mine;

@@ -165,6 +165,12 @@ static int semaphore_wait(vigil_semaphore *semaphore, vg_sleeper *sleeper, const
     }
 }
 
+bool vg_share_acquire_now(vigil_semaphore *semaphore, uint64_t units)
+{
+    uint64_t seen = 0;
+    return semaphore_take(semaphore, units, 0, &seen);
+}
+
 bool vg_share_acquire_async(vigil_semaphore *semaphore, vg_sleeper *sleeper)
 {
     uint64_t seen = 0;

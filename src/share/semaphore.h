@@ -7,6 +7,9 @@
 
 #include "sleeper.h"
 
+/* Take units if newcomers may. */
+bool vg_share_acquire_now(vigil_semaphore *semaphore, uint64_t units);
+
 /* Take sleeper->amount units for a sleeper that has a notify, or queue it. True: taken, and notify will not be
    called. */
 bool vg_share_acquire_async(vigil_semaphore *semaphore, vg_sleeper *sleeper);

@@ -84,6 +84,82 @@ TEST(messages_go_from_a_thread_to_a_coroutine_and_back)
     must(!there.receive());
 }
 
+TEST(coroutines_and_a_thread_share_the_other_objects)
+{
+    vigil::loop loop;
+    vigil::rwlock rwlock;
+    vigil::mutex mutex;
+    vigil::condition changed;
+    vigil::latch opened(1);
+    vigil::barrier meeting(2);
+    vigil::once once;
+    int value = 0, calls = 0, last = 0;
+    std::thread other([&] {
+        {
+            const std::unique_lock hold(rwlock);
+            value = 1;
+        }
+        opened.count_down();
+        once.call([&] { calls++; });
+        last += meeting.arrive_and_wait();
+        const std::lock_guard hold(mutex);
+        value = 2;
+        changed.notify_one();
+    });
+    const auto body = [&](vigil::loop_ref it) -> task<> {
+        co_await opened.wait_on(it);
+        co_await rwlock.lock_shared_on(it);
+        must(value == 1);
+        rwlock.unlock_shared();
+        co_await rwlock.lock_on(it);
+        rwlock.unlock();
+        const vigil::value was_last = co_await meeting.arrive_on(it);
+        last += static_cast<int>(was_last.integer());
+        co_await mutex.lock_on(it);
+        while (value != 2)
+            co_await changed.wait_on(it, mutex);
+        mutex.unlock();
+    };
+    loop.run(body(loop));
+    other.join();
+    once.call([&] { calls++; });
+    must(calls == 1 && last == 1);
+    try {
+        vigil::once().call([] { throw 5; });
+        must(false);
+    } catch (int thrown) {
+        must(thrown == 5);
+    }
+}
+
+TEST(a_coroutine_selects_among_channels)
+{
+    vigil::loop loop;
+    vigil::channel<int> left(0), right(4);
+    int sums[2] = {0, 0};
+    std::thread other([&] {
+        for (int i = 1; i <= 100; i++) {
+            must(left.send(i));
+            must(right.send(i));
+        }
+    });
+    const auto body = [&](vigil::loop_ref it) -> task<> {
+        int message = 0;
+        vigil_channel_case cases[2] = {};
+        cases[0].channel = left.get();
+        cases[1].channel = right.get();
+        cases[0].receive = cases[1].receive = &message;
+        for (int i = 0; i < 200; i++) {
+            const vigil::value done = co_await vigil::select_on(it, cases, 2);
+            must(cases[done.integer()].status == 0);
+            sums[done.integer()] += message;
+        }
+    };
+    loop.run(body(loop));
+    other.join();
+    must(sums[0] == 5050 && sums[1] == 5050);
+}
+
 int main()
 {
     return run_tests();

@@ -428,6 +428,14 @@ static void things_to_share(void **state)
     refuses(vigil_promise_acquire(loop, &semaphore, UINT64_MAX, NULL, &promise), "units");
     refuses(vigil_promise_send(loop, NULL, "", NULL, &promise), "channel");
     refuses(vigil_promise_receive(loop, NULL, cases, NULL, &promise), "channel");
+    refuses(vigil_promise_read_lock(loop, NULL, NULL, &promise), "lock");
+    refuses(vigil_promise_write_lock(loop, NULL, NULL, &promise), "lock");
+    refuses(vigil_promise_condition(loop, NULL, &mutex, NULL, &promise), "condition");
+    refuses(vigil_promise_latch(loop, NULL, NULL, &promise), "latch");
+    refuses(vigil_promise_barrier(loop, NULL, NULL, &promise), "barrier");
+    refuses(vigil_promise_once(loop, NULL, start_nothing, NULL, NULL, &promise), "once");
+    refuses(vigil_promise_select(loop, NULL, 1, NULL, &promise), "cases");
+    refuses(vigil_promise_select(loop, cases, 0, NULL, &promise), "count");
     refuses(vigil_channel_select(NULL, 1, 0, NULL), "cases");
     refuses(vigil_channel_select(cases, 0, 0, NULL), "count");
     refuses(vigil_channel_select(cases, 1, 0, NULL), "cases");
