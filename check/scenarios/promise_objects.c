@@ -8,8 +8,11 @@
  */
 #include "loop_common.h"
 
+#include "base/futex.h"
+
 #include <vigil/cancel.h>
 #include <vigil/channel.h>
+#include <vigil/pool.h>
 #include <vigil/promise.h>
 #include <vigil/sync.h>
 
@@ -22,7 +25,9 @@ enum object {
     HAND_RECEIVE,
     HAND_SEND,
     SELECT_HAND,
-    SELECT_RING
+    SELECT_RING,
+    RING_RECEIVE,
+    POOL
 };
 
 static vigil_rwlock rwlock;
@@ -36,6 +41,8 @@ static vigil_promise *promise;
 static vigil_cancel_source *source;
 static int message, got, given;
 static bool arrived, unlocked;
+static vigil_pool *pool;
+static _Atomic uint32_t gate;
 
 static int object(void)
 {
@@ -90,6 +97,9 @@ static void wait_for_it(void *arg)
         answer = vigil_promise_condition(loop, &condition, &mutex, token, &promise);
         break;
     }
+    case POOL:
+        answer = vigil_promise_pool_idle(loop, pool, token, &promise);
+        break;
     case LATCH:
         answer = vigil_promise_latch(loop, &latch, token, &promise);
         break;
@@ -97,6 +107,7 @@ static void wait_for_it(void *arg)
         answer = vigil_promise_barrier(loop, &barrier, token, &promise);
         break;
     case HAND_RECEIVE:
+    case RING_RECEIVE:
         answer = vigil_promise_receive(loop, channel, &got, token, &promise);
         break;
     case HAND_SEND:
@@ -133,6 +144,10 @@ static void *give(void *arg)
         vgc_assert(vigil_mutex_unlock(&mutex) == 0, "unlocked");
         answer = vigil_condition_signal(&condition) - 1;
         break;
+    case POOL:
+        atomic_store_explicit(&gate, 1, memory_order_release);
+        (void)vg_futex_wake(&gate, 1);
+        break;
     case LATCH:
         answer = vigil_latch_down(&latch, 1);
         vgc_assert(answer == 0, "down");
@@ -154,12 +169,26 @@ static void *give(void *arg)
     return NULL;
 }
 
+static int wait_at_gate(void *arg)
+{
+    (void)arg;
+    while (atomic_load_explicit(&gate, memory_order_acquire) == 0)
+        (void)vg_futex_wait(&gate, 0, VG_NO_DEADLINE);
+    return 0;
+}
+
 static void begin(void)
 {
+    if (object() == POOL) {
+        vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+        options.workers = 1;
+        vgc_assert(vigil_pool_create(&pool, &options) == 0, "made");
+        vgc_assert(vigil_pool_call(pool, wait_at_gate, NULL, NULL, VIGIL_NORMAL) == 0, "accepted");
+    }
     loop_make(VIGIL_FAST_PATH_AUTO, false);
     (void)vigil_latch_init(&latch, 1);
     (void)vigil_barrier_init(&barrier, 2);
-    vgc_assert(vigil_channel_create(&channel, sizeof(int), object() == SELECT_RING) == 0, "made");
+    vgc_assert(vigil_channel_create(&channel, sizeof(int), object() >= SELECT_RING) == 0, "made");
     vgc_assert(vigil_channel_create(&other, sizeof(int), 0) == 0, "made");
     vgc_assert(vigil_loop_call(loop, wait_for_it, NULL, NULL) == 0, "a post is accepted");
 }
@@ -188,6 +217,9 @@ static void look_at_rest(void)
         break;
     case BARRIER:
         vgc_assert(vigil_barrier_wait(&barrier, 0, NULL) == -ETIMEDOUT, "nobody has arrived");
+        break;
+    case POOL:
+        vigil_pool_destroy(pool);
         break;
     case LATCH:
         break;
@@ -270,6 +302,39 @@ static void abort_races(void)
     look_at_rest();
 }
 
+/* Behind the loop waits a thread: what the loop does not take is for it. */
+static void *receive_second(void *arg)
+{
+    int number = 0;
+    vgc_assert(vigil_channel_receive(channel, VIGIL_FOREVER, NULL, &number) == 0 && number == 7, "received");
+    return arg;
+}
+
+static void *send_in_time(void *arg)
+{
+    message = 7;
+    vgc_assert(vigil_channel_send(channel, &message, VIGIL_FOREVER, NULL) == 0, "sent");
+    return arg;
+}
+
+static void next_in_line(void)
+{
+    begin();
+    vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0, "a turn");
+    pthread_t receiver = vgc_thread_start(receive_second, NULL);
+    pthread_t sender = vgc_thread_start(send_in_time, NULL);
+    vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
+    vgc_thread_join(sender);
+    if (fulfilled()) {
+        vgc_assert(got == 7, "the loop has it");
+        (void)send_in_time(NULL);
+    }
+    vgc_thread_join(receiver);
+    vigil_promise_unref(promise);
+    vigil_channel_destroy(channel);
+    vigil_channel_destroy(other);
+}
+
 #define FORM(id, function, words, kind)                                                                        \
     VGC_REGISTER(id, #id, function, words, .bound = "1 waits, 1 gives", .arg = (const void *)(intptr_t)(kind), \
                  .opt.mode = VGC_PCT, .opt.runs = 1500)
@@ -282,8 +347,12 @@ OBJECT(read, READ);
 OBJECT(write, WRITE);
 OBJECT(condition, CONDITION);
 OBJECT(latch, LATCH);
+OBJECT(pool_idle, POOL);
 OBJECT(barrier, BARRIER);
 OBJECT(hand_receive, HAND_RECEIVE);
 OBJECT(hand_send, HAND_SEND);
 OBJECT(select_hand, SELECT_HAND);
 OBJECT(select_ring, SELECT_RING);
+FORM(promise_hand_next, next_in_line, "a message that a loop does not take is for the next receiver", HAND_RECEIVE);
+FORM(promise_ring_next, next_in_line, "a message that a loop does not take is for the next receiver", RING_RECEIVE);
+FORM(promise_select_next, next_in_line, "a message that a select does not take is for the next receiver", SELECT_RING);

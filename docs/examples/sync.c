@@ -184,6 +184,40 @@ static void fetch_steps(vigil_frame *frame)
 }
 
 /*
+ * vigil_rate_init: so many per second
+ * vigil_rate_take: wait for the next
+ * vigil_promise_rate: the same in an asynchronous function
+ * vigil_promise_pool_idle: wait until a pool has nothing to do
+ * vigil_promise_pool_stop: end a pool without blocking its loop
+ */
+static vigil_rate requests;
+static vigil_pool *helpers;
+
+static void slow_down(void)
+{
+    /* 1000 per second, and 10 at once after a pause */
+    vigil_rate_init(&requests, 1000, 1000000000, 10);
+    if (vigil_rate_take(&requests, 1, VIGIL_FOREVER, NULL) == 0)
+        printf("my turn\n");
+}
+
+static void stop_steps(vigil_frame *frame)
+{
+    VIGIL_ASYNC_BEGIN(frame);
+    VIGIL_AWAIT(frame,
+                vigil_promise_rate(frame->loop, &requests, 1,
+                                   frame->token, VIGIL_INTO(frame)));
+    VIGIL_AWAIT(frame, vigil_promise_pool_idle(frame->loop, helpers,
+                                               frame->token,
+                                               VIGIL_INTO(frame)));
+    VIGIL_AWAIT(frame, vigil_promise_pool_stop(frame->loop, helpers,
+                                               frame->token,
+                                               VIGIL_INTO(frame)));
+    VIGIL_ASYNC_OUT(frame);
+    VIGIL_ASYNC_END(frame);
+}
+
+/*
  * vigil_promise_read_lock: read in an asynchronous function
  * vigil_promise_write_lock: write in one
  * vigil_promise_condition: wait for a change in one
@@ -192,7 +226,6 @@ static void fetch_steps(vigil_frame *frame)
  * vigil_promise_once: an asynchronous call that happens once
  */
 static vigil_rwlock settings = VIGIL_RWLOCK_INIT;
-static vigil_condition changed = VIGIL_CONDITION_INIT;
 static vigil_latch parts_left = VIGIL_LATCH_INIT(0);
 static vigil_barrier round_trip = VIGIL_BARRIER_INIT(1);
 static vigil_once connected = VIGIL_ONCE_INIT;
@@ -246,16 +279,21 @@ static void start_fetch(void *loop)
     frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
     if (frame != NULL)
         vigil_frame_start(frame, share_steps, NULL);
+    frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
+    if (frame != NULL)
+        vigil_frame_start(frame, stop_steps, NULL);
 }
 
 static void fetch_on_a_loop(void)
 {
     vigil_loop *loop;
-    if (vigil_loop_create(&loop, NULL) < 0)
+    if (vigil_loop_create(&loop, NULL) < 0 ||
+        vigil_pool_create(&helpers, NULL) < 0)
         return;
     vigil_loop_call(loop, start_fetch, NULL, loop);
     vigil_loop_run(loop, VIGIL_RUN);
     vigil_loop_destroy(loop);
+    vigil_pool_destroy(helpers);
 }
 
 /* ---- all of them ---- */
@@ -275,6 +313,7 @@ int main(void)
     assert(use_log(&log) == 1);
     wait_for_parts();
     meet();
+    slow_down();
     fetch_on_a_loop();
     assert(total == 9);
     return 0;

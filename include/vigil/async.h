@@ -213,10 +213,10 @@ VIGIL_API int vigil_promise_retry(vigil_loop *loop, vigil_promise_start_fn start
 /* ---- once ------------------------------------------------------------------------------------ */
 
 /* vigil_once_run (vigil/sync.h) for asynchronous functions: start(loop, arg, token, ...) begins
-   the call unless one has succeeded before; if one runs, in a thread, a task or another loop, its
-   end is awaited. Fulfilled (VIGIL_NONE) when a call has succeeded; rejected as the caller's own attempt
-   is, and the next caller tries. The once stays until the promise is settled. Owner; does not
-   block.
+   the call unless one has succeeded before. If one runs, in a thread, a task or another loop,
+   its end is awaited. Fulfilled (VIGIL_NONE) when a call has succeeded; rejected as the caller's
+   own attempt is, and the next caller tries. The once stays until the promise is settled. Owner;
+   does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_once(vigil_loop *loop, struct vigil_once *once,
                                  vigil_promise_start_fn start, void *arg, vigil_cancel_token *token,

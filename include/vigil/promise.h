@@ -545,6 +545,24 @@ VIGIL_API int vigil_promise_signal(vigil_loop *loop, int signo, vigil_cancel_tok
 VIGIL_API int vigil_promise_group(vigil_loop *loop, vigil_group *group, vigil_cancel_token *token,
                                   vigil_promise **promise);
 
+/* Fulfilled (VIGIL_NONE) when there was an instant at which every accepted task of the pool had
+   finished, as vigil_pool_wait_idle. The pool stays until the promise is settled. Owner; does not
+   block, takes no thread.
+   0; -EDEADLK inside a task of this pool; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN;
+   -ECHILD. */
+VIGIL_API int vigil_promise_pool_idle(vigil_loop *loop, vigil_pool *pool, vigil_cancel_token *token,
+                                      vigil_promise **promise);
+
+/* Begin the graceful end of the pool, as vigil_pool_shutdown: from here on it accepts nothing.
+   Fulfilled (VIGIL_NONE) when every accepted task has finished; vigil_pool_destroy then waits for
+   no task. An abort ends the wait alone, the end of the pool goes on; vigil_pool_close(pool, 0)
+   makes it short. The pool stays until the promise is settled. Owner; does not block, takes no
+   thread.
+   0; -EDEADLK inside a task of this pool; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN;
+   -ECHILD. */
+VIGIL_API int vigil_promise_pool_stop(vigil_loop *loop, vigil_pool *pool, vigil_cancel_token *token,
+                                      vigil_promise **promise);
+
 /* ---- looking at it --------------------------------------------------------------------------- */
 
 typedef struct vigil_promise_stats {

@@ -10,7 +10,7 @@
  *
  * One object serves all. A plain thread sleeps. A task sleeps too, and a spare worker takes its
  * place in the pool. An asynchronous function or a coroutine awaits a promise (vigil_promise_lock,
- * vigil_promise_acquire) while its loop goes on.
+ * vigil_promise_acquire, ...) while its loop goes on.
  *
  * The objects are small, lie in the caller's memory and need no clean-up. Static ones start from
  * their _INIT macro; zeroed memory is an unlocked mutex, rwlock, condition and once. An object must
@@ -195,6 +195,37 @@ VIGIL_API int vigil_promise_acquire(vigil_loop *loop, vigil_semaphore *semaphore
 
 /* How many units there are now. Any thread; does not block. Returns the number; 0 for NULL. */
 VIGIL_API uint64_t vigil_semaphore_units(const vigil_semaphore *semaphore);
+
+/* ---- rate ------------------------------------------------------------------------------------ */
+
+/* So many units per time, with a reserve for bursts: a token bucket. 24 bytes. */
+typedef struct vigil_rate {
+    VIGIL_ATOMIC(uint64_t) vg_full; /* the instant at which the reserve is full, in 1/64 ns */
+    uint64_t vg_unit;               /* the time of one unit, in 1/64 ns */
+    uint64_t vg_burst;
+} vigil_rate;
+/* clang-format off */
+#define VIGIL_RATE_INIT(units, per_ns, burst) \
+    {0, ((uint64_t)(per_ns) * 64 + (units) / 2) / (units), (burst)}
+/* clang-format on */
+
+/* `units` per per_ns, and up to `burst` units at once after a pause; it begins with these. Any
+   thread, before others use it; does not block.
+   0; -EINVAL also for no units, no time, no burst, or more than 64 units per ns. */
+VIGIL_API int vigil_rate_init(vigil_rate *rate, uint64_t units, int64_t per_ns, uint64_t burst);
+
+/* Take units, at most `burst`, when they have come. Callers are served in order, each at its own
+   instant: no herd. A wait that would be longer than timeout_ns is refused at once, and what an
+   aborted wait has reserved is for those who come later. Any thread; blocks for at most timeout_ns.
+   0; -ETIMEDOUT; -EINVAL also for more units than the burst; the token's status. */
+VIGIL_API int vigil_rate_take(vigil_rate *rate, uint64_t units, int64_t timeout_ns,
+                              vigil_cancel_token *token);
+
+/* Take units in an asynchronous function: fulfilled (VIGIL_NONE) when they have come. The rate
+   stays until the promise is settled. Owner of the loop; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_rate(vigil_loop *loop, vigil_rate *rate, uint64_t units,
+                                 vigil_cancel_token *token, vigil_promise **promise);
 
 /* ---- once ------------------------------------------------------------------------------------ */
 

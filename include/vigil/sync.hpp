@@ -289,6 +289,42 @@ class barrier
     vigil_barrier barrier_ = VIGIL_BARRIER_INIT(1);
 };
 
+class rate
+{
+  public:
+    rate(std::uint64_t units, std::chrono::nanoseconds per, std::uint64_t burst)
+    {
+        check(vigil_rate_init(&rate_, units, per.count(), burst), "making a rate");
+    }
+    rate(const rate &) = delete;
+    rate &operator=(const rate &) = delete;
+
+    void take(std::uint64_t units = 1, token_ref token = {})
+    {
+        check(vigil_rate_take(&rate_, units, VIGIL_FOREVER, token.get()), "taking from a rate");
+    }
+    bool try_take(std::uint64_t units = 1)
+    {
+        const int rc = vigil_rate_take(&rate_, units, 0, nullptr);
+        return rc != -ETIMEDOUT && check(rc, "taking from a rate") == 0;
+    }
+    /* co_await it. Owner of the loop. */
+    promise take_on(loop_ref loop, std::uint64_t units = 1, token_ref token = {})
+    {
+        vigil_promise *made = nullptr;
+        check(vigil_promise_rate(loop.get(), &rate_, units, token.get(), &made),
+              "taking from a rate");
+        return promise::adopt(made);
+    }
+    vigil_rate *get() noexcept
+    {
+        return &rate_;
+    }
+
+  private:
+    vigil_rate rate_ = VIGIL_RATE_INIT(1, 1, 1);
+};
+
 /* A call that happens once. A call that throws has not happened. */
 class once
 {

@@ -61,6 +61,8 @@ typedef enum vg_phase {
     VG_DISCARDING = 2
 } vg_phase;
 
+typedef struct vg_idle_watch vg_idle_watch; /* quiescence.h */
+
 struct vigil_pool {
     /* written at creation and by stop, read by all */
     vg_forkguard fork_guard;
@@ -109,10 +111,12 @@ struct vigil_pool {
     _Atomic uint32_t room_waking;  /* a wake is in flight */
     _Atomic uint32_t room_batches; /* waiters for several places */
 
-    alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop */
+    alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop, and watches */
     _Atomic uint32_t idle_tickets;             /* tickets drawn */
     _Atomic uint32_t idle_seen;                /* the pool was idle after this ticket was drawn */
-    _Atomic int64_t idle_debt; /* discards before the pool can be idle; 0 or less: unknown (quiescence.c) */
+    vg_mutex watch_lock;
+    _Atomic(vg_idle_watch *) idle_watches; /* written under watch_lock */
+    _Atomic int64_t idle_debt;             /* discards before the pool can be idle; 0 or less: unknown (quiescence.c) */
 
     vg_stripe stripes[VG_STRIPES];
     _Atomic(vg_seat *) seats[VG_MAX_SEATS];

@@ -27,6 +27,43 @@ static uint32_t tickets_drawn(vigil_pool *pool)
     return atomic_load_explicit(&pool->idle_tickets, memory_order_acquire);
 }
 
+static void unlink_idle_watch(vigil_pool *pool, vg_idle_watch *before, vg_idle_watch *watch)
+{
+    if (before != NULL)
+        before->next = watch->next;
+    else /* relaxed: under the lock; a look without it may be old */
+        atomic_store_explicit(&pool->idle_watches, watch->next, memory_order_relaxed);
+    (void)atomic_fetch_sub_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
+}
+
+/* Call the watches with these tickets. Whoever has seen a ticket has seen its watch: I1 and I2. */
+static void call_watches(vigil_pool *pool, uint32_t tickets)
+{
+    if (atomic_load_explicit(&pool->idle_watches, memory_order_relaxed) == NULL)
+        return;
+    vg_idle_watch *chain = NULL;
+    vg_mutex_lock(&pool->watch_lock);
+    vg_idle_watch *before = NULL;
+    vg_idle_watch *next = NULL;
+    for (vg_idle_watch *watch = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed); watch != NULL;
+         watch = next) {
+        next = watch->next;
+        if ((int32_t)(tickets - watch->ticket) < 0) {
+            before = watch;
+            continue;
+        }
+        unlink_idle_watch(pool, before, watch);
+        watch->next = chain;
+        chain = watch;
+    }
+    vg_mutex_unlock(&pool->watch_lock);
+    while (chain != NULL) {
+        vg_idle_watch *watch = chain;
+        chain = watch->next; /* the call is the end of it */
+        watch->idle(watch);
+    }
+}
+
 /* The pool was idle after these tickets were drawn: that ends their waits, and no later one. */
 static void end_waits(vigil_pool *pool, uint32_t tickets)
 {
@@ -38,6 +75,7 @@ static void end_waits(vigil_pool *pool, uint32_t tickets)
     } while (!atomic_compare_exchange_weak_explicit(&pool->idle_seen, &seen, tickets, memory_order_release,
                                                     memory_order_relaxed));
     (void)vg_futex_wake(&pool->idle_seen, VG_WAKE_ALL);
+    call_watches(pool, tickets);
 }
 
 /* Write the debt, then sum up. */
@@ -118,6 +156,37 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
     vg_trace_waited(pool, &waiting);
     vg_unblock_elsewhere(blocked);
     return error;
+}
+
+bool vg_idle_watch_remove(vigil_pool *pool, vg_idle_watch *watch)
+{
+    vg_idle_watch *before = NULL;
+    vg_mutex_lock(&pool->watch_lock);
+    vg_idle_watch *at = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed); /* under the lock */
+    for (; at != NULL && at != watch; at = at->next)
+        before = at;
+    if (at != NULL)
+        unlink_idle_watch(pool, before, watch);
+    vg_mutex_unlock(&pool->watch_lock);
+    return at != NULL;
+}
+
+void vg_idle_watch_add(vigil_pool *pool, vg_idle_watch *watch)
+{
+    vg_mutex_lock(&pool->watch_lock);
+    (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
+    watch->next = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed);
+    atomic_store_explicit(&pool->idle_watches, watch, memory_order_relaxed);
+    /* I1 release: whoever sees our ticket sees the watch, and what we submitted; pairs with I2 */
+    const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
+    watch->ticket = ticket;
+    atomic_store_explicit(&pool->idle_debt, 0, memory_order_relaxed); /* ends before us were not subtracted; see N */
+    vg_mutex_unlock(&pool->watch_lock);
+    const uint32_t seen = atomic_load_explicit(&pool->idle_seen, memory_order_acquire); /* I4, pairs with I3 */
+    /* G full fence: as in vg_wait_until_idle */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (((int32_t)(seen - ticket) >= 0 || count_pending(pool) == 0) && vg_idle_watch_remove(pool, watch))
+        watch->idle(watch);
 }
 
 int vigil_pool_wait_idle(vigil_pool *pool, int64_t timeout_ns)

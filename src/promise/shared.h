@@ -6,6 +6,7 @@
 #define VG_PROMISE_SHARED_H
 
 #include "op.h"
+#include "pool/quiescence.h"
 #include "share/channel.h"
 
 typedef struct vg_shared vg_shared;
@@ -44,6 +45,10 @@ struct vg_shared {
             size_t count;
         };
         bool relocks; /* of a condition: it waits for the mutex alone */
+        struct {      /* of a pool */
+            vg_idle_watch watch;
+            _Atomic bool missed; /* the watch was called after the wait had left, and is done with it */
+        };
     };
 };
 

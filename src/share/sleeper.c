@@ -136,7 +136,8 @@ uint32_t vg_sleeper_wait(vg_sleeper *sleeper, const vg_sleep_how *how, unsigned 
     static const vg_wait_kind kinds[] = {[VG_SHARE_MUTEX] = VG_WAIT_LOCK,       [VG_SHARE_RWLOCK] = VG_WAIT_LOCK,
                                          [VG_SHARE_CONDITION] = VG_WAIT_SIGNAL, [VG_SHARE_SEMAPHORE] = VG_WAIT_SIGNAL,
                                          [VG_SHARE_ONCE] = VG_WAIT_SIGNAL,      [VG_SHARE_LATCH] = VG_WAIT_SIGNAL,
-                                         [VG_SHARE_BARRIER] = VG_WAIT_SIGNAL,   [VG_SHARE_CHANNEL] = VG_WAIT_CHANNEL};
+                                         [VG_SHARE_BARRIER] = VG_WAIT_SIGNAL,   [VG_SHARE_CHANNEL] = VG_WAIT_CHANNEL,
+                                         [VG_SHARE_RATE] = VG_WAIT_SIGNAL};
     vg_blocked blocked;
     vg_blocked_begin(&blocked, &(vg_blocked_on){.kind = kinds[sleeper->kind],
                                                 .object = sleeper->object,

@@ -41,7 +41,9 @@ enum {
     VG_SHARE_ONCE,
     VG_SHARE_LATCH,
     VG_SHARE_BARRIER,
-    VG_SHARE_CHANNEL
+    VG_SHARE_CHANNEL,
+    VG_SHARE_POOL, /* asynchronous functions alone */
+    VG_SHARE_RATE
 };
 
 #define VG_SLEEPER_MAGIC UINT32_C(0x5a1ee9e5)

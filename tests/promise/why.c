@@ -435,6 +435,17 @@ static void things_to_share(void **state)
     refuses(vigil_promise_barrier(loop, NULL, NULL, &promise), "barrier");
     refuses(vigil_promise_once(loop, NULL, start_nothing, NULL, NULL, &promise), "once");
     refuses(vigil_promise_select(loop, NULL, 1, NULL, &promise), "cases");
+    vigil_rate rate = VIGIL_RATE_INIT(1, 1, 1);
+    refuses(vigil_rate_init(NULL, 1, 1, 1), "rate");
+    refuses(vigil_rate_init(&rate, 0, 1, 1), "units");
+    refuses(vigil_rate_init(&rate, 1, 0, 1), "per_ns");
+    refuses(vigil_rate_init(&rate, 1, 1, 0), "burst");
+    refuses(vigil_rate_take(NULL, 1, 0, NULL), "rate");
+    refuses(vigil_rate_take(&rate, 2, 0, NULL), "burst");
+    refuses(vigil_promise_rate(loop, NULL, 1, NULL, &promise), "rate");
+    refuses(vigil_promise_rate(loop, &rate, 1, NULL, NULL), "promise");
+    refuses(vigil_promise_pool_idle(loop, NULL, NULL, &promise), "pool");
+    refuses(vigil_promise_pool_stop(loop, NULL, NULL, &promise), "pool");
     refuses(vigil_promise_select(loop, cases, 0, NULL, &promise), "count");
     refuses(vigil_channel_select(NULL, 1, 0, NULL), "cases");
     refuses(vigil_channel_select(cases, 0, 0, NULL), "count");
