@@ -79,6 +79,10 @@ VIGIL_API int vigil_mutex_lock_timed(vigil_mutex *mutex, int64_t timeout_ns,
    0; -EPERM another thread holds it, or nobody; -EINVAL. */
 VIGIL_API int vigil_mutex_unlock(vigil_mutex *mutex);
 
+/* For the inline vigil_mutex_unlock: the same, out of line. Any thread; does not block.
+   0; -EPERM; -EINVAL. */
+VIGIL_API int vigil_mutex_unlock_slow(vigil_mutex *mutex);
+
 /* Lock for an asynchronous function: fulfilled (VIGIL_NONE) when the mutex is locked. Whoever
    goes on unlocks it with vigil_mutex_unlock. The mutex stays until the promise is settled.
    Owner of the loop; does not block.
@@ -302,6 +306,51 @@ VIGIL_API int vigil_barrier_wait(vigil_barrier *barrier, int64_t timeout_ns,
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_barrier(vigil_loop *loop, vigil_barrier *barrier,
                                     vigil_cancel_token *token, vigil_promise **promise);
+
+/* ---- a mutex that nobody else wants ---------------------------------------------------------- */
+
+/* The calling thread as locks know it: the library's alone. */
+struct vigil_self {
+    uint32_t vg_number; /* 0: not known yet */
+    uint32_t vg_locks;  /* that it holds */
+};
+extern VIGIL_API __thread struct vigil_self vigil_self __attribute__((tls_model("initial-exec")));
+
+#if defined(__OPTIMIZE__) && !defined(VIGIL_CHECK) && !defined(VG_OUT_OF_LINE)
+/* The compiler may see the fast paths of lock and unlock. The functions of the library do the
+   same, and the rest. */
+extern inline __attribute__((gnu_inline)) int vigil_mutex_lock(vigil_mutex *mutex)
+{
+    const uint32_t self = vigil_self.vg_number;
+    uint32_t seen = 0;
+    /* M1 acquire: what the last holder did; pairs with M2 */
+    if (__builtin_expect(mutex != 0 && self != 0 &&
+                             __atomic_compare_exchange_n((uint32_t *)&mutex->vg_waiters.vg_word,
+                                                         &seen, self, 0, __ATOMIC_ACQUIRE,
+                                                         __ATOMIC_RELAXED),
+                         1)) {
+        vigil_self.vg_locks++;
+        return 0;
+    }
+    return vigil_mutex_lock_timed(mutex, VIGIL_FOREVER, 0);
+}
+
+extern inline __attribute__((gnu_inline)) int vigil_mutex_unlock(vigil_mutex *mutex)
+{
+    const uint32_t self = vigil_self.vg_number;
+    uint32_t seen = self;
+    /* M2 release: what we did as holder; pairs with M1 */
+    if (__builtin_expect(mutex != 0 && self != 0 &&
+                             __atomic_compare_exchange_n((uint32_t *)&mutex->vg_waiters.vg_word,
+                                                         &seen, 0, 0, __ATOMIC_RELEASE,
+                                                         __ATOMIC_RELAXED),
+                         1)) {
+        vigil_self.vg_locks--;
+        return 0;
+    }
+    return vigil_mutex_unlock_slow(mutex);
+}
+#endif
 
 #ifdef __cplusplus
 }

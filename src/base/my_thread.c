@@ -3,14 +3,14 @@
 
 #include "thread.h"
 
-_Thread_local uint32_t vg_my_thread_number;
+__thread struct vigil_self vigil_self;
 
 uint32_t vg_my_thread_learn(void)
 {
 #ifdef VIGIL_CHECK
-    vg_my_thread_number = vg_thread_number(); /* the checker's threads are one thread of the system */
+    vigil_self.vg_number = vg_thread_number(); /* the checker's threads are one thread of the system */
 #else
-    vg_my_thread_number = (uint32_t)vg_thread_id();
+    vigil_self.vg_number = (uint32_t)vg_thread_id();
 #endif
-    return vg_my_thread_number;
+    return vigil_self.vg_number;
 }

@@ -15,6 +15,7 @@
 #ifndef VG_POOL_BLOCKED_H
 #define VG_POOL_BLOCKED_H
 
+#include "base/my_thread.h"
 #include "trace.h"
 
 /* What the caller waits for. */
@@ -49,15 +50,6 @@ static inline bool vg_blocked_rejected(const vg_blocked *it)
     /* relaxed: the watchdog wakes the word afterwards, which orders it */
     return it->worker != NULL &&
            __builtin_expect(atomic_load_explicit(&it->worker->seat.rejected, memory_order_relaxed) == it->number, 0);
-}
-
-/* The running task holds one more lock, or one less. While it holds any, its waits run only what they wait for: a
-   stranger on top of its stack could want the same lock. Costs a load and a store; nothing outside of tasks. */
-static inline void vg_locks_held(int change)
-{
-    vg_worker *worker = vg_current_worker;
-    if (worker != NULL)
-        worker->locks = (unsigned)((int)worker->locks + change);
 }
 
 #endif

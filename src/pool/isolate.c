@@ -15,7 +15,7 @@
 static void isolated_by_raise(vg_raise_frame *frame)
 {
     (void)frame;
-    vg_current_worker->locks--;
+    vg_locks_held(-1);
 }
 
 int vigil_isolate(int (*fn)(void *arg), void *arg)
@@ -27,9 +27,9 @@ int vigil_isolate(int (*fn)(void *arg), void *arg)
         return fn(arg);
     vg_raise_frame frame;
     vg_raise_push_on(worker->raise_top, &frame, isolated_by_raise);
-    worker->locks++; /* what a held lock means to waits is what is wanted */
+    vg_locks_held(1); /* what a held lock means to waits is what is wanted */
     const int status = fn(arg);
-    worker->locks--;
+    vg_locks_held(-1);
     *worker->raise_top = frame.outer;
     return status;
 }

@@ -5,12 +5,13 @@
 #ifndef VG_POOL_RULE_H
 #define VG_POOL_RULE_H
 
+#include "base/my_thread.h"
 #include "idle.h"
 
 /* May a wait put strangers on top of this stack? */
 static inline bool vg_may_help(const vg_worker *worker)
 {
-    return worker->locks == 0 && worker->helping < VIGIL_HELP_DEPTH;
+    return vigil_self.vg_locks == 0 && worker->helping < VIGIL_HELP_DEPTH;
 }
 
 /*

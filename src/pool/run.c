@@ -4,6 +4,7 @@
  */
 #include "run.h"
 
+#include "base/my_thread.h"
 #include "forked.h"
 
 #include "bound.h"
@@ -93,7 +94,7 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
     const bool raised = worker->raised;
     worker->raised = false;
     if (worker->depth == 0)
-        worker->locks = 0; /* a task that raised has left its locks locked */
+        vigil_self.vg_locks = 0; /* a task that raised has left its locks locked */
     if (pool->on_failure != NULL) {
         vigil_failure failure = {
             .size = sizeof failure,

@@ -147,7 +147,6 @@ typedef struct vg_worker {
     unsigned caps_left;            /* full classes left since vg_caps_look (bits) */
     unsigned blocking;             /* depth of blocking sections */
     unsigned helping;              /* waits on this stack that run strangers */
-    unsigned locks;                /* held by the tasks on this stack (blocked.h) */
     bool compensated;              /* the outermost section has given a credit */
     bool raised;                   /* the last task left by vigil_raise */
     bool woken;                    /* woken, and no task found yet */

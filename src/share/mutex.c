@@ -222,7 +222,7 @@ static __attribute__((noinline)) int mutex_unlock_slow(vigil_mutex *mutex, uint3
     }
 }
 
-int vigil_mutex_unlock(vigil_mutex *mutex)
+static inline __attribute__((always_inline)) int mutex_unlock(vigil_mutex *mutex)
 {
     if (mutex == NULL)
         return VG_WHY_NULL("mutex");
@@ -240,6 +240,16 @@ int vigil_mutex_unlock(vigil_mutex *mutex)
     else if ((seen & VG_OWNER_ASYNC) == 0)
         return vg_why(-EPERM, (seen & MUTEX_OWNER) == 0 ? "the mutex is not locked" : "another thread holds the mutex");
     return mutex_unlock_slow(mutex, seen);
+}
+
+int vigil_mutex_unlock(vigil_mutex *mutex)
+{
+    return mutex_unlock(mutex);
+}
+
+int vigil_mutex_unlock_slow(vigil_mutex *mutex)
+{
+    return mutex_unlock(mutex);
 }
 
 /* ---- for conditions ---------------------------------------------------------------------------------------------- */
