@@ -66,6 +66,19 @@ static const struct bench_def benches[] = {
         .cases = {{1, 1, 0}, {1, 1, 1}, {1, 1, 64}, {1, 1, -1}, {4, 4, 0}, {4, 4, 1}, {4, 4, 64}, {4, 4, -1}},
         .peers = "vigil crossbeam",
     },
+    {
+        .name = "share-green",
+        .what =
+            "P asynchronous functions send to P of them, 8 bytes each, wall ns per message; capacity -1 is unbounded",
+        .long_ = "n messages in all. vigil: functions of one loop. go: goroutines, which have no unbounded channel.",
+        .param = "capacity",
+        .n = 1000000,
+        .n_quick = 200000,
+        .n_smoke = 200,
+        .metrics = {{"ns_per_op", "ns", 1, BENCH_LOWER}},
+        .cases = {{1, 1, 0}, {1, 1, 1}, {1, 1, 64}, {1, 1, -1}, {4, 4, 0}, {4, 4, 1}, {4, 4, 64}, {4, 4, -1}},
+        .peers = "vigil go",
+    },
     {0},
 };
 
@@ -75,6 +88,7 @@ static const struct bench_peer peers[] = {
     {"futex", "a bare futex mutex", "", BENCH_FLOOR},
     {"parking_lot", "parking_lot 0.12, RawMutex", "librust-parking-lot-dev cargo", BENCH_PEER},
     {"crossbeam", "crossbeam-channel", "librust-crossbeam-channel-dev cargo", BENCH_PEER},
+    {"go", "goroutines and Go's channels", "golang-go", BENCH_PEER},
     {0},
 };
 

@@ -153,6 +153,15 @@ int main(int argc, char **argv)
         channel();
         return 0;
     }
+    if (strcmp(args.bench, "share-green") == 0) {
+        if (share_peer.green == NULL)
+            bench_trouble("no asynchronous functions");
+        each = args.n / args.producers;
+        bench_print("ns_per_op",
+                    share_peer.green(args.param < 0 ? SIZE_MAX : (size_t)args.param, args.producers, each) /
+                        (double)(each * args.producers));
+        return 0;
+    }
     if (enter == NULL)
         bench_trouble("no such lock");
     if (strstr(args.bench, "-busy") != NULL)

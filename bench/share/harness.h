@@ -14,6 +14,7 @@ struct share_peer {
     void (*open)(size_t capacity); /* SIZE_MAX: unbounded */
     void (*send)(uint64_t message);
     uint64_t (*receive)(void);
+    double (*green)(size_t capacity, unsigned pairs, long each); /* ns in all, between asynchronous functions */
 };
 
 extern const struct share_peer share_peer; /* NULL: the peer has no such thing */

@@ -47,4 +47,6 @@ static uint64_t receive(void)
     return message;
 }
 
-const struct share_peer share_peer = {lock, unlock, acquire, post, open_channel, send, receive};
+double share_green(size_t capacity, unsigned pairs, long each); /* vigil_green.c */
+
+const struct share_peer share_peer = {lock, unlock, acquire, post, open_channel, send, receive, share_green};

@@ -74,6 +74,7 @@ extern "C" {
 #endif
 
 struct vigil_once;
+struct vigil_channel;
 typedef struct vigil_frame vigil_frame;
 typedef void (*vigil_frame_fn)(vigil_frame *frame);
 
@@ -88,6 +89,7 @@ struct vigil_frame {
     unsigned line; /* of the await that it waits in, for a debugger */
     bool vg_out_reached;
     bool vg_over;
+    uint16_t vg_turns; /* messages without an await */
     void *vg_at;
     void *vg_out;
     vigil_frame_fn vg_steps;
@@ -138,6 +140,30 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
 
 /* Wait for a promise that you have; it stays yours. */
 #define VIGIL_AWAIT_PROMISE(frame, promise) VIGIL_AWAIT(frame, vigil_frame_borrow(frame, promise))
+
+/* Send or receive a message (vigil/channel.h): at once if it can be done at once, without a promise;
+   else as VIGIL_AWAIT of vigil_promise_send or vigil_promise_receive. So up to 64 messages in a row
+   may pass before other functions of the loop have their turn. A closed channel: to OUT, with
+   -EPIPE. */
+#define VIGIL_AWAIT_SEND(frame, channel, element)                                                  \
+    do {                                                                                           \
+        (frame)->status = vigil_frame_send(frame, channel, element);                               \
+        if ((frame)->status > 0)                                                                   \
+            VIGIL_AWAIT(frame, vigil_promise_send((frame)->loop, channel, element, (frame)->token, \
+                                                  VIGIL_INTO(frame)));                             \
+        else if ((frame)->status < 0 && vigil_frame_failed(frame, (frame)->status))                \
+            goto vigil_out;                                                                        \
+    } while (0)
+
+#define VIGIL_AWAIT_RECEIVE(frame, channel, element)                                      \
+    do {                                                                                  \
+        (frame)->status = vigil_frame_receive(frame, channel, element);                   \
+        if ((frame)->status > 0)                                                          \
+            VIGIL_AWAIT(frame, vigil_promise_receive((frame)->loop, channel, element,     \
+                                                     (frame)->token, VIGIL_INTO(frame))); \
+        else if ((frame)->status < 0 && vigil_frame_failed(frame, (frame)->status))       \
+            goto vigil_out;                                                               \
+    } while (0)
 
 /* End with this value, which the promise owns from here on. */
 #define VIGIL_RETURN(frame, result)              \
@@ -247,6 +273,15 @@ VIGIL_API bool vigil_frame_failed(vigil_frame *frame, int status);
 /* For the macros: note that the call ends with this value. Owner; does not block. Returns true
    if the steps go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_returned(vigil_frame *frame, vigil_value result);
+
+/* For the macros: send a message at once. Owner; does not block.
+   0; 1 it must be awaited; -EPIPE; -ENOMEM; -EINVAL; the status of the frame's token. */
+VIGIL_API int vigil_frame_send(vigil_frame *frame, struct vigil_channel *channel,
+                               const void *element);
+
+/* For the macros: receive a message at once. Owner; does not block.
+   0; 1 it must be awaited; -EPIPE; -EINVAL; the status of the frame's token. */
+VIGIL_API int vigil_frame_receive(vigil_frame *frame, struct vigil_channel *channel, void *element);
 
 /* For the macros: await a promise that stays the caller's. Owner; does not block.
    0; -EINVAL. */

@@ -155,6 +155,32 @@ static void receive_steps(vigil_frame *frame)
     VIGIL_ASYNC_END(frame);
 }
 
+static void quick_send_steps(vigil_frame *frame)
+{
+    struct worker *self = (struct worker *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    for (self->value = 1; (uint64_t)self->value <= rounds; self->value++)
+        VIGIL_AWAIT_SEND(frame, channel, &self->value);
+    VIGIL_ASYNC_OUT(frame);
+    must_equal(frame->error, 0);
+    must_equal(vigil_channel_close(channel), 0);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void quick_receive_steps(vigil_frame *frame)
+{
+    struct worker *self = (struct worker *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    for (;;) {
+        VIGIL_AWAIT_RECEIVE(frame, channel, &self->value);
+        count += (uint64_t)self->value;
+    }
+    VIGIL_ASYNC_OUT(frame);
+    must_equal(frame->error, -EPIPE);
+    frame->error = 0;
+    VIGIL_ASYNC_END(frame);
+}
+
 static void *send_in_thread(void *arg)
 {
     (void)arg;
@@ -172,16 +198,14 @@ static void *receive_in_thread(void *arg)
     return NULL;
 }
 
-static void start_sender(void *arg)
+static void start_sender(void *quick)
 {
-    (void)arg;
-    start(send_steps);
+    start(quick != NULL ? quick_send_steps : send_steps);
 }
 
-static void start_receiver(void *arg)
+static void start_receiver(void *quick)
 {
-    (void)arg;
-    start(receive_steps);
+    start(quick != NULL ? quick_receive_steps : receive_steps);
 }
 
 static void messages_go_between_functions_and_threads(void **state)
@@ -189,17 +213,19 @@ static void messages_go_between_functions_and_threads(void **state)
     (void)state;
     static const size_t capacities[] = {0, 1, 64, VIGIL_CHANNEL_UNBOUNDED};
     for (size_t c = 0; c < count_of(capacities); c++)
-        for (int who = 0; who < 3; who++) {
+        for (int way = 0; way < 6; way++) {
+            const int who = way % 3;
             begin();
+            void *quick = way >= 3 ? loop : NULL;
             rounds = scaled(2000, 100);
             must_equal(vigil_channel_create(&channel, sizeof(int), capacities[c]), 0);
             pthread_t thread;
             if (who != 0)
                 thread = start_thread(who == 1 ? send_in_thread : receive_in_thread, NULL);
             if (who != 1)
-                must_equal(vigil_loop_call(loop, start_sender, NULL, NULL), 0);
+                must_equal(vigil_loop_call(loop, start_sender, NULL, quick), 0);
             if (who != 2)
-                must_equal(vigil_loop_call(loop, start_receiver, NULL, NULL), 0);
+                must_equal(vigil_loop_call(loop, start_receiver, NULL, quick), 0);
             must(vigil_loop_run(loop, VIGIL_RUN) >= 0);
             if (who != 0)
                 join_thread(thread);
@@ -207,6 +233,46 @@ static void messages_go_between_functions_and_threads(void **state)
             vigil_channel_destroy(channel);
             end();
         }
+}
+
+/* ---- turns of others ---- */
+
+static void hog_steps(vigil_frame *frame)
+{
+    struct worker *self = (struct worker *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    for (self->value = 0; inside == 0; self->value++)
+        VIGIL_AWAIT_SEND(frame, channel, &self->value);
+    VIGIL_ASYNC_OUT(frame);
+    must_equal(frame->error, 0);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void turn_steps(vigil_frame *frame)
+{
+    VIGIL_ASYNC_BEGIN(frame);
+    VIGIL_AWAIT(frame, vigil_promise_sleep(frame->loop, 0, frame->token, VIGIL_INTO(frame)));
+    inside = 1;
+    VIGIL_ASYNC_OUT(frame);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void start_hog(void *arg)
+{
+    (void)arg;
+    start(turn_steps);
+    start(hog_steps);
+}
+
+static void a_function_that_never_waits_lets_others_have_their_turn(void **state)
+{
+    (void)state;
+    begin();
+    must_equal(vigil_channel_create(&channel, sizeof(int), VIGIL_CHANNEL_UNBOUNDED), 0);
+    must_equal(vigil_loop_call(loop, start_hog, NULL, NULL), 0);
+    must(vigil_loop_run(loop, VIGIL_RUN) >= 0);
+    vigil_channel_destroy(channel);
+    end();
 }
 
 /* ---- aborts, and the end of the loop ---- */
@@ -275,9 +341,8 @@ static void nothing_is_left_of_a_wait_that_was_aborted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(functions_and_threads_share_a_mutex),
-        test(at_most_so_many_functions_have_units),
-        test(messages_go_between_functions_and_threads),
+        test(functions_and_threads_share_a_mutex),        test(at_most_so_many_functions_have_units),
+        test(messages_go_between_functions_and_threads),  test(a_function_that_never_waits_lets_others_have_their_turn),
         test(nothing_is_left_of_a_wait_that_was_aborted),
     };
     return run_all(tests);

@@ -26,8 +26,9 @@ pub struct SharePeer {
     open: Option<extern "C" fn(usize)>,
     send: Option<extern "C" fn(u64)>,
     receive: Option<extern "C" fn() -> u64>,
+    green: Option<extern "C" fn(usize, u32, i64) -> f64>,
 }
 
 #[no_mangle]
 pub static share_peer: SharePeer =
-    SharePeer { lock: None, unlock: None, acquire: None, post: None, open: Some(open), send: Some(send), receive: Some(receive) };
+    SharePeer { lock: None, unlock: None, acquire: None, post: None, open: Some(open), send: Some(send), receive: Some(receive), green: None };

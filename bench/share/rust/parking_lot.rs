@@ -22,8 +22,9 @@ pub struct SharePeer {
     open: Option<extern "C" fn(usize)>,
     send: Option<extern "C" fn(u64)>,
     receive: Option<extern "C" fn() -> u64>,
+    green: Option<extern "C" fn(usize, u32, i64) -> f64>,
 }
 
 #[no_mangle]
 pub static share_peer: SharePeer =
-    SharePeer { lock: Some(lock), unlock: Some(unlock), acquire: None, post: None, open: None, send: None, receive: None };
+    SharePeer { lock: Some(lock), unlock: Some(unlock), acquire: None, post: None, open: None, send: None, receive: None, green: None };

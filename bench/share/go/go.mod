@@ -1,0 +1,3 @@
+module vigil/bench/share/go
+
+go 1.18
