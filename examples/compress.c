@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compress FILE [OUT]: gzip on all processors with bounded memory and a progress bar. Blocks of 1 MiB are read in order,
- * compressed by all workers and written in order; each is a gzip member, so `gunzip` reads the result.
+ * compress FILE [OUT]: gzip on all processors with bounded memory and a progress bar. Blocks of 1 MiB are read in
+ * order, compressed by all workers and written in order; each is a gzip member, so `gunzip` reads the result.
  */
 #include <stdio.h>
 #include <stdlib.h>

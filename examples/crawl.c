@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crawl ADDRESS [K]: fetches a site over HTTP from "/" on, follows the links to its own pages, with at most K (8) connections at
- * a time, and prints each page with its status and size. ADDRESS is of the form 127.0.0.1:80. Without arguments it makes a
- * site of 200 pages, crawls it and judges itself.
+ * crawl ADDRESS [K]: fetches a site over HTTP from "/" on, follows the links to its own pages, with at most K (8)
+ * connections at a time, and prints each page with its status and size. ADDRESS is of the form 127.0.0.1:80. Without
+ * arguments it makes a site of 200 pages, crawls it and judges itself.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rwlock, condition, latch, barrier, select and messages from hand to hand that a loop waits for and another thread gives.
- * Properties: what is given arrives on the loop; when the loop ends, a message that was sent has arrived, and everything else is
- * back where it came from.
+ * Rwlock, condition, latch, barrier, select, messages from hand to hand and an idle pool that a loop waits for and
+ * another thread gives. Properties: what is given arrives on the loop; when the loop ends, a message that was sent has
+ * arrived, and everything else is back where it came from.
  *
  * Each in two forms: the loop at rest when it is given, and the end of the loop racing with it.
  */

@@ -141,10 +141,10 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
 /* Wait for a promise that you have; it stays yours. */
 #define VIGIL_AWAIT_PROMISE(frame, promise) VIGIL_AWAIT(frame, vigil_frame_borrow(frame, promise))
 
-/* Send or receive a message (vigil/channel.h): at once if it can be done at once, without a promise;
-   else as VIGIL_AWAIT of vigil_promise_send or vigil_promise_receive. So up to 64 messages in a row
-   may pass before other functions of the loop have their turn. A closed channel: to OUT, with
-   -EPIPE. */
+/* Send or receive a message (vigil/channel.h): at once if it can be done at once, without a
+   promise; else as VIGIL_AWAIT of vigil_promise_send or vigil_promise_receive. So up to 64 messages
+   in a row may pass before other functions of the loop have their turn. A closed channel: to OUT,
+   with -EPIPE. */
 #define VIGIL_AWAIT_SEND(frame, channel, element)                                                  \
     do {                                                                                           \
         (frame)->status = vigil_frame_send(frame, channel, element);                               \

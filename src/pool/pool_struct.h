@@ -114,8 +114,8 @@ struct vigil_pool {
     alignas(64) _Atomic uint32_t idle_waiters; /* threads in wait_idle or stop, and watches */
     _Atomic uint32_t idle_tickets;             /* tickets drawn */
     _Atomic uint32_t idle_seen;                /* the pool was idle after this ticket was drawn */
-    vg_mutex watch_lock;
-    _Atomic(vg_idle_watch *) idle_watches; /* written under watch_lock */
+    vg_mutex idle_lock;
+    _Atomic(vg_idle_watch *) idle_watches; /* written under idle_lock */
     _Atomic int64_t idle_debt;             /* discards before the pool can be idle; 0 or less: unknown (quiescence.c) */
 
     vg_stripe stripes[VG_STRIPES];

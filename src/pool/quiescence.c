@@ -42,7 +42,7 @@ static void call_watches(vigil_pool *pool, uint32_t tickets)
     if (atomic_load_explicit(&pool->idle_watches, memory_order_relaxed) == NULL)
         return;
     vg_idle_watch *chain = NULL;
-    vg_mutex_lock(&pool->watch_lock);
+    vg_mutex_lock(&pool->idle_lock);
     vg_idle_watch *before = NULL;
     vg_idle_watch *next = NULL;
     for (vg_idle_watch *watch = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed); watch != NULL;
@@ -56,7 +56,7 @@ static void call_watches(vigil_pool *pool, uint32_t tickets)
         watch->next = chain;
         chain = watch;
     }
-    vg_mutex_unlock(&pool->watch_lock);
+    vg_mutex_unlock(&pool->idle_lock);
     while (chain != NULL) {
         vg_idle_watch *watch = chain;
         chain = watch->next; /* the call is the end of it */
@@ -161,19 +161,19 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
 bool vg_idle_watch_remove(vigil_pool *pool, vg_idle_watch *watch)
 {
     vg_idle_watch *before = NULL;
-    vg_mutex_lock(&pool->watch_lock);
+    vg_mutex_lock(&pool->idle_lock);
     vg_idle_watch *at = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed); /* under the lock */
     for (; at != NULL && at != watch; at = at->next)
         before = at;
     if (at != NULL)
         unlink_idle_watch(pool, before, watch);
-    vg_mutex_unlock(&pool->watch_lock);
+    vg_mutex_unlock(&pool->idle_lock);
     return at != NULL;
 }
 
 void vg_idle_watch_add(vigil_pool *pool, vg_idle_watch *watch)
 {
-    vg_mutex_lock(&pool->watch_lock);
+    vg_mutex_lock(&pool->idle_lock);
     (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
     watch->next = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed);
     atomic_store_explicit(&pool->idle_watches, watch, memory_order_relaxed);
@@ -181,7 +181,7 @@ void vg_idle_watch_add(vigil_pool *pool, vg_idle_watch *watch)
     const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
     watch->ticket = ticket;
     atomic_store_explicit(&pool->idle_debt, 0, memory_order_relaxed); /* ends before us were not subtracted; see N */
-    vg_mutex_unlock(&pool->watch_lock);
+    vg_mutex_unlock(&pool->idle_lock);
     const uint32_t seen = atomic_load_explicit(&pool->idle_seen, memory_order_acquire); /* I4, pairs with I3 */
     /* G full fence: as in vg_wait_until_idle */
     atomic_thread_fence(memory_order_seq_cst);

@@ -13,7 +13,7 @@ void vg_quiescence_signal(vigil_pool *pool); /* after the caller's fence: signal
 /* A wait for an idle pool without a thread. `idle` is called once, on any thread, under no lock, perhaps before
    vg_idle_watch_add returns. */
 struct vg_idle_watch {
-    vg_idle_watch *next; /* under watch_lock */
+    vg_idle_watch *next; /* under idle_lock */
     uint32_t ticket;
     void (*idle)(vg_idle_watch *watch);
 };

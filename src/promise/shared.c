@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.c - waits for locks, units and messages as promises. A wait that ends with its loop puts back what it was given. A
- * message cannot be put back: a wait that has it is fulfilled, as the last thing that the loop does (E4).
+ * shared.c - waits for locks, units and messages as promises. A wait that ends with its loop puts back what it was
+ * given. A message cannot be put back: a wait that has it is fulfilled, as the last thing that the loop does (E4).
  */
 #include "shared.h"
 

@@ -11,8 +11,8 @@
 
 typedef struct vg_shared vg_shared;
 
-/* How one kind of wait begins, ends early, and is put back. Answers are those of a channel: VG_CHANNEL_DONE, VG_CHANNEL_WAIT,
-   or an error. */
+/* How one kind of wait begins, ends early, and is put back. Answers are those of a channel: VG_CHANNEL_DONE,
+   VG_CHANNEL_WAIT, or an error. */
 typedef struct vg_shared_kind {
     int (*attempt)(vg_shared *wait); /* owner: do it at once, join nothing. NULL: join does it */
     int (*join)(vg_shared *wait,
@@ -52,8 +52,8 @@ struct vg_shared {
     };
 };
 
-/* Owner. Begin the wait that `with` describes: kind, sleeper.kind, .object and .amount, and the union. with->waits is taken
-   over, also if it fails. */
+/* Owner. Begin the wait that `with` describes: kind, sleeper.kind, .object and .amount, and the union. with->waits is
+   taken over, also if it fails. */
 int vg_shared_begin(vigil_loop *loop, const vg_shared *with, vigil_cancel_token *token, const void *created,
                     vigil_promise **promise);
 
@@ -63,10 +63,10 @@ size_t vg_shared_size(void);
    If not, its sleeper has left, and the operation must be finished. */
 bool vg_op_was_given(vg_op *op);
 
-/* Owner. The loop ends. True: what the operation waited for is in the caller's memory already, and it ends with *value. */
+/* Owner. The loop ends. True: what the operation waited for is in the caller's memory, and it ends with *value. */
 bool vg_op_was_handed(vg_op *op, vigil_value *value);
 
-/* For vigil_async_once (once.c of this room): fulfilled with 1 if the caller is to try. */
+/* For vigil_promise_once: fulfilled with 1 if the caller is to try. */
 int vg_promise_once_enter(vigil_loop *loop, vigil_once *once, vigil_cancel_token *token, vigil_promise **promise);
 
 #endif

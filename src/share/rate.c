@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rate.c - a token bucket in one word: the instant F at which the reserve is full. Taking k units moves F by the time of k
- * units; they have come when F is no further away than the whole reserve. So each caller reserves by one compare-exchange
- * and knows its instant: nobody is woken, nobody looks again.
+ * rate.c - a token bucket in one word: the instant F at which the reserve is full. Taking k units moves F by the time
+ * of k units; they have come when F is no further away than the whole reserve. So each caller reserves by one
+ * compare-exchange and knows its instant: nobody is woken, nobody looks again.
  *
  * Times are in 1/64 ns: a unit of 1 µs is off by less than a part in 10^5, and nine years fit.
  */

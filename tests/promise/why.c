@@ -385,6 +385,7 @@ static void things_to_share(void **state)
     refuses(vigil_mutex_lock(NULL), "mutex");
     refuses(vigil_mutex_lock_timed(NULL, 0, NULL), "mutex");
     refuses(vigil_mutex_unlock(NULL), "mutex");
+    refuses(vigil_mutex_unlock_slow(NULL), "mutex");
     refuses(vigil_rwlock_read(NULL, 0, NULL), "lock");
     refuses(vigil_rwlock_write(NULL, 0, NULL), "lock");
     refuses(vigil_rwlock_unlock(NULL), "lock");
@@ -523,6 +524,8 @@ static void combinations_and_work(void **state)
     vigil_frame *frame = vigil_frame_alloc(sizeof *frame, loop, NULL);
     must(frame != NULL);
     refuses(vigil_frame_borrow(frame, NULL), "promise");
+    refuses(vigil_frame_send(frame, NULL, ""), "channel");
+    refuses(vigil_frame_receive(frame, NULL, frame), "channel");
     refuses(vigil_frame_start(frame, NULL, NULL), "steps");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing is lost with a loop that ends: what was handed to an asynchronous function has arrived, the rest goes to others. */
+/* Nothing is lost with a loop that ends: what was handed to a function has arrived, the rest goes to others. */
 #include "support.h"
 
 #include "dice.h"

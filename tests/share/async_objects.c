@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rwlock, condition, once, latch, barrier and select for asynchronous functions, beside threads that use the same objects. */
+/* Rwlock, condition, once, latch, barrier and select for asynchronous functions, beside threads that use them too. */
 #include "support.h"
 
 #include <vigil/async.h>
