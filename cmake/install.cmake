@@ -26,6 +26,7 @@ add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:v
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs> $<TARGET_NAME_IF_EXISTS:vigil-jobs-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq> $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-http> $<TARGET_NAME_IF_EXISTS:vigil-http-static>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-tls> $<TARGET_NAME_IF_EXISTS:vigil-tls-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-repl>)
 install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
@@ -68,7 +69,9 @@ endforeach()
 # The libraries on top of streams: what each needs besides, and its words.
 set(pc_private_http "")
 set(pc_words_http "HTTP/1.1 on Vigil's streams: server and client")
-foreach(room IN ITEMS http)
+set(pc_private_tls "openssl >= 3")
+set(pc_words_tls "TLS on Vigil's streams, with OpenSSL")
+foreach(room IN ITEMS http tls)
     if(TARGET vigil-${room})
         set(pc_name vigil-${room})
         set(pc_private ${pc_private_${room}})
