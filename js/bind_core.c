@@ -291,16 +291,18 @@ static const struct {
     {"blob", "Blob File"},
     {"formdata", "FormData"},
     {"message_channel", "MessageChannel MessagePort MessageEvent BroadcastChannel"},
-    {"stream_web", "ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamDefaultController "
-                   "ReadableByteStreamController ReadableStreamBYOBRequest WritableStream WritableStreamDefaultWriter "
-                   "WritableStreamDefaultController TransformStream TransformStreamDefaultController "
-                   "ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream"},
+    {"stream_web",
+     "ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamDefaultController "
+     "ReadableByteStreamController ReadableStreamBYOBRequest WritableStream WritableStreamDefaultWriter "
+     "WritableStreamDefaultController TransformStream TransformStreamDefaultController "
+     "ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream"},
     {"encoding", "TextEncoder TextDecoder atob btoa"},
     {"buffer", "Buffer"},
     {"url", "URL URLSearchParams"},
     {"crypto", "crypto"},
     {"perf", "performance"},
     {"clone", "structuredClone"},
+    {"zlib", "CompressionStream DecompressionStream"},
     {"http_fetch", "Headers Request Response fetch"},
 };
 
@@ -336,6 +338,7 @@ static const struct {
     {"url", "url"},
     {"util", "util"},
     {"util/types", "util_types"},
+    {"zlib", "zlib"},
     {"vigil:http", "http_serve"},
     {"vigil:pool", "pool"},
     {"vigil:repl", "repl"},
@@ -388,12 +391,15 @@ bool vg_js_bind_core(vigil_js *js)
         if (is_there(builtins[i].file))
             vg_set(engine, table, builtins[i].name, vg_string(engine, builtins[i].file), &thrown);
     vg_set(engine, js->binding, "builtins", table, &thrown);
-#ifndef VG_JS_HTTP
     table = vg_object(engine);
+#ifndef VG_JS_HTTP
     vg_set(engine, table, "http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
     vg_set(engine, table, "vigil:http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
-    vg_set(engine, js->binding, "leftOut", table, &thrown);
 #endif
+#ifndef VG_HAVE_ZLIB
+    vg_set(engine, table, "zlib", vg_string(engine, "zlib (Debian: zlib1g-dev)"), &thrown);
+#endif
+    vg_set(engine, js->binding, "leftOut", table, &thrown);
     table = vg_object(engine);
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
         vg_set(engine, table, packages[i].package, vg_string(engine, packages[i].main), &thrown);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "bind_decode.h"
+#include "bind_zip.h"
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_watch.h"
@@ -160,6 +161,7 @@ int vigil_js_destroy(vigil_js *js)
         vg_engine_free(js->engine);
         vg_js_embed_end(js, true);
         vg_js_decode_end(js);
+        vg_js_zip_end(js);
     }
     if (js->port)
         vg_port_release(js->port);

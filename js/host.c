@@ -13,6 +13,7 @@
 #include "bind_system.h"
 #include "bind_text.h"
 #include "bind_watch.h"
+#include "bind_zip.h"
 #include "ending.h"
 #include "http_bind.h"
 #include "library.h"
@@ -43,7 +44,8 @@ static bool boot(vigil_js *js)
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
-        !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js))
+        !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
+        !vg_js_bind_zip(js))
         return false;
 #ifdef VG_JS_HTTP
     if (!vg_js_bind_http(js))

@@ -69,6 +69,8 @@ struct vigil_js {
     void (*http_end)(vigil_js *js);
     bool (*http_busy)(vigil_js *js);
     struct vg_class *converter_class; /* bind_decode.c */
+    struct vg_class *zip_class;       /* bind_zip.c */
+    bool zip_named;
     uint64_t memory_checked_ns, worked_ns;
     unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */
 };
