@@ -210,8 +210,8 @@ VIGIL_API int vigil_http_on_gone(vigil_http_request *request, vigil_call_fn fn, 
 
 /* Answer with a status, fields and a body; all are copied. Fields about the framing (connection,
    content-length, transfer-encoding, date) are the library's and refused. To HEAD, and with 204
-   and 304, the body is not sent. The request is over, unless the answer is -EINVAL or -ENOMEM.
-   Owner; does not block.
+   and 304, the body is not sent. The request is over if the answer is 0 or -EPIPE, and still
+   yours otherwise. Owner; does not block.
    0; -EINVAL; -ENOMEM; -EALREADY an answer was started; -EPIPE the client has gone. */
 VIGIL_API int vigil_http_answer(vigil_http_request *request, int status,
                                 const vigil_http_field *fields, size_t count, const void *body,
