@@ -110,20 +110,54 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
     return status[0] != 0 ? status[0] : status[1];
 }
 
-/* b could not simply be pushed, or must be announced. */
-static __attribute__((noinline)) int join_slow(vg_worker *worker, join_frame *both, int (*a)(void *arg), void *arg_a,
-                                               bool pushed)
+/* b is pushed and announced: call a, then b, if it is still there. */
+static inline __attribute__((always_inline)) int join_rest(vg_worker *worker, join_frame *both, int (*a)(void *arg),
+                                                           void *arg_a)
 {
-    if (pushed)
-        vg_announce_own_slow(worker->pool, worker->queue->class_);
-    else
-        vg_push_own_slow(worker, worker->queue, &both->task);
+    vg_handling(worker, 0);
+    vg_raise_push_on(worker->raise_top, &both->frame, join_clean_up);
+    const int status_a = a(arg_a);
+
+    worker = both->group.vg_owner; /* cheaper to load than to keep */
+    vg_own_queue *queue = worker->queue;
+    vg_handling(worker, 1);
+    if (__builtin_expect(status_a < 0, 0) ||
+        __builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) == 0, 0) ||
+        __builtin_expect(worker->blocking != 0, 0) ||
+        __builtin_expect(!vg_deque_take_back(&queue->own, &both->task), 0))
+        return b_elsewhere(both, status_a);
+    /* As vg_run, for a task of this worker, class and group. */
+    vg_count_release(&queue->counts->started, 1);
+    vg_handling(worker, 0);
+    bool raised;
+    const int status_b = vg_raise_call(&both->frame, both->b, both->arg, &raised);
+    worker = both->group.vg_owner;
+    *worker->raise_top = both->frame.outer;
+    if (__builtin_expect(status_b < 0, 0) || __builtin_expect(worker->blocking != 0, 0))
+        return b_ended_badly(both, status_b, raised);
+    vg_count_release(&worker->queue->counts->completed, 1);
+    return 0;
+}
+
+/* b could not simply be pushed. */
+static __attribute__((noinline)) int join_without_push(vg_worker *worker, join_frame *both, int (*a)(void *arg),
+                                                       void *arg_a)
+{
+    vg_push_own_slow(worker, worker->queue, &both->task);
     vg_handling(worker, 0);
     vg_raise_push_on(worker->raise_top, &both->frame, join_clean_up);
     const int status_a = a(arg_a);
     *worker->raise_top = both->frame.outer;
     const int status_b = join_long(worker, both);
     return status_a < 0 ? status_a : status_b;
+}
+
+/* Somebody must learn of b. A copy of its own, so that the usual way keeps nothing across a call. */
+static __attribute__((noinline)) int join_announced(vg_worker *worker, join_frame *both, int (*a)(void *arg),
+                                                    void *arg_a)
+{
+    vg_announce_own_slow(worker->pool, worker->queue->class_);
+    return join_rest(worker, both, a, arg_a);
 }
 
 int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg), void *arg_b)
@@ -148,29 +182,8 @@ int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void
     vg_handling(worker, 1);
     vg_count_release(&queue->counts->spawned, 1);
     if (__builtin_expect(!vg_deque_push(&queue->own, &both.task), 0))
-        return join_slow(worker, &both, a, arg_a, false);
+        return join_without_push(worker, &both, a, arg_a);
     if (__builtin_expect(!vg_announced(worker, queue), 0))
-        return join_slow(worker, &both, a, arg_a, true);
-    vg_handling(worker, 0);
-    vg_raise_push_on(worker->raise_top, &both.frame, join_clean_up);
-    const int status_a = a(arg_a);
-
-    worker = both.group.vg_owner; /* cheaper to load than to keep */
-    queue = worker->queue;
-    vg_handling(worker, 1);
-    if (__builtin_expect(status_a < 0, 0) ||
-        __builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) == 0, 0) ||
-        __builtin_expect(worker->blocking != 0, 0) || __builtin_expect(!vg_deque_take_back(&queue->own, &both.task), 0))
-        return b_elsewhere(&both, status_a);
-    /* As vg_run, for a task of this worker, class and group. */
-    vg_count_release(&queue->counts->started, 1);
-    vg_handling(worker, 0);
-    bool raised;
-    const int status_b = vg_raise_call(&both.frame, both.b, both.arg, &raised);
-    worker = both.group.vg_owner;
-    *worker->raise_top = both.frame.outer;
-    if (__builtin_expect(status_b < 0, 0) || __builtin_expect(worker->blocking != 0, 0))
-        return b_ended_badly(&both, status_b, raised);
-    vg_count_release(&worker->queue->counts->completed, 1);
-    return 0;
+        return join_announced(worker, &both, a, arg_a);
+    return join_rest(worker, &both, a, arg_a);
 }

@@ -25,7 +25,11 @@ static inline bool vg_announced(const vg_worker *worker, const vg_own_queue *que
        fence A. */
     vg_fence_light(VG_FENCE_MEMBARRIER);
     uint64_t word = atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed);
-    return (word & queue->busy_mask) == queue->busy;
+    if (__builtin_expect((word & queue->busy_mask) == queue->busy, 1))
+        return true;
+    /* More spares at work than blocked workers: nobody can be woken either. A spare that goes dormant looks after C. */
+    return queue->busy != UINT64_MAX && ((word ^ queue->busy) & queue->busy_mask & ~VG_CREDIT_MASK) == 0 &&
+           (word & VG_CREDIT_MASK) < VG_CREDIT_ZERO;
 }
 
 static inline void vg_announce_own(const vg_worker *worker, const vg_own_queue *queue)

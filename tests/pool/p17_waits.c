@@ -35,7 +35,7 @@ static int backlog_parent(vigil_task *task)
 
 static void backlog_on(unsigned workers)
 {
-    const uint64_t count = scaled(1000000, 20000) / (workers > 2 ? 2 : 1);
+    const uint64_t count = scaled(1000000, 20000);
     vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
     options.workers = workers;
     options.stack_size = SMALL_STACK;
