@@ -53,6 +53,35 @@ static void split_loop(void)
     finish();
 }
 
+static int reports; /* plainly: reports come one after another */
+
+static int see_progress(void *user, size_t done, size_t total)
+{
+    (void)user;
+    vgc_assert(done <= total, "not more is done than there is");
+    reports++;
+    return 0;
+}
+
+static int reported_loop_in_task(counted *self)
+{
+    (void)self;
+    vigil_parallel_options options = VIGIL_PARALLEL_OPTIONS_INIT;
+    options.progress = see_progress;
+    options.grain = 1;
+    vgc_assert(only_a_stop(vigil_parallel_for(pool, 0, ITERATIONS, see_piece, NULL, &options)),
+               "only a stop ends a loop early");
+    return 0;
+}
+
+static void reported_loop(void)
+{
+    pool_make();
+    counted_make(0)->body = reported_loop_in_task;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
 /* ---- a graph ---- */
 
 static int cells[4];
@@ -109,6 +138,39 @@ static void diamond(void)
     counted_make(0)->body = diamond_in_task;
     submit_made(0, VIGIL_NORMAL);
     finish();
+}
+
+/* Two tasks run one graph: one of them, or both after each other. */
+static vigil_graph *shared_graph;
+static int shared_runs;
+
+static int count_run(void *arg)
+{
+    (void)arg;
+    shared_runs++;
+    return 0;
+}
+
+static int shared_graph_in_task(counted *self)
+{
+    (void)self;
+    const int status = vigil_graph_run(shared_graph, pool, NULL);
+    vgc_assert(status == -EBUSY || only_a_stop(status), "a graph that runs is busy");
+    return 0;
+}
+
+static void two_run_a_graph(void)
+{
+    vigil_node node;
+    vgc_assert(vigil_graph_create(&shared_graph) == 0, "a graph is made");
+    vgc_assert(vigil_graph_add(shared_graph, NULL, count_run, NULL, &node) == 0, "a node is added");
+    pool_make();
+    for (int i = 0; i < 2; i++) {
+        counted_make(i)->body = shared_graph_in_task;
+        submit_made(i, VIGIL_NORMAL);
+    }
+    finish();
+    vigil_graph_destroy(shared_graph);
 }
 
 /* ---- a pipeline ---- */
@@ -168,6 +230,8 @@ static void pipeline(void)
 
 SCENARIOS(parallel_for, split_loop, "each iteration runs once, and the caller sees what all did",
           "2 workers, 4 iterations", 2);
+SCENARIOS(parallel_progress, reported_loop, "reports of progress come one after another", "2 workers, 4 iterations", 2);
+SCENARIOS(graph_shared, two_run_a_graph, "runs of one graph come one after another", "2 workers, 2 tasks run it", 2);
 SCENARIOS(graph_diamond, diamond, "a node runs once, after both before it", "2 workers, 4 nodes", 2);
 SCENARIOS(pipe_three, pipeline, "items pass a serial stage in order, one at a time",
           "2 workers, 3 stages, 2 tokens, 3 items", 2);

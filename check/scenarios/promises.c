@@ -9,6 +9,9 @@
  */
 #include "loop_common.h"
 
+#include "loop/watched.h"
+#include "record/facts.h"
+
 #include <vigil/pool.h>
 #include <vigil/promise.h>
 
@@ -164,6 +167,39 @@ static void call_against_end(void)
                "and the pool after it");
 }
 
+/* The first promise of the loop is made by another thread while the loop falls asleep and the watchdog looks at it. */
+static void *make_and_settle(void *arg)
+{
+    (void)arg;
+    const int rc = vigil_promise_create(&promise, loop);
+    vgc_assert(rc == 0 || rc == -ESHUTDOWN, "a promise is made unless the loop has ended");
+    if (rc != 0)
+        return NULL;
+    (void)vigil_promise_resolve(promise, vigil_value_int(0));
+    vigil_promise_unref(promise);
+    return NULL;
+}
+
+static void *look_as_the_watchdog(void *arg)
+{
+    vg_loop_facts facts = {0};
+    (void)arg;
+    vg_loop_subject_calls.loop_facts(loop, &facts);
+    return NULL;
+}
+
+static void first_from_outside(void)
+{
+    watch_if_asked();
+    loop_make(VIGIL_FAST_PATH_AUTO, true);
+    pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(make_and_settle, NULL),
+                            vgc_thread_start(look_as_the_watchdog, NULL)};
+    vgc_thread_join(threads[2]); /* the loop outlives the look */
+    finish(threads, 2);
+    if (the_end() != AT_REST)
+        vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
+}
+
 #define PROMISE(id, function, property_text, size, end_, runs_) \
     PROMISE_AT(id, false, function, property_text, size, end_, runs_)
 /* The same body with everything written down. */
@@ -177,12 +213,17 @@ static void call_against_end(void)
 
 #define ONE_WINS "one of those that settle a promise wins, and its handler runs once"
 #define HEARD    "who waits for a promise hears of it, and sees its value"
+#define FIRST    "what is above the loop is whole for whoever finds it"
 #define CALL     "a call's promise is settled once, whatever ends first"
 
 PROMISE(two, settle_twice, ONE_WINS, "2 threads settle; at rest", AT_REST, 3000);
 PROMISE(two_end, settle_twice, ONE_WINS, "2 threads settle; against shutdown", SHUTDOWN, 2000);
 PROMISE(two_close, settle_twice, ONE_WINS, "2 threads settle; against close", CLOSE, 2000);
 PROMISE(wait, settle_and_wait, HEARD, "1 thread waits, 1 settles; at rest", AT_REST, 3000);
+PROMISE(looked_at, first_from_outside, FIRST, "a loop, 1 thread that makes its first promise, 1 look; at rest", AT_REST,
+        2000);
+PROMISE(looked_at_end, first_from_outside, FIRST,
+        "a loop, 1 thread that makes its first promise, 1 look; against an end", SHUTDOWN, 2000);
 VGC_REGISTER(wait_full, "promise_wait_full", settle_and_wait, HEARD, .arg = &setup_wait,
              .bound = "1 thread waits, 1 settles; at rest; no membarrier", .opt.max_steps = 30000,
              .opt.allow_sleepers = true, .opt.allow_leaks = true, .opt.no_membarrier = true, .opt.mode = VGC_PCT,
