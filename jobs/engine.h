@@ -61,6 +61,7 @@ struct vg_jobs_end {
     const void *checkpoint; /* NULL: unchanged */
     size_t checkpoint_length;
     bool any_state; /* also a job that does not run */
+    bool capped;    /* its kind has a cap: others may start one when this has ended */
     bool accepted;  /* result; false: the number is old */
 };
 

@@ -87,6 +87,9 @@ struct vg_jobs_conn {
     uint64_t full_look_at; /* CLOCK_MONOTONIC ms: when the watermarks are dropped */
     int64_t *low;          /* per kind and class: due times below have been claimed */
     unsigned low_count;
+    int64_t lease_low; /* no lease was below; dropped at each rescue */
+    bool was_short;    /* the last exchange had fewer jobs than wanted */
+    bool full_look_cheap;
 };
 
 /* The arguments of one statement. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pq_run.c - the PostgreSQL engine's side of running: ends and claims in one round trip, beats, rescue. */
+/* pq_run.c - the PostgreSQL engine's side of running: ends and claims in one round trip. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +12,10 @@
 #include "why.h"
 
 enum {
-    FULL_LOOK_MS = 1000, /* how often the claim reads below the watermarks */
+    FULL_LOOK_MS = 1000,     /* how often the claim reads below the watermarks */
+    FULL_LOOK_SHARE = 20,    /* such a look may take one part in so many of the time: dead entries can make it long */
+    FULL_LOOK_CHEAP_MS = 20, /* one that is faster is made whenever jobs are missing */
+    FULL_LOOK_MOST_MS = 5000,
 };
 
 /* Whether the end goes into the one statement for plain completions. */
@@ -50,32 +53,62 @@ static int send_end(struct vg_jobs_conn *conn, const struct vg_jobs_end *end)
 }
 
 struct sent_ends {
-    size_t plain, batches;
+    struct vg_jobs_end **plain; /* by number and id */
+    size_t plain_count;
     bool released, ended;
-    struct vg_pq_array ids, numbers;
 };
+
+static int by_number_and_id(const void *a, const void *b)
+{
+    const struct vg_jobs_end *x = *(struct vg_jobs_end *const *)a, *y = *(struct vg_jobs_end *const *)b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The end of the group with one number that begins at `from`. Nearly always there is one group. */
+static size_t group_end(const struct sent_ends *sent, size_t from)
+{
+    size_t to = from;
+    while (to < sent->plain_count && sent->plain[to]->number == sent->plain[from]->number)
+        to++;
+    return to;
+}
+
+static int send_plain(struct vg_jobs_conn *conn, const struct sent_ends *sent)
+{
+    int error = 0;
+    for (size_t from = 0, to; from < sent->plain_count && error == 0; from = to) {
+        struct vg_pq_array ids = {0};
+        to = group_end(sent, from);
+        for (size_t i = from; i < to; i++)
+            vg_pq_array_number(&ids, (int64_t)sent->plain[i]->id);
+        struct vg_pq_call call = {.count = 0};
+        vg_pq_text_of(&call, vg_pq_array_text(&ids));
+        vg_pq_number(&call, (int64_t)sent->plain[from]->number);
+        error = call.values[0] == NULL ? -ENOMEM : vg_pq_send(conn, VG_PQ_COMPLETE_MANY, &call);
+        free(ids.text);
+    }
+    return error;
+}
 
 static int send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct sent_ends *sent)
 {
-    int error = 0;
+    if (count > 0 && (sent->plain = malloc(count * sizeof *sent->plain)) == NULL)
+        return -ENOMEM;
     for (size_t i = 0; i < count; i++)
-        if (is_plain(ends[i])) {
-            vg_pq_array_number(&sent->ids, (int64_t)ends[i]->id);
-            vg_pq_array_number(&sent->numbers, (int64_t)ends[i]->number);
-            sent->plain++;
-        }
-    if (sent->plain > 0) {
-        struct vg_pq_call call = {.count = 0};
-        vg_pq_text_of(&call, vg_pq_array_text(&sent->ids));
-        vg_pq_text_of(&call, vg_pq_array_text(&sent->numbers));
-        error =
-            call.values[0] == NULL || call.values[1] == NULL ? -ENOMEM : vg_pq_send(conn, VG_PQ_COMPLETE_MANY, &call);
-    }
+        if (is_plain(ends[i]))
+            sent->plain[sent->plain_count++] = ends[i];
+    if (sent->plain_count > 1)
+        qsort(sent->plain, sent->plain_count, sizeof *sent->plain, by_number_and_id);
+    int error = send_plain(conn, sent);
     for (size_t i = 0; i < count && error == 0; i++) {
         if (!is_plain(ends[i]))
             error = send_end(conn, ends[i]);
-        sent->ended = sent->ended || ends[i]->outcome <= VG_JOBS_CANCEL;
-        sent->released = sent->released || ends[i]->outcome == VG_JOBS_AGAIN || ends[i]->outcome == VG_JOBS_GIVE_BACK;
+        sent->ended = sent->ended || (ends[i]->outcome <= VG_JOBS_CANCEL && !is_plain(ends[i]));
+        /* Another process may have left a job of a kind because of its cap. */
+        sent->released = sent->released || ends[i]->outcome == VG_JOBS_AGAIN || ends[i]->outcome == VG_JOBS_GIVE_BACK ||
+                         ends[i]->capped;
         if (error == 0 && ends[i]->batch != 0 && ends[i]->outcome != VG_JOBS_AGAIN &&
             ends[i]->outcome != VG_JOBS_GIVE_BACK) {
             struct vg_pq_call call = {.count = 0};
@@ -93,35 +126,33 @@ static int send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_
     return error;
 }
 
-static int by_id(const void *a, const void *b)
+static int id_and_end(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    uint64_t x = *(const uint64_t *)a, y = (*(struct vg_jobs_end *const *)b)->id;
     return (x > y) - (x < y);
 }
 
-static void read_plain(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count)
+static void read_plain(struct vg_jobs_conn *conn, const struct sent_ends *sent)
 {
-    PGresult *result = vg_pq_next(conn);
-    int rows = vg_pq_changed(result);
-    int64_t *accepted = malloc(((size_t)rows + 1) * sizeof *accepted);
-    for (int i = 0; i < rows && accepted != NULL; i++)
-        accepted[i] = vg_pq_get_number(result, i, 0);
-    if (accepted != NULL)
-        qsort(accepted, (size_t)rows, sizeof *accepted, by_id);
-    for (size_t i = 0; i < count; i++) {
-        int64_t id = (int64_t)ends[i]->id;
-        /* Without memory nobody can tell: they have been recorded. */
-        if (is_plain(ends[i]))
-            ends[i]->accepted = accepted == NULL || bsearch(&id, accepted, (size_t)rows, sizeof id, by_id) != NULL;
+    for (size_t from = 0, to; from < sent->plain_count; from = to) {
+        PGresult *result = vg_pq_next(conn);
+        int rows = vg_pq_changed(result);
+        to = group_end(sent, from);
+        for (size_t i = from; i < to; i++)
+            sent->plain[i]->accepted = false;
+        for (int i = 0; i < rows; i++) {
+            uint64_t id = (uint64_t)vg_pq_get_number(result, i, 0);
+            struct vg_jobs_end **end = bsearch(&id, sent->plain + from, to - from, sizeof *sent->plain, id_and_end);
+            if (end != NULL)
+                (*end)->accepted = true;
+        }
+        PQclear(result);
     }
-    free(accepted);
-    PQclear(result);
 }
 
 static void read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, const struct sent_ends *sent)
 {
-    if (sent->plain > 0)
-        read_plain(conn, ends, count);
+    read_plain(conn, sent);
     for (size_t i = 0; i < count; i++) {
         if (!is_plain(ends[i])) {
             PGresult *result = vg_pq_next(conn);
@@ -139,38 +170,80 @@ static void read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-/* Hand the claimed rows over, by class and due time as they were asked for. Gives how many. */
-static int take_rows(struct vg_jobs_conn *conn, PGresult *result, const struct vg_jobs_want *want, int kind,
+/* The place of a kind in the want; rows of one kind come one after the other. */
+static unsigned kind_of(const struct vg_jobs_want *want, const char *name, unsigned guess)
+{
+    for (unsigned n = 0; n < want->kind_count; n++) {
+        unsigned kind = (guess + n) % want->kind_count;
+        if (strcmp(want->kinds[kind].name, name) == 0)
+            return kind;
+    }
+    return guess;
+}
+
+struct claimed_row {
+    int64_t due, id;
+    int class, row;
+};
+
+static int by_class_and_due(const void *a, const void *b)
+{
+    const struct claimed_row *x = a, *y = b;
+    if (x->class != y->class)
+        return x->class - y->class;
+    if (x->due != y->due)
+        return x->due < y->due ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static void take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
+                     vg_jobs_take_fn take, void *arg)
+{
+    struct vg_jobs_row row = {
+        .id = (uint64_t)vg_pq_get_number(result, i, 0),
+        .number = (uint64_t)vg_pq_get_number(result, i, 1),
+        .batch = (uint64_t)vg_pq_get_number(result, i, 2),
+        .kind = kind,
+        .priority = vg_pq_get_int(result, i, 3),
+        .version = (unsigned)vg_pq_get_int(result, i, 4),
+        .errors = (unsigned)vg_pq_get_int(result, i, 5),
+        .crashes = (unsigned)vg_pq_get_int(result, i, 6),
+        .max_errors = (unsigned)vg_pq_get_int(result, i, 7),
+        .limit_ms = vg_pq_get_number(result, i, 8),
+        .content_type = PQgetisnull(result, i, 9) ? NULL : PQgetvalue(result, i, 9),
+        .payload = PQgetvalue(result, i, 10),
+        .length = (size_t)PQgetlength(result, i, 10),
+        .checkpoint = PQgetisnull(result, i, 11) ? NULL : PQgetvalue(result, i, 11),
+        .checkpoint_length = (size_t)PQgetlength(result, i, 11),
+        .quarantined = quarantined,
+    };
+    unsigned pair = kind * VIGIL_PRIORITIES + (unsigned)row.priority;
+    int64_t due = vg_pq_get_number(result, i, 12);
+    if (pair < conn->low_count && due > conn->low[pair])
+        conn->low[pair] = due;
+    take(arg, &row);
+}
+
+/* Hand the claimed rows over, by class and due time. The server gives them by id. Gives how many. */
+static int take_rows(struct vg_jobs_conn *conn, const PGresult *result, const struct vg_jobs_want *want,
                      bool quarantined, vg_jobs_take_fn take, void *arg)
 {
     int rows = vg_pq_changed(result);
+    unsigned kind = 0;
+    struct claimed_row *order = rows > 1 ? malloc((size_t)rows * sizeof *order) : NULL; /* NULL: by id then */
+    for (int i = 0; i < rows && order != NULL; i++)
+        order[i] = (struct claimed_row){.due = vg_pq_get_number(result, i, 12),
+                                        .id = vg_pq_get_number(result, i, 0),
+                                        .class = vg_pq_get_int(result, i, 3),
+                                        .row = i};
+    if (order != NULL)
+        qsort(order, (size_t)rows, sizeof *order, by_class_and_due);
     for (int i = 0; i < rows; i++) {
-        int index = kind >= 0 ? kind : vg_pq_get_int(result, i, 13);
-        struct vg_jobs_row row = {
-            .id = (uint64_t)vg_pq_get_number(result, i, 0),
-            .number = (uint64_t)vg_pq_get_number(result, i, 1),
-            .batch = (uint64_t)vg_pq_get_number(result, i, 2),
-            .kind = (unsigned)index,
-            .priority = vg_pq_get_int(result, i, 3),
-            .version = (unsigned)vg_pq_get_int(result, i, 4),
-            .errors = (unsigned)vg_pq_get_int(result, i, 5),
-            .crashes = (unsigned)vg_pq_get_int(result, i, 6),
-            .max_errors = (unsigned)vg_pq_get_int(result, i, 7),
-            .limit_ms = vg_pq_get_number(result, i, 8),
-            .content_type = PQgetisnull(result, i, 9) ? NULL : PQgetvalue(result, i, 9),
-            .payload = PQgetvalue(result, i, 10),
-            .length = (size_t)PQgetlength(result, i, 10),
-            .checkpoint = PQgetisnull(result, i, 11) ? NULL : PQgetvalue(result, i, 11),
-            .checkpoint_length = (size_t)PQgetlength(result, i, 11),
-            .quarantined = quarantined,
-        };
-        unsigned pair = (unsigned)index * VIGIL_PRIORITIES + (unsigned)row.priority;
-        int64_t due = vg_pq_get_number(result, i, 12);
-        if (pair < conn->low_count && due > conn->low[pair])
-            conn->low[pair] = due;
-        take(arg, &row);
+        int row = order != NULL ? order[i].row : i;
+        kind = kind_of(want, vg_pq_get_text(result, row, 13), kind);
+        take_row(conn, result, row, kind, quarantined, take, arg);
     }
-    (void)want;
+    free(order);
     return rows;
 }
 
@@ -185,7 +258,7 @@ static int64_t version_of(const struct vg_jobs_kind_want *kind)
 }
 
 struct claim_arrays {
-    struct vg_pq_array kinds, classes, versions, low, places;
+    struct vg_pq_array kinds, classes, versions, low;
     unsigned pairs;
 };
 
@@ -195,7 +268,6 @@ static void free_arrays(struct claim_arrays *arrays)
     free(arrays->classes.text);
     free(arrays->versions.text);
     free(arrays->low.text);
-    free(arrays->places.text);
 }
 
 static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_want *want, bool full,
@@ -211,12 +283,10 @@ static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_wan
             vg_pq_array_number(&arrays->classes, want->classes[c]);
             vg_pq_array_number(&arrays->versions, version_of(&want->kinds[kind]));
             vg_pq_array_number(&arrays->low, full || pair >= conn->low_count ? 0 : conn->low[pair]);
-            vg_pq_array_number(&arrays->places, kind);
             arrays->pairs++;
         }
     return vg_pq_array_text(&arrays->kinds) != NULL && vg_pq_array_text(&arrays->classes) != NULL &&
-           vg_pq_array_text(&arrays->versions) != NULL && vg_pq_array_text(&arrays->low) != NULL &&
-           vg_pq_array_text(&arrays->places) != NULL;
+           vg_pq_array_text(&arrays->versions) != NULL && vg_pq_array_text(&arrays->low) != NULL;
 }
 
 static int send_claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, unsigned count,
@@ -229,7 +299,6 @@ static int send_claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want
     vg_pq_text_of(&call, arrays->classes.text);
     vg_pq_text_of(&call, arrays->versions.text);
     vg_pq_text_of(&call, arrays->low.text);
-    vg_pq_text_of(&call, arrays->places.text);
     vg_pq_number(&call, count);
     return vg_pq_send(conn, VG_PQ_CLAIM, &call);
 }
@@ -260,7 +329,7 @@ static int claim_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *w
     PQclear(vg_pq_next(conn));
     PGresult *result = vg_pq_next(conn);
     error = vg_pq_finish(conn, 0);
-    int taken = error == 0 ? take_rows(conn, result, want, (int)kind, false, take, arg) : 0;
+    int taken = error == 0 ? take_rows(conn, result, want, false, take, arg) : 0;
     PQclear(result);
     if (error == 0 && taken > 0 && it->rate != 0) {
         struct vg_pq_call spend = {.count = 0};
@@ -275,58 +344,68 @@ static int claim_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *w
 static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take,
                              void *arg)
 {
-    struct vg_pq_array kinds = {0}, versions = {0}, places = {0};
+    struct vg_pq_array kinds = {0}, versions = {0};
     for (unsigned i = 0; i < want->kind_count; i++) {
         vg_pq_array_string(&kinds, want->kinds[i].name);
         vg_pq_array_number(&versions, version_of(&want->kinds[i]));
-        vg_pq_array_number(&places, i);
     }
     struct vg_pq_call call = {.count = 0};
     vg_pq_number(&call, want->lease_ms);
     vg_pq_number(&call, conn->worker);
     vg_pq_text_of(&call, vg_pq_array_text(&kinds));
     vg_pq_text_of(&call, vg_pq_array_text(&versions));
-    vg_pq_text_of(&call, vg_pq_array_text(&places));
     PGresult *result = NULL;
-    int taken = call.values[2] == NULL || call.values[3] == NULL || call.values[4] == NULL
+    int taken = call.values[2] == NULL || call.values[3] == NULL
                     ? -ENOMEM
                     : vg_pq_run(conn, VG_PQ_CLAIM_QUARANTINE, &call, &result);
     if (taken == 0) {
-        taken = take_rows(conn, result, want, -1, true, take, arg);
+        taken = take_rows(conn, result, want, true, take, arg);
         PQclear(result);
     }
     free(kinds.text);
     free(versions.text);
-    free(places.text);
     return taken;
 }
 
-static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t *due)
+/* When to look again if nobody rings. In the pipeline of the claim: see VG_PQ_NEXT. */
+static int send_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
 {
-    struct vg_pq_array kinds = {0}, classes = {0};
-    for (unsigned i = 0; i < want->kind_count; i++) {
+    struct vg_pq_array kinds = {0}, classes = {0}, versions = {0}, steps = {0};
+    for (unsigned i = 0; i < want->kind_count; i++)
         for (int c = 0; c < VIGIL_PRIORITIES; c++) {
-            vg_pq_array_string(&kinds, want->kinds[i].name);
+            const struct vg_jobs_kind_want *kind = &want->kinds[i];
+            vg_pq_array_string(&kinds, kind->name);
             vg_pq_array_number(&classes, c);
+            vg_pq_array_number(&versions, version_of(kind));
+            vg_pq_array_number(&steps, kind->rate != 0 ? 1000 / kind->rate + 1 : 0);
         }
-        if (want->kinds[i].rate != 0 && (*due < 0 || *due > 1000 / want->kinds[i].rate + 1))
-            *due = 1000 / want->kinds[i].rate + 1;
-    }
     struct vg_pq_call call = {.count = 0};
     vg_pq_text_of(&call, vg_pq_array_text(&kinds));
     vg_pq_text_of(&call, vg_pq_array_text(&classes));
-    PGresult *result = NULL;
-    int error =
-        call.values[0] == NULL || call.values[1] == NULL ? -ENOMEM : vg_pq_run(conn, VG_PQ_NEXT, &call, &result);
-    if (error == 0 && PQntuples(result) == 1 && !PQgetisnull(result, 0, 0)) {
-        int64_t left = vg_pq_get_number(result, 0, 0);
-        left = left < 0 ? 0 : left;
-        *due = *due < 0 || left < *due ? left : *due;
-    }
-    PQclear(result);
+    vg_pq_text_of(&call, vg_pq_array_text(&versions));
+    vg_pq_text_of(&call, vg_pq_array_text(&steps));
+    vg_pq_text_of(&call, want->alone ? "t" : "f");
+    vg_pq_number(&call, conn->lease_low);
+    bool whole = kinds.text != NULL && classes.text != NULL && versions.text != NULL && steps.text != NULL;
+    int error = whole ? vg_pq_send(conn, VG_PQ_NEXT, &call) : -ENOMEM;
     free(kinds.text);
     free(classes.text);
+    free(versions.text);
+    free(steps.text);
     return error;
+}
+
+static void read_next(struct vg_jobs_conn *conn, int64_t *due)
+{
+    PGresult *result = vg_pq_next(conn);
+    if (vg_pq_changed(result) == 1) {
+        int64_t left = vg_pq_get_number(result, 0, 0);
+        if (!PQgetisnull(result, 0, 0))
+            *due = left < 0 ? 0 : left;
+        if (!PQgetisnull(result, 0, 1))
+            conn->lease_low = vg_pq_get_number(result, 0, 1);
+    }
+    PQclear(result);
 }
 
 static int register_worker(struct vg_jobs_conn *conn)
@@ -344,9 +423,11 @@ static int register_worker(struct vg_jobs_conn *conn)
     return error;
 }
 
-/* Ends, and the claim of the plain kinds, in one transaction and one round trip. */
+/* Ends, the claim of the plain kinds and the time of the next look: one transaction and one round trip. due is NULL if it is
+   not asked for. */
 static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
-                         const struct vg_jobs_want *want, bool full, vg_jobs_take_fn take, void *arg, int *claimed)
+                         const struct vg_jobs_want *want, bool full, vg_jobs_take_fn take, void *arg, int *claimed,
+                         int64_t *due)
 {
     struct sent_ends sent = {0};
     struct claim_arrays arrays = {0};
@@ -358,7 +439,9 @@ static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, s
     bool claims = want->count > 0 && arrays.pairs > 0;
     if (error == 0 && claims)
         error = send_claim(conn, want, want->count, &arrays);
-    if (error == 0 && (claims || end_count > 0))
+    if (error == 0 && due != NULL)
+        error = send_next(conn, want);
+    if (error == 0 && (claims || due != NULL || end_count > 0))
         error = vg_pq_sync(conn);
     else if (error == 0)
         goto out;
@@ -369,15 +452,49 @@ static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, s
     read_ends(conn, ends, end_count, &sent);
     if (claims)
         rows = vg_pq_next(conn);
+    if (due != NULL)
+        read_next(conn, due);
     error = vg_pq_finish(conn, 0);
     if (error == 0 && rows != NULL)
-        *claimed = take_rows(conn, rows, want, -1, false, take, arg);
+        *claimed = take_rows(conn, rows, want, false, take, arg);
 out:
     PQclear(rows);
-    free(sent.ids.text);
-    free(sent.numbers.text);
+    free(sent.plain);
     free_arrays(&arrays);
     return error;
+}
+
+/* Forget the watermarks for this look, and say when the next such look is. */
+static void begin_full_look(struct vg_jobs_conn *conn)
+{
+    if (conn->low != NULL)
+        memset(conn->low, 0, conn->low_count * sizeof *conn->low);
+}
+
+static void end_full_look(struct vg_jobs_conn *conn, uint64_t began)
+{
+    uint64_t now = vg_pq_now_ms(), rest = (now - began) * FULL_LOOK_SHARE;
+    conn->full_look_cheap = now - began <= FULL_LOOK_CHEAP_MS;
+    if (rest < FULL_LOOK_MS || conn->full_look_cheap)
+        rest = FULL_LOOK_MS;
+    conn->full_look_at = now + (rest < FULL_LOOK_MOST_MS ? rest : FULL_LOOK_MOST_MS);
+}
+
+/* Kinds with a cap or a rate, and quarantined jobs: transactions of their own. */
+static int claim_others(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg,
+                        unsigned *claimed)
+{
+    int taken = 0;
+    for (unsigned i = 0; i < want->kind_count && *claimed < want->count && taken >= 0; i++)
+        if (is_limited(&want->kinds[i])) {
+            taken = claim_limited(conn, want, i, want->count - *claimed, take, arg);
+            *claimed += taken > 0 ? (unsigned)taken : 0;
+        }
+    if (taken >= 0 && *claimed == 0 && want->alone) {
+        taken = claim_quarantined(conn, want, take, arg);
+        *claimed += taken > 0 ? (unsigned)taken : 0;
+    }
+    return taken < 0 ? taken : 0;
 }
 
 int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
@@ -394,144 +511,42 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
         conn->low_count = conn->low != NULL ? want->kind_count * VIGIL_PRIORITIES : 0;
     }
     uint64_t now = vg_pq_now_ms();
-    bool full = now >= conn->full_look_at;
-    if (full) {
-        conn->full_look_at = now + FULL_LOOK_MS;
-        if (conn->low != NULL)
-            memset(conn->low, 0, conn->low_count * sizeof *conn->low);
-    }
+    /* When jobs were missing they may be missing again: everything in one round trip. */
+    bool was_short = conn->was_short && want->count > 0;
+    bool full = want->count > 0 && (now >= conn->full_look_at || (was_short && conn->full_look_cheap));
+    if (full)
+        begin_full_look(conn);
     int claimed = 0;
-    error = exchange_once(conn, ends, end_count, want, full, take, arg, &claimed);
+    error = exchange_once(conn, ends, end_count, want, full, take, arg, &claimed, was_short ? &next->due_ms : NULL);
     if (error != 0)
         return error;
-    /* From here on the ends are recorded: later errors end the claiming alone. */
-    struct vg_jobs_want rest = *want;
+    if (full)
+        end_full_look(conn, now);
     next->claimed = (unsigned)claimed;
-    if (!full && next->claimed < want->count) {
+    conn->was_short = want->count > 0 && next->claimed < want->count;
+    if (!conn->was_short) {
+        next->due_ms = -1;
+        return 0;
+    }
+    /* From here on the ends are recorded: later errors end the claiming alone. */
+    if (!was_short) {
+        struct vg_jobs_want rest = *want;
+        now = vg_pq_now_ms();
+        full = conn->full_look_cheap || now >= conn->full_look_at;
+        if (full)
+            begin_full_look(conn);
         rest.count = want->count - next->claimed;
-        if (exchange_once(conn, NULL, 0, &rest, true, take, arg, &claimed) != 0)
-            goto away;
-        next->claimed += (unsigned)claimed;
+        next->due_ms = -1;
+        error = exchange_once(conn, NULL, 0, &rest, full, take, arg, &claimed, &next->due_ms);
+        if (error == 0 && full)
+            end_full_look(conn, now);
+        next->claimed += error == 0 ? (unsigned)claimed : 0;
     }
-    for (unsigned i = 0; i < want->kind_count && next->claimed < want->count; i++)
-        if (is_limited(&want->kinds[i])) {
-            claimed = claim_limited(conn, want, i, want->count - next->claimed, take, arg);
-            if (claimed < 0)
-                goto away;
-            next->claimed += (unsigned)claimed;
-        }
-    if (next->claimed == 0 && want->count > 0 && want->alone) {
-        claimed = claim_quarantined(conn, want, take, arg);
-        if (claimed < 0)
-            goto away;
-        next->claimed += (unsigned)claimed;
-    }
-    if (want->count > 0 && next->claimed < want->count && find_next(conn, want, &next->due_ms) != 0)
-        goto away;
+    if (error == 0)
+        error = claim_others(conn, want, take, arg, &next->claimed);
+    now = vg_pq_now_ms();
+    int64_t again = error != 0 ? 100 : full ? -1 : conn->full_look_at > now ? (int64_t)(conn->full_look_at - now) : 0;
+    if (again >= 0 && (next->due_ms < 0 || again < next->due_ms))
+        next->due_ms = again;
     return 0;
-away:
-    next->due_ms = 100;
-    return 0;
-}
-
-/* ---- leases ------------------------------------------------------------------------------------------------------ */
-
-int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms)
-{
-    int error = vg_pq_connected(conn);
-    if (error != 0)
-        return error;
-    struct vg_pq_array ids = {0}, numbers = {0};
-    for (size_t i = 0; i < count; i++) {
-        vg_pq_array_number(&ids, (int64_t)leases[i].id);
-        vg_pq_array_number(&numbers, (int64_t)leases[i].number);
-        leases[i].beat = VG_JOBS_BEAT_LOST;
-    }
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_text_of(&call, vg_pq_array_text(&ids));
-    vg_pq_text_of(&call, vg_pq_array_text(&numbers));
-    vg_pq_number(&call, lease_ms);
-    error = call.values[0] == NULL || call.values[1] == NULL ? -ENOMEM : vg_pq_send(conn, VG_PQ_EXTEND, &call);
-    for (size_t i = 0; i < count && error == 0; i++) {
-        const struct vg_jobs_lease *lease = &leases[i];
-        if (lease->progress < 0 && lease->text == NULL && lease->checkpoint == NULL)
-            continue;
-        char progress[32];
-        struct vg_pq_call save = {.count = 0};
-        (void)snprintf(progress, sizeof progress, "%.6f", lease->progress);
-        vg_pq_number(&save, (int64_t)lease->id);
-        vg_pq_number(&save, (int64_t)lease->number);
-        vg_pq_text_of(&save, lease->progress >= 0 ? progress : NULL);
-        vg_pq_text_of(&save, lease->text);
-        vg_pq_bytes(&save, lease->checkpoint, lease->checkpoint_length);
-        error = vg_pq_send(conn, VG_PQ_SAVE, &save);
-    }
-    if (error == 0)
-        error = vg_pq_sync(conn);
-    if (error == 0) {
-        PGresult *result = vg_pq_next(conn);
-        for (int r = 0; r < vg_pq_changed(result); r++)
-            for (size_t i = 0; i < count; i++)
-                if ((int64_t)leases[i].id == vg_pq_get_number(result, r, 0) &&
-                    (int64_t)leases[i].number == vg_pq_get_number(result, r, 1))
-                    leases[i].beat = vg_pq_get_int(result, r, 2) != 0 ? VG_JOBS_BEAT_CANCEL : VG_JOBS_BEAT_OK;
-        PQclear(result);
-        error = vg_pq_finish(conn, 0);
-    } else {
-        conn->broken = true;
-    }
-    free(ids.text);
-    free(numbers.text);
-    return error;
-}
-
-int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
-{
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, most);
-    int error = vg_pq_connected(conn);
-    if (error != 0)
-        return error;
-    error = vg_pq_send(conn, VG_PQ_RESCUE, &call);
-    if (error == 0)
-        error = vg_pq_send(conn, VG_PQ_RESCUE_DEAD, &call);
-    if (error == 0) /* also of a batch whose last job was cancelled by a process that died then */
-        error = vg_pq_send(conn, VG_PQ_BATCH_RELEASE_ALL, NULL);
-    if (error == 0)
-        error = vg_pq_send(conn, VG_PQ_NOTIFY_ENDED, NULL);
-    if (error == 0)
-        error = vg_pq_sync(conn);
-    if (error != 0) {
-        conn->broken = true;
-        return error;
-    }
-    int found = 0;
-    for (int i = 0; i < 2; i++) {
-        PGresult *result = vg_pq_next(conn);
-        found += vg_pq_changed(result);
-        PQclear(result);
-    }
-    error = vg_pq_finish(conn, 0);
-    return error != 0 ? error : found;
-}
-
-int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
-{
-    int total = 0, error = 0;
-    for (int state = VIGIL_JOBS_COMPLETED; state <= VIGIL_JOBS_CANCELLED && error == 0; state++) {
-        struct vg_pq_call call = {.count = 0};
-        vg_pq_number(&call, state);
-        vg_pq_number(&call, state == VIGIL_JOBS_COMPLETED ? completed_ms : dead_ms);
-        vg_pq_number(&call, most);
-        PGresult *result = NULL;
-        error = vg_pq_run(conn, VG_PQ_PRUNE, &call, &result);
-        if (error == 0 && PQntuples(result) == 1)
-            total += (int)vg_pq_get_number(result, 0, 0);
-        PQclear(result);
-    }
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, dead_ms);
-    if (error == 0)
-        error = vg_pq_run(conn, VG_PQ_PRUNE_WORKERS, &call, NULL);
-    return error != 0 ? error : total;
 }

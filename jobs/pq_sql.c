@@ -2,15 +2,16 @@
 /*
  * pq_sql.c - every statement of the PostgreSQL engine. The tables are those of sqlite_sql.c.
  *
- * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in
- * the condition the planner reads the index of leases, which bloats. That is enough, because everything that ends a
- * claim raises the number. ANY makes the planner begin with the key: without statistics it would read the whole table
- * for each batch. The claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a
- * foreign snapshot is open.
+ * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in the condition the planner
+ * reads the index of leases, which bloats. That is enough, because everything that ends a claim raises the number.
+ * Batches are an array of ids and one number each, without a join: a join with unnest() is planned for ten rows, and costs the
+ * square of the batch. The claim is an array subselect for the same reason.
+ * The claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a foreign snapshot is open.
+ * NOW is computed once for a statement, as a subselect, and not for each row: it goes through numeric.
  */
 #include "pq.h"
 
-#define NOW "(extract(epoch from now()) * 1000)::bigint"
+#define NOW "(SELECT (extract(epoch from now()) * 1000)::bigint)"
 
 const char *const vg_pq_schema =
     "SET client_min_messages = warning;"
@@ -56,12 +57,12 @@ const char *const vg_pq_schema =
     "version, ustart, kind, content_type, ukey, text, error, payload, result"
 #define CLAIMED                                                                                                  \
     "j.id, j.number, coalesce(j.batch, 0), j.class, j.version, j.errors, j.crashes, coalesce(j.max_errors, 0), " \
-    "coalesce(j.limit_ms, 0), j.content_type, j.payload, j.checkpoint, j.due"
+    "coalesce(j.limit_ms, 0), j.content_type, j.payload, j.checkpoint, j.due, j.kind"
 #define TAKE                                                               \
     "UPDATE vigil_jobs j SET state = 1, number = number + 1, lease = " NOW \
     " + $1::bigint, worker = $2::bigint, started = " NOW                   \
     ", cancel = false, ukey = CASE WHEN ustart THEN NULL ELSE ukey END "
-#define NOT_PAUSED(kind) "NOT EXISTS(SELECT 1 FROM vigil_jobs_kinds k WHERE k.kind IN ('', " kind ") AND k.paused)"
+#define NOT_PAUSED(kind) "NOT ARRAY['', " kind "] && ARRAY(SELECT k.kind FROM vigil_jobs_kinds k WHERE k.paused)"
 /* The batch of what `gone` has ended. */
 #define LEAVE_BATCH                                                                                                   \
     ", left_batch AS (UPDATE vigil_jobs_batches b SET open = open - g.n FROM (SELECT batch, count(*) AS n FROM gone " \
@@ -92,23 +93,15 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "j.after_batch AND closed AND open = 0) RETURNING pg_notify('vigil_jobs', 'w')",
     [VG_PQ_WORKER] =
         "INSERT INTO vigil_jobs_workers(name, identity, started) VALUES($1::text, $2::text, " NOW ") RETURNING id",
-    [VG_PQ_CLAIM] =
-        "WITH pick AS MATERIALIZED (SELECT s.id, p.place FROM unnest($3::text[], $4::int[], $5::int[], $6::bigint[], "
-        "$7::int[]) AS p(kind, class, version, low, place) CROSS JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = "
-        "0 AND "
-        "kind = p.kind AND class = p.class AND due >= p.low AND due <= " NOW
-        " AND version <= p.version ORDER BY due, id "
-        "LIMIT $8::bigint FOR UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED(
-            "p.kind") " LIMIT $8::bigint) " TAKE
-                      "FROM pick WHERE j.id = ANY(ARRAY(SELECT id FROM pick)) AND j.id = pick.id RETURNING " CLAIMED
-                      ", pick.place",
-    [VG_PQ_CLAIM_QUARANTINE] =
-        "WITH pick AS MATERIALIZED (SELECT q.id, p.place FROM vigil_jobs q JOIN unnest($3::text[], $4::int[], "
-        "$5::int[]) AS p(kind, version, place) ON q.kind = p.kind AND q.version <= p.version WHERE q.state = 3 AND "
-        "q.due <= " NOW " AND " NOT_PAUSED(
-            "q.kind") " ORDER BY q.due LIMIT 1 FOR UPDATE OF q SKIP LOCKED) " TAKE
-                      "FROM pick WHERE j.id = ANY(ARRAY(SELECT id FROM pick)) AND j.id = pick.id RETURNING " CLAIMED
-                      ", pick.place",
+    [VG_PQ_CLAIM] = TAKE
+    "WHERE id = ANY(ARRAY(SELECT s.id FROM unnest($3::text[], $4::int[], $5::int[], $6::bigint[]) AS p(kind, class, "
+    "version, low) CROSS JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class "
+    "AND due >= p.low AND due <= " NOW " AND version <= p.version ORDER BY due, id LIMIT $7::bigint FOR UPDATE SKIP "
+    "LOCKED) s WHERE " NOT_PAUSED("p.kind") " LIMIT $7::bigint)) RETURNING " CLAIMED,
+    [VG_PQ_CLAIM_QUARANTINE] = TAKE
+    "WHERE id = ANY(ARRAY(SELECT q.id FROM vigil_jobs q JOIN unnest($3::text[], $4::int[]) AS p(kind, version) ON "
+    "q.kind = p.kind AND q.version <= p.version WHERE q.state = 3 AND q.due <= " NOW
+    " AND " NOT_PAUSED("q.kind") " ORDER BY q.due LIMIT 1 FOR UPDATE OF q SKIP LOCKED)) RETURNING " CLAIMED,
     /* A kind with a cap or a rate: one process at a time claims, so that the count is exact. */
     [VG_PQ_LOCK_KIND] = "SELECT pg_advisory_xact_lock(73057904, hashtext($1::text))",
     [VG_PQ_CLAIM_LIMITED] =
@@ -118,25 +111,26 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "$7::bigint ELSE floor(least($6::float8, "
         "coalesce((SELECT tokens + greatest(0, " NOW
         " - stamp) * $6::float8 / 1000 FROM vigil_jobs_kinds WHERE kind = $3::text AND "
-        "tokens IS NOT NULL), $6::float8)))::bigint END) AS n), pick AS MATERIALIZED (SELECT s.id "
-        "FROM room CROSS JOIN LATERAL "
-        "(SELECT id FROM vigil_jobs WHERE state = 0 AND kind = $3::text AND due <= " NOW
-        " AND version <= $4::int ORDER BY class, "
-        "due, id LIMIT greatest(0, room.n) FOR UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED(
-            "$3::text") ") " TAKE
-                        "FROM pick WHERE j.id = ANY(ARRAY(SELECT id FROM pick)) AND j.id = pick.id RETURNING " CLAIMED,
+        "tokens IS NOT NULL), $6::float8)))::bigint END) AS n) " TAKE
+        "WHERE id = ANY(ARRAY(SELECT s.id FROM room CROSS JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = 0 AND "
+        "kind = $3::text AND due <= " NOW
+        " AND version <= $4::int ORDER BY class, due, id LIMIT greatest(0, room.n) FOR "
+        "UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED("$3::text") ")) RETURNING " CLAIMED,
     [VG_PQ_SPEND] =
         "INSERT INTO vigil_jobs_kinds(kind, tokens, stamp) VALUES($1::text, $2::float8 - $3::float8, " NOW
         ") ON CONFLICT(kind) "
         "DO UPDATE SET tokens = least($2::float8, coalesce(vigil_jobs_kinds.tokens + greatest(0, excluded.stamp - "
         "vigil_jobs_kinds.stamp) * $2::float8 / 1000, $2::float8)) - $3::float8, stamp = excluded.stamp",
-    [VG_PQ_COMPLETE_MANY] = "WITH gone AS (DELETE FROM vigil_jobs j USING unnest($1::bigint[], $2::bigint[]) AS e(id, "
-                            "number) WHERE j.id = ANY($1::bigint[]) AND j.id = e.id AND "
-                            "j.number = e.number RETURNING j.*)" LEAVE_BATCH
-                            "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, "
-                            "started, " NOW ", limit_ms, batch, worker, class, 4, errors, crashes, max_errors, "
-                            "version, ustart, kind, content_type, ukey, text, "
-                            "error, NULL, NULL FROM gone RETURNING id",
+    [VG_PQ_COMPLETE_MANY] =
+        "WITH gone AS (DELETE FROM vigil_jobs WHERE id = ANY($1::bigint[]) AND number = $2::bigint RETURNING id, "
+        "number, due, "
+        "created, started, limit_ms, worker, class, errors, crashes, max_errors, version, ustart, kind, content_type, "
+        "ukey, "
+        "text, error) INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, started, " NOW
+        ", limit_ms, NULL, worker, class, 4, errors, crashes, max_errors, version, ustart, kind, content_type, ukey, "
+        "text, "
+        "error, NULL, NULL FROM gone RETURNING id, CASE WHEN EXISTS(SELECT 1 FROM vigil_jobs_waiters) THEN "
+        "pg_notify('vigil_ended', '') END",
     [VG_PQ_END_ONE] =
         "WITH gone AS (DELETE FROM vigil_jobs WHERE id = $1::bigint AND number = $2::bigint RETURNING *)" LEAVE_BATCH
         "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, started, " NOW
@@ -144,23 +138,33 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "$3::int, errors + $6::int, crashes, max_errors, version, ustart, kind, content_type, ukey, text, "
         "coalesce($4::text, error), CASE "
         "WHEN $3::int = 4 THEN NULL ELSE payload END, $5::bytea FROM gone RETURNING id",
-    [VG_PQ_AGAIN] = "UPDATE vigil_jobs SET state = 0, number = number + 1, errors = errors + 1, due = " NOW
-                    " + $3::bigint, error = "
+    [VG_PQ_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
+                    "errors = errors + 1, due = " NOW " + $3::bigint, error = "
                     "$4::text, checkpoint = coalesce($5::bytea, checkpoint), lease = NULL WHERE id = $1::bigint AND "
                     "number = $2::bigint "
                     "RETURNING id",
     [VG_PQ_GIVE_BACK] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, checkpoint = "
         "coalesce($3::bytea, checkpoint), lease = NULL WHERE id = $1::bigint AND number = $2::bigint RETURNING id",
+    /* In the transaction of the claim, so that NOW is the same: a job that comes due in between would be missed by both. */
     [VG_PQ_NEXT] = "SELECT least((SELECT min(s.due) FROM unnest($1::text[], $2::int[]) AS p(kind, class) CROSS JOIN "
-                   "LATERAL (SELECT due FROM "
-                   "vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due > " NOW
-                   " ORDER BY due LIMIT 1) s), (SELECT "
-                   "lease + 1 FROM vigil_jobs WHERE state = 1 ORDER BY lease LIMIT 1)) - " NOW,
+                   "LATERAL (SELECT due "
+                   "FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due > " NOW
+                   " ORDER BY due LIMIT 1) s), "
+                   "CASE WHEN $5::boolean THEN (SELECT due FROM vigil_jobs WHERE state = 3 AND due > " NOW
+                   " ORDER BY due LIMIT 1) END, "
+                   "(SELECT " NOW
+                   " + min(p.step) FROM unnest($1::text[], $2::int[], $3::int[], $4::int[]) AS p(kind, class, version, "
+                   "step) WHERE p.step > 0 AND " NOT_PAUSED(
+                       "p.kind") " AND EXISTS(SELECT 1 FROM vigil_jobs WHERE state = 0 AND kind = "
+                                 "p.kind AND class = p.class AND due <= " NOW
+                                 " AND version <= p.version)), lease + 1) - " NOW ", lease FROM (SELECT 1) "
+                                 "one LEFT JOIN LATERAL (SELECT lease FROM vigil_jobs WHERE state = 1 AND lease >= "
+                                 "$6::bigint ORDER BY lease LIMIT 1) l "
+                                 "ON true",
     [VG_PQ_EXTEND] =
-        "UPDATE vigil_jobs j SET lease = " NOW
-        " + $3::bigint FROM unnest($1::bigint[], $2::bigint[]) AS e(id, number) WHERE "
-        "j.id = ANY($1::bigint[]) AND j.id = e.id AND j.number = e.number RETURNING j.id, j.number, j.cancel::int",
+        "UPDATE vigil_jobs SET lease = " NOW " + $3::bigint WHERE id = ANY($1::bigint[]) AND number = $2::bigint "
+        "RETURNING id, cancel::int",
     [VG_PQ_SAVE] = "UPDATE vigil_jobs SET progress = coalesce($3::float8, progress), text = coalesce($4::text, text), "
                    "checkpoint = "
                    "coalesce($5::bytea, checkpoint) WHERE id = $1::bigint AND number = $2::bigint",

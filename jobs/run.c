@@ -191,6 +191,7 @@ struct vg_jobs_run *vg_jobs_run_create(vigil_jobs *jobs, const struct vg_jobs_ro
     run->end.id = row->id;
     run->end.number = row->number;
     run->end.batch = row->batch;
+    run->end.capped = run->handler->options.cap != 0;
     run->max_errors = row->max_errors;
     run->quarantined = row->quarantined;
     run->limit_ms = row->limit_ms != 0 ? row->limit_ms : run->handler->options.limit_ns / 1000000;

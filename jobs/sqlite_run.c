@@ -272,8 +272,21 @@ static int64_t earliest(int64_t best, int64_t candidate)
     return best < 0 || candidate < best ? candidate : best;
 }
 
-/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by
-   it. */
+/* Whether a due job of the kind was left by the claim: its bucket fills with time. Ends ring when a cap was the reason. */
+static int waits_for_rate(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, int64_t now)
+{
+    sqlite3_stmt *waits = vg_jobs_sqlite_get(conn, VG_SQL_RATE_WAITS);
+    if (waits == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_text(waits, 1, kind->name, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(waits, 2, now);
+    (void)sqlite3_bind_int64(waits, 3, kind->version != 0 ? kind->version : UINT_MAX);
+    int found = sqlite3_step(waits) == SQLITE_ROW;
+    (void)sqlite3_reset(waits);
+    return found;
+}
+
+/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by it. */
 static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now, int64_t *due)
 {
     for (unsigned i = 0; i < want->kind_count; i++) {
@@ -288,9 +301,20 @@ static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want,
                 *due = earliest(*due, sqlite3_column_int64(next, 0) - now);
             (void)sqlite3_reset(next);
         }
-        /* A bucket fills with time. */
-        if (want->kinds[i].rate != 0)
+        int waits = want->kinds[i].rate != 0 ? waits_for_rate(conn, &want->kinds[i], now) : 0;
+        if (waits < 0)
+            return waits;
+        if (waits > 0)
             *due = earliest(*due, 1000 / want->kinds[i].rate + 1);
+    }
+    if (want->alone) { /* otherwise the end of the last run makes the runner look */
+        sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_QUARANTINED);
+        if (next == NULL)
+            return -ENOTCONN;
+        (void)sqlite3_bind_int64(next, 1, now);
+        if (sqlite3_step(next) == SQLITE_ROW && sqlite3_column_type(next, 0) != SQLITE_NULL)
+            *due = earliest(*due, sqlite3_column_int64(next, 0) - now);
+        (void)sqlite3_reset(next);
     }
     sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_LEASE);
     if (next == NULL)
@@ -330,6 +354,8 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
         error = register_worker(conn);
     for (size_t i = 0; i < end_count && error == 0; i++) {
         error = record_end(conn, ends[i]);
+        /* Another process may have left a job of this kind because of the cap. */
+        conn->released = conn->released || (ends[i]->capped && ends[i]->accepted);
         ended = ended || ends[i]->outcome <= VG_JOBS_CANCEL;
     }
     if (error == 0 && want->count > 0) {

@@ -86,12 +86,18 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "coalesce(?5, error), CASE ?3 WHEN 4 THEN NULL ELSE payload END, ?6 FROM vigil_jobs WHERE id = ?1 AND "
         "number = ?2 AND (state = 1 OR ?7)",
     [VG_SQL_END_DELETE] = "DELETE FROM vigil_jobs WHERE id = ?1",
-    [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = 0, number = number + 1, errors = errors + 1, due = ?3, error = ?4, "
-                     "checkpoint = coalesce(?5, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
+                     "errors = errors + 1, due = ?3, error = ?4, checkpoint = coalesce(?5, checkpoint), lease = NULL "
+                     "WHERE id = ?1 AND number = ?2 AND state = 1",
     [VG_SQL_GIVE_BACK] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
         "checkpoint = coalesce(?3, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1",
     [VG_SQL_NEXT_DUE] = "SELECT min(due) FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due > ?3",
+    [VG_SQL_NEXT_QUARANTINED] = "SELECT min(due) FROM vigil_jobs WHERE state = 3 AND due > ?1",
+    [VG_SQL_RATE_WAITS] =
+        "SELECT 1 FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class IN (0, 1, 2, 3, 4) AND due <= ?2 "
+        "AND version <= ?3 AND NOT EXISTS(SELECT 1 FROM vigil_jobs_kinds WHERE kind IN ('', ?1) AND paused) "
+        "LIMIT 1",
     [VG_SQL_NEXT_LEASE] = "SELECT min(lease) FROM vigil_jobs WHERE state = 1",
     [VG_SQL_EXTEND] = "UPDATE vigil_jobs SET lease = ?3 WHERE id = ?1 AND number = ?2 AND state = 1 RETURNING cancel",
     [VG_SQL_SAVE] = "UPDATE vigil_jobs SET progress = coalesce(?3, progress), text = coalesce(?4, text), "

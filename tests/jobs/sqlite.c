@@ -57,12 +57,15 @@ static void a_queue_in_memory_goes_with_its_last_user(void **state)
     vigil_jobs_close(one);
 }
 
-/* An idle queue: no wake-up of its two threads, no query. */
+/* An idle queue: no query, also with a rate, whose bucket fills meanwhile. */
 static void an_idle_queue_is_silent(void **state)
 {
     (void)state;
     vigil_jobs *jobs = open_queue(fresh_queue());
+    vigil_jobs_kind limited = VIGIL_JOBS_KIND_INIT;
+    limited.rate = 1000;
     must_equal(vigil_jobs_handle(jobs, "echo", echo, NULL, NULL), 0);
+    must_equal(vigil_jobs_handle(jobs, "limited", echo, NULL, &limited), 0);
     must_equal(vigil_jobs_start(jobs), 0);
     must_end_as(jobs, enqueue(jobs, "echo", "", NULL), VIGIL_JOBS_COMPLETED);
     uint64_t exchanges;

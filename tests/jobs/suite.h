@@ -148,6 +148,15 @@ static int stay_once(vigil_jobs_run *run, void *arg)
     return 0;
 }
 
+static int stay(vigil_jobs_run *run, void *arg)
+{
+    struct stage *stage = arg;
+    (void)run;
+    tally_add(&stage->entered, 1);
+    event_wait(&stage->out);
+    return 0;
+}
+
 static void on_abort(vigil_cancel_handler *handler, int status);
 struct abortable {
     vigil_cancel_handler handler;
@@ -660,6 +669,98 @@ static void a_cap_holds_over_all_queues(void **state)
     vigil_jobs_close(two);
 }
 
+/* The queue that waits for room learns of it from the end, and not from the lease, which is an hour long. */
+static void an_end_under_a_cap_lets_another_queue_start(void **state)
+{
+    (void)state;
+    const char *where = fresh_queue();
+    struct stage first = {0}, busy = {0}, second = {0};
+    event_set(&second.out);
+    vigil_jobs_kind kind = VIGIL_JOBS_KIND_INIT;
+    kind.cap = 1;
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 2;
+    options.lease_ns = 60 * MINUTE;
+    options.poll_ns = 60 * MINUTE;
+    vigil_jobs *one = NULL, *two = NULL;
+    must_work(vigil_jobs_open(&one, where, &options));
+    must_work(vigil_jobs_open(&two, where, &options));
+    must_equal(vigil_jobs_handle(one, "alone", stay, &first, &kind), 0);
+    must_equal(vigil_jobs_handle(one, "long", stay, &busy, NULL), 0);
+    must_equal(vigil_jobs_handle(two, "alone", stay, &second, &kind), 0);
+    (void)enqueue(one, "alone", "", NULL);
+    (void)enqueue(one, "long", "", NULL);
+    must_equal(vigil_jobs_start(one), 0);
+    tally_wait(&first.entered, 1);
+    tally_wait(&busy.entered, 1);
+    uint64_t waits = enqueue(one, "alone", "", NULL);
+    must_equal(vigil_jobs_start(two), 0);
+    while (stats_of(two).exchanges == 0) /* it has looked, and found no room */
+        yield();
+    must_equal(look_at(one, waits).info.state, VIGIL_JOBS_WAITING);
+    vigil_jobs_job urgent = VIGIL_JOBS_JOB_INIT;
+    urgent.priority = VIGIL_CRITICAL;
+    uint64_t looked = stats_of(two).exchanges;
+    (void)enqueue(one, "long", "", &urgent);  /* takes the worker that the end leaves in the first queue */
+    while (stats_of(two).exchanges == looked) /* rung by the enqueue, and found no room again */
+        yield();
+    observe_for_ms(20);
+    event_set(&first.out);
+    must_end_as(two, waits, VIGIL_JOBS_COMPLETED);
+    tally_wait(&second.entered, 1);
+    event_set(&busy.out);
+    vigil_jobs_close(one);
+    vigil_jobs_close(two);
+}
+
+static int fail_twice(vigil_jobs_run *run, void *arg)
+{
+    tally_add(arg, 1);
+    return run->errors < 2 ? -EIO : 0;
+}
+
+/* A quarantined job that fails stays in quarantine, and starts again by itself when it is due. */
+static void a_quarantined_job_that_fails_is_tried_again_in_quarantine(void **state)
+{
+    (void)state;
+    const char *where = fresh_queue();
+    vigil_jobs *jobs[3];
+    struct stage stages[2] = {0};
+    struct tally runs = {0};
+    vigil_jobs_kind kind = VIGIL_JOBS_KIND_INIT;
+    kind.backoff_ns = SECOND / 20;
+    uint64_t id = 0;
+    for (int i = 0; i < 2; i++) { /* two leases run out */
+        jobs[i] = open_queue(where);
+        must_equal(vigil_jobs_handle(jobs[i], "killer", stay_once, &stages[i], NULL), 0);
+        if (i == 0)
+            id = enqueue(jobs[0], "killer", "", NULL);
+        must_equal(vigil_jobs_start(jobs[i]), 0);
+        tally_wait(&stages[i].entered, 1);
+        (void)vigil_jobs_pause(jobs[0], NULL);
+        while (look_at(jobs[0], id).info.state == VIGIL_JOBS_RUNNING) {
+            expire_leases(jobs[0]);
+            yield();
+        }
+        must_equal(vigil_jobs_shutdown(jobs[i], 0), -ETIMEDOUT);
+        (void)vigil_jobs_resume(jobs[0], NULL);
+    }
+    must_equal(look_at(jobs[0], id).info.state, VIGIL_JOBS_QUARANTINE);
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.lease_ns = 60 * MINUTE;
+    options.poll_ns = 60 * MINUTE;
+    must_work(vigil_jobs_open(&jobs[2], where, &options));
+    must_equal(vigil_jobs_handle(jobs[2], "killer", fail_twice, &runs, &kind), 0);
+    must_equal(vigil_jobs_start(jobs[2]), 0);
+    must_end_as(jobs[0], id, VIGIL_JOBS_COMPLETED);
+    must_equal(look_at(jobs[0], id).info.errors, 2);
+    must_equal(look_at(jobs[0], id).info.crashes, 2);
+    for (int i = 0; i < 2; i++)
+        event_set(&stages[i].out);
+    for (int i = 0; i < 3; i++)
+        vigil_jobs_close(jobs[i]);
+}
+
 static void ended_jobs_are_pruned_and_stay_in_the_account(void **state)
 {
     (void)state;
@@ -745,7 +846,9 @@ static void bad_arguments_are_refused_with_a_reason(void **state)
         test(unknown_kinds_and_versions_are_left_for_those_who_know_them),                                          \
         test(a_shutdown_gives_back_what_runs_and_what_waits_here), test(a_checkpoint_is_handed_to_the_next_run),    \
         test(a_run_may_end_after_its_handler_has_returned), test(jobs_are_enqueued_with_the_callers_transaction),   \
-        test(a_cap_holds_over_all_queues), test(ended_jobs_are_pruned_and_stay_in_the_account),                     \
-        test(after_a_fork_the_child_is_told_so), test(bad_arguments_are_refused_with_a_reason)
+        test(a_cap_holds_over_all_queues), test(an_end_under_a_cap_lets_another_queue_start),                       \
+        test(a_quarantined_job_that_fails_is_tried_again_in_quarantine),                                            \
+        test(ended_jobs_are_pruned_and_stay_in_the_account), test(after_a_fork_the_child_is_told_so),               \
+        test(bad_arguments_are_refused_with_a_reason)
 
 #endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* pq_lease.c - the PostgreSQL engine's leases and house: beats, rescue, pruning. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pq.h"
+#include "pq_array.h"
+
+static int leases_by_number(const void *a, const void *b)
+{
+    const struct vg_jobs_lease *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int id_and_lease(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = ((const struct vg_jobs_lease *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static size_t lease_group(const struct vg_jobs_lease *leases, size_t count, size_t from)
+{
+    size_t to = from;
+    while (to < count && leases[to].number == leases[from].number)
+        to++;
+    return to;
+}
+
+static int send_leases(struct vg_jobs_conn *conn, const struct vg_jobs_lease *leases, size_t count, int64_t lease_ms)
+{
+    int error = 0;
+    for (size_t from = 0, to; from < count && error == 0; from = to) {
+        struct vg_pq_array ids = {0};
+        to = lease_group(leases, count, from);
+        for (size_t i = from; i < to; i++)
+            vg_pq_array_number(&ids, (int64_t)leases[i].id);
+        struct vg_pq_call call = {.count = 0};
+        vg_pq_text_of(&call, vg_pq_array_text(&ids));
+        vg_pq_number(&call, (int64_t)leases[from].number);
+        vg_pq_number(&call, lease_ms);
+        error = call.values[0] == NULL ? -ENOMEM : vg_pq_send(conn, VG_PQ_EXTEND, &call);
+        free(ids.text);
+    }
+    return error;
+}
+
+static int send_saves(struct vg_jobs_conn *conn, const struct vg_jobs_lease *leases, size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        const struct vg_jobs_lease *lease = &leases[i];
+        if (lease->progress < 0 && lease->text == NULL && lease->checkpoint == NULL)
+            continue;
+        char progress[32];
+        struct vg_pq_call save = {.count = 0};
+        (void)snprintf(progress, sizeof progress, "%.6f", lease->progress);
+        vg_pq_number(&save, (int64_t)lease->id);
+        vg_pq_number(&save, (int64_t)lease->number);
+        vg_pq_text_of(&save, lease->progress >= 0 ? progress : NULL);
+        vg_pq_text_of(&save, lease->text);
+        vg_pq_bytes(&save, lease->checkpoint, lease->checkpoint_length);
+        error = vg_pq_send(conn, VG_PQ_SAVE, &save);
+    }
+    return error;
+}
+
+int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms)
+{
+    int error = vg_pq_connected(conn);
+    if (error != 0)
+        return error;
+    qsort(leases, count, sizeof *leases, leases_by_number);
+    error = send_leases(conn, leases, count, lease_ms);
+    if (error == 0)
+        error = send_saves(conn, leases, count);
+    if (error == 0)
+        error = vg_pq_sync(conn);
+    if (error != 0) {
+        conn->broken = true;
+        return error;
+    }
+    for (size_t from = 0, to; from < count; from = to) {
+        PGresult *result = vg_pq_next(conn);
+        to = lease_group(leases, count, from);
+        for (size_t i = from; i < to; i++)
+            leases[i].beat = VG_JOBS_BEAT_LOST;
+        for (int r = 0; r < vg_pq_changed(result); r++) {
+            uint64_t id = (uint64_t)vg_pq_get_number(result, r, 0);
+            struct vg_jobs_lease *lease = bsearch(&id, leases + from, to - from, sizeof *leases, id_and_lease);
+            if (lease != NULL)
+                lease->beat = vg_pq_get_int(result, r, 1) != 0 ? VG_JOBS_BEAT_CANCEL : VG_JOBS_BEAT_OK;
+        }
+        PQclear(result);
+    }
+    return vg_pq_finish(conn, 0);
+}
+
+int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
+{
+    struct vg_pq_call call = {.count = 0};
+    vg_pq_number(&call, most);
+    int error = vg_pq_connected(conn);
+    if (error != 0)
+        return error;
+    error = vg_pq_send(conn, VG_PQ_RESCUE, &call);
+    if (error == 0)
+        error = vg_pq_send(conn, VG_PQ_RESCUE_DEAD, &call);
+    if (error == 0) /* also of a batch whose last job was cancelled by a process that died then */
+        error = vg_pq_send(conn, VG_PQ_BATCH_RELEASE_ALL, NULL);
+    if (error == 0)
+        error = vg_pq_send(conn, VG_PQ_NOTIFY_ENDED, NULL);
+    if (error == 0)
+        error = vg_pq_sync(conn);
+    if (error != 0) {
+        conn->broken = true;
+        return error;
+    }
+    int found = 0;
+    for (int i = 0; i < 2; i++) {
+        PGresult *result = vg_pq_next(conn);
+        found += vg_pq_changed(result);
+        PQclear(result);
+    }
+    error = vg_pq_finish(conn, 0);
+    conn->lease_low = 0; /* the next look at the leases is a full one: another process may have a shorter period */
+    return error != 0 ? error : found;
+}
+
+int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
+{
+    int total = 0, error = 0;
+    for (int state = VIGIL_JOBS_COMPLETED; state <= VIGIL_JOBS_CANCELLED && error == 0; state++) {
+        struct vg_pq_call call = {.count = 0};
+        vg_pq_number(&call, state);
+        vg_pq_number(&call, state == VIGIL_JOBS_COMPLETED ? completed_ms : dead_ms);
+        vg_pq_number(&call, most);
+        PGresult *result = NULL;
+        error = vg_pq_run(conn, VG_PQ_PRUNE, &call, &result);
+        if (error == 0 && PQntuples(result) == 1)
+            total += (int)vg_pq_get_number(result, 0, 0);
+        PQclear(result);
+    }
+    struct vg_pq_call call = {.count = 0};
+    vg_pq_number(&call, dead_ms);
+    if (error == 0)
+        error = vg_pq_run(conn, VG_PQ_PRUNE_WORKERS, &call, NULL);
+    return error != 0 ? error : total;
+}
