@@ -167,6 +167,7 @@ static void *live(void *arg)
     struct beat beat = {0};
     int64_t period = jobs->options.lease_ns / 1000000 / 3;
     uint64_t last = 0;
+    bool idle = true;
     (void)pthread_setname_np(pthread_self(), "jobs-heart");
     if (period < 1)
         period = 1;
@@ -177,12 +178,17 @@ static void *live(void *arg)
         uint32_t word = atomic_load_explicit(&jobs->heart_word, memory_order_acquire);
         (void)pthread_mutex_lock(&jobs->lock);
         bool any = jobs->flying != NULL;
+        jobs->heart_sleeps = !any && idle;
         (void)pthread_mutex_unlock(&jobs->lock);
         if (!any) {
-            vg_jobs_futex_wait(&jobs->heart_word, word, -1);
-            last = vg_jobs_now_ms(); /* fresh leases: the first beat is due a period later */
+            /* Short jobs come one after the other: only after a period without any must the next one ring. */
+            vg_jobs_futex_wait(&jobs->heart_word, word, idle ? -1 : period);
+            if (idle)
+                last = vg_jobs_now_ms(); /* fresh leases: the first beat is due a period later */
+            idle = true;
             continue;
         }
+        idle = false;
         int64_t limit = check_limits(jobs);
         uint64_t now = vg_jobs_now_ms();
         /* acquire: pairs with the release in vg_jobs_heart_ask */

@@ -127,7 +127,8 @@ static void launch(struct round *round)
     if (number == 0)
         return;
     (void)pthread_mutex_lock(&jobs->lock);
-    bool first = jobs->flying == NULL;
+    bool ring = jobs->heart_sleeps;
+    jobs->heart_sleeps = false;
     for (struct vg_jobs_run *run = order; run != NULL; run = run->next_end) {
         run->next = jobs->flying;
         run->previous = NULL;
@@ -139,7 +140,7 @@ static void launch(struct round *round)
     (void)pthread_mutex_unlock(&jobs->lock);
     (void)atomic_fetch_add_explicit(&jobs->flying_count, number, memory_order_relaxed);
     count(&jobs->claimed, number);
-    if (first)
+    if (ring)
         vg_jobs_heart_ring(jobs);
     while (order != NULL) {
         struct vg_jobs_run *run = order;

@@ -80,6 +80,7 @@ struct vigil_jobs {
     /* Runs in flight, and the heart's thread. */
     pthread_mutex_t lock;
     struct vg_jobs_run *flying;
+    bool heart_sleeps; /* until it is rung */
     _Atomic unsigned flying_count;
     pthread_t heart;
     _Atomic uint32_t heart_word; /* futex: counts reasons to look */
