@@ -56,10 +56,12 @@ static void on_connecting(vigil_loop *loop, vigil_watch watch, int fd, unsigned 
     ((struct vg_jobs_conn *)arg)->progress = true;
 }
 
+/* Timers and posts may run before the loop sleeps in the same turn: the pause keeps it from sleeping then. */
 static void on_timer(vigil_loop *loop, vigil_timer timer, void *arg)
 {
-    (void)loop, (void)timer;
+    (void)timer;
     ((struct vg_jobs_conn *)arg)->timer_fired = true;
+    (void)vigil_loop_pause(loop);
 }
 
 static void on_ring(vigil_post *post)
@@ -67,6 +69,7 @@ static void on_ring(vigil_post *post)
     struct vg_jobs_site *site = (struct vg_jobs_site *)(void *)((char *)post - offsetof(struct vg_jobs_site, post));
     /* On the runner's loop, so the runner is there. */
     site->runner->events |= VG_JOBS_EVENT_LOCAL;
+    (void)vigil_loop_pause(site->runner->loop);
 }
 
 /* Run the loop until something has happened or the time is over. */
