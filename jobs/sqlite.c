@@ -137,6 +137,7 @@ static void disconnect(struct vg_jobs_conn *conn)
     for (int i = 0; i < VG_SQL_COUNT; i++)
         (void)sqlite3_finalize(conn->statements[i]);
     (void)sqlite3_close_v2(conn->db);
+    free(conn->ids.text);
     free(conn);
 }
 

@@ -26,13 +26,17 @@ enum vg_jobs_sql {
     VG_SQL_BATCH_RELEASE,
     VG_SQL_PEEK,
     VG_SQL_PEEK_QUARANTINE,
-    VG_SQL_CLAIM,
+    VG_SQL_CLAIM_MANY,
+    VG_SQL_CLAIM_KEY,
     VG_SQL_WORKER,
     VG_SQL_WORKERS_PRUNE,
     VG_SQL_KIND_STATE,
     VG_SQL_KIND_TOKENS,
     VG_SQL_KIND_RUNNING,
     VG_SQL_END_KEEP,
+    VG_SQL_COMPLETE_MANY,
+    VG_SQL_IS_MINE,
+    VG_SQL_DELETE_MANY,
     VG_SQL_END_DELETE,
     VG_SQL_AGAIN,
     VG_SQL_GIVE_BACK,
@@ -80,7 +84,11 @@ struct vg_jobs_conn {
     sqlite3 *db;
     sqlite3_stmt *statements[VG_SQL_COUNT];
     int64_t worker; /* row of this process; 0: not yet */
-    bool released;  /* the transaction has made a job wait that did not */
+    bool released;  /* the transaction has made a job wait that did not, or has made room under a cap */
+    struct vg_jobs_ids {
+        char *text; /* a JSON array */
+        size_t length, room;
+    } ids;
 };
 
 /* The engine's clocks: of due times, and of leases. The second never jumps and starts with the boot. */
@@ -103,6 +111,15 @@ int vg_jobs_sqlite_end(struct vg_jobs_conn *conn, int error);
 int vg_jobs_sqlite_batch_left(struct vg_jobs_conn *conn, uint64_t batch);
 /* Move a job to its end: state, error, result. Gives 1, or 0 if the number is old. Inside a transaction. */
 int vg_jobs_sqlite_bury(struct vg_jobs_conn *conn, const struct vg_jobs_end *end, int state);
+
+/* Lists of ids for statements that concern many jobs. Inside a transaction; one list at a time. */
+void vg_jobs_ids_begin(struct vg_jobs_conn *conn);
+int vg_jobs_ids_add(struct vg_jobs_conn *conn, uint64_t id);
+/* Bind the list as the first value. */
+void vg_jobs_ids_bind(struct vg_jobs_conn *conn, sqlite3_stmt *statement);
+
+/* Record the completions among the ends that need nothing special. Marks them in `done`. */
+int vg_jobs_sqlite_complete_many(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, bool *done);
 
 /* The verbs. */
 int vg_jobs_sqlite_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);

@@ -100,6 +100,23 @@ static int record_end(struct vg_jobs_conn *conn, struct vg_jobs_end *end)
     return result < 0 ? result : 0;
 }
 
+static int record_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count)
+{
+    enum {
+        AT_ONCE = 1024
+    };
+    bool done[AT_ONCE];
+    int error = 0;
+    for (size_t from = 0; from < count && error == 0; from += AT_ONCE) {
+        size_t some = count - from < AT_ONCE ? count - from : AT_ONCE;
+        error = vg_jobs_sqlite_complete_many(conn, ends + from, some, done);
+        for (size_t i = 0; i < some && error == 0; i++)
+            if (!done[i])
+                error = record_end(conn, ends[from + i]);
+    }
+    return error;
+}
+
 /* How many jobs of the kind may start now. Negative: error. */
 static int64_t allowance(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, unsigned wanted, int64_t now,
                          double *tokens)
@@ -152,25 +169,35 @@ static int spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind
     return vg_jobs_sqlite_run(conn, update);
 }
 
-static int claim_row(struct vg_jobs_conn *conn, uint64_t id, uint64_t number, int64_t lease, int64_t now)
+static int free_key(struct vg_jobs_conn *conn, uint64_t id)
 {
-    sqlite3_stmt *claim = vg_jobs_sqlite_get(conn, VG_SQL_CLAIM);
+    sqlite3_stmt *update = vg_jobs_sqlite_get(conn, VG_SQL_CLAIM_KEY);
+    if (update == NULL)
+        return -ENOTCONN;
+    bind_number(update, 1, id);
+    return vg_jobs_sqlite_run(conn, update);
+}
+
+/* Nobody else writes inside the transaction: the listed rows are as the peek has seen them. */
+static int claim_listed(struct vg_jobs_conn *conn, int64_t lease, int64_t now)
+{
+    sqlite3_stmt *claim = vg_jobs_sqlite_get(conn, VG_SQL_CLAIM_MANY);
     if (claim == NULL)
         return -ENOTCONN;
-    bind_number(claim, 1, id);
-    bind_number(claim, 2, number);
-    (void)sqlite3_bind_int64(claim, 3, lease);
-    (void)sqlite3_bind_int64(claim, 4, conn->worker);
-    (void)sqlite3_bind_int64(claim, 5, now);
+    vg_jobs_ids_bind(conn, claim);
+    (void)sqlite3_bind_int64(claim, 2, lease);
+    (void)sqlite3_bind_int64(claim, 3, conn->worker);
+    (void)sqlite3_bind_int64(claim, 4, now);
     return vg_jobs_sqlite_run(conn, claim);
 }
 
-/* Take the rows of a peek. The update of a row does not disturb the scan: it leaves the index behind the cursor. */
+/* Take the rows of a peek, and claim them when it is over. */
 static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct vg_jobs_want *want, unsigned kind,
                      bool quarantined, int64_t now, vg_jobs_take_fn take, void *arg)
 {
     int64_t lease = vg_jobs_sqlite_lease_now(conn->site) + want->lease_ms;
-    int taken = 0, step, error = 0;
+    int taken = 0, step = SQLITE_DONE, error = 0;
+    vg_jobs_ids_begin(conn);
     while (error == 0 && (step = sqlite3_step(peek)) == SQLITE_ROW) {
         struct vg_jobs_row row = {
             .id = (uint64_t)sqlite3_column_int64(peek, 0),
@@ -190,13 +217,18 @@ static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct
             .checkpoint_length = (size_t)sqlite3_column_bytes(peek, 11),
             .quarantined = quarantined,
         };
+        bool until_start = sqlite3_column_int(peek, 12) != 0;
         take(arg, &row);
-        error = claim_row(conn, row.id, row.number, lease, now);
+        error = vg_jobs_ids_add(conn, row.id);
+        if (error == 0 && until_start)
+            error = free_key(conn, row.id);
         taken++;
     }
-    (void)sqlite3_reset(peek);
     if (error == 0 && step != SQLITE_DONE)
         error = vg_jobs_sqlite_error(conn, "jobs cannot be claimed");
+    (void)sqlite3_reset(peek);
+    if (error == 0 && taken > 0)
+        error = claim_listed(conn, lease, now);
     return error != 0 ? error : taken;
 }
 
@@ -352,8 +384,9 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
     conn->released = false;
     if (new_worker)
         error = register_worker(conn);
+    if (error == 0)
+        error = record_ends(conn, ends, end_count);
     for (size_t i = 0; i < end_count && error == 0; i++) {
-        error = record_end(conn, ends[i]);
         /* Another process may have left a job of this kind because of the cap. */
         conn->released = conn->released || (ends[i]->capped && ends[i]->accepted);
         ended = ended || ends[i]->outcome <= VG_JOBS_CANCEL;

@@ -2,9 +2,10 @@
 /*
  * sqlite_sql.c - every statement of the SQLite engine.
  *
- * vigil_jobs has the jobs that wait or run; vigil_jobs_ended those that have ended. So the claim never sees an ended
- * job, however many are kept. States are those of vigil_jobs_state. number is the fencing number: every change of hands
- * raises it. Times are milliseconds: due, created, started and ended since 1970; lease since the boot.
+ * vigil_jobs has the jobs that wait or run; vigil_jobs_ended those that have ended. So the claim never sees an ended job, however
+ * many are kept. States are those of vigil_jobs_state. number is the fencing number: every change of hands raises it.
+ * What concerns many jobs is one statement with their ids as a JSON array: a statement for each row costs twice as much.
+ * Times are milliseconds: due, created, started and ended since 1970; lease since the boot.
  */
 #include "sqlite.h"
 
@@ -63,14 +64,16 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     /* the claim: look by kind and class, then one conditional update each */
     [VG_SQL_PEEK] =
         "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, payload, "
-        "checkpoint FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due <= ?3 AND "
+        "checkpoint, ustart FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due <= ?3 AND "
         "version <= ?4 ORDER BY due, id LIMIT ?5",
     [VG_SQL_PEEK_QUARANTINE] =
         "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, "
-        "payload, checkpoint FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND "
+        "payload, checkpoint, ustart FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND "
         "version <= ?3 ORDER BY due, id LIMIT 1",
-    [VG_SQL_CLAIM] = "UPDATE vigil_jobs SET state = 1, number = ?2, lease = ?3, worker = ?4, started = ?5, cancel = 0, "
-                     "ukey = CASE ustart WHEN 1 THEN NULL ELSE ukey END WHERE id = ?1 AND number = ?2 - 1",
+    [VG_SQL_CLAIM_MANY] = "UPDATE OR ROLLBACK vigil_jobs SET state = 1, number = number + 1, lease = ?2, worker = ?3, "
+                          "started = ?4, cancel = 0 "
+                          "WHERE id IN (SELECT value FROM json_each(?1))",
+    [VG_SQL_CLAIM_KEY] = "UPDATE vigil_jobs SET ukey = NULL WHERE id = ?1 AND ustart = 1",
     [VG_SQL_WORKER] = "INSERT INTO vigil_jobs_workers(name, identity, started) VALUES(?1, ?2, ?3)",
     [VG_SQL_WORKERS_PRUNE] = "DELETE FROM vigil_jobs_workers WHERE started < ?1 AND id <> ?2",
     [VG_SQL_KIND_STATE] =
@@ -85,6 +88,16 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "started, ?4, errors + ?8, crashes, max_errors, limit_ms, version, content_type, ukey, ustart, batch, text, "
         "coalesce(?5, error), CASE ?3 WHEN 4 THEN NULL ELSE payload END, ?6 FROM vigil_jobs WHERE id = ?1 AND "
         "number = ?2 AND (state = 1 OR ?7)",
+    /* Completions without result and batch that have one number. OR ROLLBACK: no savepoint for the statement. */
+    [VG_SQL_COMPLETE_MANY] =
+        "INSERT OR ROLLBACK INTO vigil_jobs_ended(" ENDED_COLUMNS
+        ") SELECT j.id, kind, class, 4, due, number, worker, created, "
+        "started, ?3, errors, crashes, max_errors, limit_ms, version, content_type, ukey, ustart, batch, text, error, "
+        "NULL, "
+        "NULL FROM json_each(?1) e CROSS JOIN vigil_jobs j ON j.id = e.value WHERE number = ?2 AND j.state = 1",
+    [VG_SQL_IS_MINE] = "SELECT 1 FROM vigil_jobs WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_DELETE_MANY] =
+        "DELETE FROM vigil_jobs WHERE id IN (SELECT value FROM json_each(?1)) AND number = ?2 AND state = 1",
     [VG_SQL_END_DELETE] = "DELETE FROM vigil_jobs WHERE id = ?1",
     [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
                      "errors = errors + 1, due = ?3, error = ?4, checkpoint = coalesce(?5, checkpoint), lease = NULL "
