@@ -1,34 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil-bench-jobs WHERE [COUNT]: what a queue of vigil/jobs.h does on that engine, with empty handlers. Prints one line per figure.
+ * vigil-bench-jobs WHERE [COUNT [ROW]]: what a queue of vigil/jobs.h does on that engine, with empty handlers. Prints one line per
+ * figure. The queue should be new: a file that is not there, or an empty schema.
  *
- *   enqueue       jobs per second, one by one and by 256
- *   run           claim to complete, jobs per second: as it batches by itself, and with one job in flight
+ *   all           (default) the first five
+ *   enqueue       jobs per second: one by one, and by 256
+ *   run           claim to complete, jobs per second: as it batches by itself
+ *   single        the same with one job in flight
  *   latency       from enqueue to the start of the handler, idle queue, in microseconds
- *
- * The plain table (SQLite alone) is the bar: one transaction that deletes what was claimed and claims as many again.
+ *   plain         the floor: a plain table and a loop, without leases, priorities and history (plain.h)
+ *   waiting=N     run, with N jobs more that wait
+ *   ended=N       run, with N jobs that have ended
+ *   foreign       PostgreSQL: run, while a foreign transaction keeps its snapshot; the figure of each tenth
+ *   processes=N   run in N processes; how many jobs each had
  */
-#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <vigil/jobs.h>
 
+#include "plain.h"
+
 static _Atomic uint64_t ran, started_ns;
 
-static uint64_t now_ns(void)
+uint64_t bench_now_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static double cpu_seconds(void)
+double bench_cpu_seconds(void)
 {
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
@@ -45,7 +53,7 @@ static void fail(const char *what)
 static int nothing(vigil_jobs_run *run, void *arg)
 {
     (void)run, (void)arg;
-    atomic_store_explicit(&started_ns, now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&started_ns, bench_now_ns(), memory_order_relaxed);
     (void)atomic_fetch_add_explicit(&ran, 1, memory_order_release);
     return 0;
 }
@@ -82,29 +90,109 @@ static void enqueue_many(vigil_jobs *jobs, uint64_t count)
     }
 }
 
-static void run_all(const char *name, const char *where, uint64_t count, unsigned workers, bool single)
+static bool is_pq(const char *where)
+{
+    return strstr(where, "://") != NULL;
+}
+
+static uint64_t completed(vigil_jobs *jobs)
+{
+    vigil_jobs_stats stats = VIGIL_JOBS_STATS_INIT;
+    (void)vigil_jobs_stats_get(jobs, &stats);
+    return stats.completed;
+}
+
+/* Until this queue has completed so many. */
+static void run_until(vigil_jobs *jobs, uint64_t count)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    while (completed(jobs) < count)
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static void run_row(const char *name, const char *where, uint64_t count, unsigned workers, bool single)
 {
     vigil_jobs *jobs = open_queue(where, workers, single);
-    vigil_jobs_account account = VIGIL_JOBS_ACCOUNT_INIT;
-    if (vigil_jobs_audit(jobs, &account) != 0)
-        fail("audit");
-    if (account.waiting < count)
-        enqueue_many(jobs, count - account.waiting);
-    uint64_t before = atomic_load_explicit(&ran, memory_order_relaxed), start = now_ns();
-    double cpu = cpu_seconds();
+    enqueue_many(jobs, count);
+    uint64_t start = bench_now_ns();
+    double cpu = bench_cpu_seconds();
     if (vigil_jobs_start(jobs) != 0)
         fail("start");
+    run_until(jobs, count);
+    say(name, count, (double)(bench_now_ns() - start) / 1e9, bench_cpu_seconds() - cpu);
     vigil_jobs_stats stats = VIGIL_JOBS_STATS_INIT;
-    struct timespec pause = {.tv_nsec = 1000000};
-    do {
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        (void)vigil_jobs_stats_get(jobs, &stats);
-    } while (stats.completed < count);
-    say(name, count, (double)(now_ns() - start) / 1e9, cpu_seconds() - cpu);
-    printf("%28s %10.1f jobs per transaction\n", "", (double)count / (double)stats.exchanges);
-    if (atomic_load_explicit(&ran, memory_order_relaxed) - before != count)
-        fail("a job ran twice");
+    (void)vigil_jobs_stats_get(jobs, &stats);
+    printf("%28s %10.1f jobs per transaction\n", "", (double)stats.completed / (double)stats.exchanges);
     vigil_jobs_close(jobs);
+}
+
+/* Also the rows that were put in are run; what counts is the time of the first `count`. */
+static void filled_row(const char *where, uint64_t count, uint64_t rows, bool ended)
+{
+    char name[64];
+    vigil_jobs_close(open_queue(where, 1, true)); /* makes the tables */
+    if (is_pq(where))
+        fill_pq(where, rows, ended);
+    else
+        fill_sqlite(where, rows, ended);
+    (void)snprintf(name, sizeof name, "run, %llu %s", (unsigned long long)rows, ended ? "ended" : "waiting");
+    run_row(name, where, count, 2, false);
+}
+
+static void foreign_row(const char *where, uint64_t count)
+{
+    char name[64];
+    vigil_jobs *jobs = open_queue(where, 2, false);
+    enqueue_many(jobs, count);
+    void *foreign = foreign_begin(where);
+    if (vigil_jobs_start(jobs) != 0)
+        fail("start");
+    for (uint64_t part = 1; part <= 10; part++) {
+        uint64_t start = bench_now_ns(), before = completed(jobs);
+        double cpu = bench_cpu_seconds();
+        run_until(jobs, count * part / 10);
+        (void)snprintf(name, sizeof name, "foreign transaction, %llu/10", (unsigned long long)part);
+        say(name, completed(jobs) - before, (double)(bench_now_ns() - start) / 1e9, bench_cpu_seconds() - cpu);
+    }
+    foreign_end(foreign);
+    vigil_jobs_close(jobs);
+}
+
+static void processes_row(const char *where, uint64_t count, unsigned number)
+{
+    vigil_jobs *jobs = open_queue(where, 1, true);
+    enqueue_many(jobs, count);
+    int pipes[2];
+    if (pipe(pipes) != 0)
+        exit(1);
+    vigil_jobs_close(jobs); /* a queue does not outlive a fork */
+    uint64_t start = bench_now_ns();
+    for (unsigned i = 0; i < number; i++)
+        if (fork() == 0) {
+            vigil_jobs *mine = open_queue(where, 1, false);
+            vigil_jobs_account account = VIGIL_JOBS_ACCOUNT_INIT;
+            if (vigil_jobs_start(mine) != 0)
+                fail("start");
+            do
+                (void)usleep(20000);
+            while (vigil_jobs_audit(mine, &account) == 0 && account.completed < count);
+            uint64_t had = completed(mine);
+            if (write(pipes[1], &had, sizeof had) != sizeof had)
+                _exit(1);
+            vigil_jobs_close(mine);
+            _exit(0);
+        }
+    while (wait(NULL) > 0) {
+    }
+    double seconds = (double)(bench_now_ns() - start) / 1e9;
+    printf("%u processes                  %10.0f /s   each had", number, (double)count / seconds);
+    for (unsigned i = 0; i < number; i++) {
+        uint64_t had = 0;
+        if (read(pipes[0], &had, sizeof had) != sizeof had)
+            exit(1);
+        printf(" %.0f%%", 100 * (double)had / (double)count);
+    }
+    printf(" of the jobs\n");
 }
 
 static int by_size(const void *a, const void *b)
@@ -125,7 +213,7 @@ static void latency(const char *where)
     for (int i = 0; i < TIMES; i++) {
         struct timespec pause = {.tv_nsec = 3000000};
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        uint64_t before = atomic_load_explicit(&ran, memory_order_relaxed), start = now_ns();
+        uint64_t before = atomic_load_explicit(&ran, memory_order_relaxed), start = bench_now_ns();
         if (vigil_jobs_enqueue(jobs, "nothing", NULL, 0, NULL, NULL) != 0)
             fail("enqueue");
         while (atomic_load_explicit(&ran, memory_order_acquire) == before)
@@ -138,85 +226,68 @@ static void latency(const char *where)
     vigil_jobs_close(jobs);
 }
 
-/* The plain table: what nobody can do faster with the same durability. */
-static void plain(const char *where, uint64_t count, int batch)
+static void plain_row(const char *where, uint64_t count, int batch)
 {
-    char path[512], sql[256], name[64];
-    (void)snprintf(path, sizeof path, "%s-plain", where);
-    (void)unlink(path);
-    sqlite3 *db;
-    if (sqlite3_open(path, &db) != SQLITE_OK)
-        exit(1);
-    (void)sqlite3_exec(db,
-                       "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=4000;"
-                       "CREATE TABLE q(id INTEGER PRIMARY KEY, state INT, run_at INT, payload BLOB);"
-                       "CREATE INDEX w ON q(run_at) WHERE state = 0; BEGIN",
-                       NULL, NULL, NULL);
-    (void)snprintf(sql, sizeof sql,
-                   "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %llu) INSERT INTO "
-                   "q(state, run_at, payload) "
-                   "SELECT 0, i, x'3132333435363738' FROM n; COMMIT",
-                   (unsigned long long)count);
-    (void)sqlite3_exec(db, sql, NULL, NULL, NULL);
-    sqlite3_stmt *begin, *commit, *claim, *delete;
-    (void)snprintf(
-        sql, sizeof sql,
-        "UPDATE q SET state = 1 WHERE id IN (SELECT id FROM q WHERE state = 0 ORDER BY run_at LIMIT %d) RETURNING id",
-        batch);
-    (void)sqlite3_prepare_v2(db, "BEGIN IMMEDIATE", -1, &begin, NULL);
-    (void)sqlite3_prepare_v2(db, "COMMIT", -1, &commit, NULL);
-    (void)sqlite3_prepare_v2(db, sql, -1, &claim, NULL);
-    (void)sqlite3_prepare_v2(db, "DELETE FROM q WHERE id = ?1", -1, &delete, NULL);
-    uint64_t start = now_ns(), done = 0;
-    double cpu = cpu_seconds();
-    sqlite3_int64 ids[512];
-    int held = 0;
-    do {
-        (void)sqlite3_step(begin), (void)sqlite3_reset(begin);
-        for (int i = 0; i < held; i++) {
-            (void)sqlite3_bind_int64(delete, 1, ids[i]);
-            (void)sqlite3_step(delete), (void)sqlite3_reset(delete);
-        }
-        done += (uint64_t)held;
-        held = 0;
-        while (sqlite3_step(claim) == SQLITE_ROW)
-            ids[held++] = sqlite3_column_int64(claim, 0);
-        (void)sqlite3_reset(claim);
-        (void)sqlite3_step(commit), (void)sqlite3_reset(commit);
-    } while (held > 0);
+    char name[64];
+    struct plain_result result = is_pq(where) ? plain_pq(where, count, batch) : plain_sqlite(where, count, batch);
     (void)snprintf(name, sizeof name, "plain table, batch %d", batch);
-    say(name, done, (double)(now_ns() - start) / 1e9, cpu_seconds() - cpu);
-    (void)sqlite3_finalize(begin), (void)sqlite3_finalize(commit), (void)sqlite3_finalize(claim),
-        (void)sqlite3_finalize(delete);
-    (void)sqlite3_close(db);
-    (void)unlink(path);
+    say(name, result.done, result.seconds, result.cpu);
+}
+
+static void enqueue_row(const char *where, uint64_t count)
+{
+    vigil_jobs *queue = open_queue(where, 1, true);
+    uint64_t start = bench_now_ns(), singles = count / 50 + 1;
+    double cpu = bench_cpu_seconds();
+    for (uint64_t i = 0; i < singles; i++)
+        if (vigil_jobs_enqueue(queue, "stays", "12345678", 8, NULL, NULL) != 0)
+            fail("enqueue");
+    say("enqueue, one by one", singles, (double)(bench_now_ns() - start) / 1e9, bench_cpu_seconds() - cpu);
+    start = bench_now_ns(), cpu = bench_cpu_seconds();
+    enqueue_many(queue, count);
+    say("enqueue, by 256", count, (double)(bench_now_ns() - start) / 1e9, bench_cpu_seconds() - cpu);
+    if (vigil_jobs_start(queue) != 0)
+        fail("start");
+    run_until(queue, count); /* the next row starts without them */
+    vigil_jobs_close(queue);
+}
+
+static bool row(const char *name, const char *where, uint64_t count)
+{
+    bool all = strcmp(name, "all") == 0, known = all;
+    const char *value = strchr(name, '=');
+    uint64_t number = value != NULL ? strtoull(value + 1, NULL, 10) : 0;
+    if (all || strcmp(name, "enqueue") == 0)
+        known = true, enqueue_row(where, count);
+    if (all || strcmp(name, "run") == 0)
+        known = true, run_row("run, batches", where, count, 2, false);
+    if (all || strcmp(name, "single") == 0)
+        known = true, run_row("run, one in flight", where, count / 20 + 1, 1, true);
+    if (all || strcmp(name, "latency") == 0)
+        known = true, latency(where);
+    if (all || strcmp(name, "plain") == 0) {
+        known = true;
+        plain_row(where, count / 20 + 1, 1);
+        plain_row(where, count, 64);
+        plain_row(where, count, 256);
+        plain_row(where, count, 512);
+    }
+    if (number > 0 && (strncmp(name, "waiting=", 8) == 0 || strncmp(name, "ended=", 6) == 0))
+        known = true, filled_row(where, count, number, name[0] == 'e');
+    if (number > 0 && number <= 64 && strncmp(name, "processes=", 10) == 0)
+        known = true, processes_row(where, count, (unsigned)number);
+    if (strcmp(name, "foreign") == 0 && is_pq(where))
+        known = true, foreign_row(where, count);
+    return known;
 }
 
 int main(int count, char **words)
 {
-    if (count < 2) {
-        (void)fprintf(stderr, "usage: vigil-bench-jobs WHERE [COUNT]\n");
+    if (count < 2 || !row(count > 3 ? words[3] : "all", words[1], count > 2 ? strtoull(words[2], NULL, 10) : 100000)) {
+        (void)fprintf(stderr,
+                      "usage: vigil-bench-jobs WHERE [COUNT [all|enqueue|run|single|latency|plain|waiting=N|ended=N|"
+                      "foreign|processes=N]]\n");
         return 2;
-    }
-    uint64_t jobs = count > 2 ? strtoull(words[2], NULL, 10) : 100000;
-    const char *where = words[1];
-    vigil_jobs *queue = open_queue(where, 1, true);
-    uint64_t start = now_ns(), singles = jobs / 50 + 1;
-    double cpu = cpu_seconds();
-    for (uint64_t i = 0; i < singles; i++)
-        if (vigil_jobs_enqueue(queue, "nothing", "12345678", 8, NULL, NULL) != 0)
-            fail("enqueue");
-    say("enqueue, one by one", singles, (double)(now_ns() - start) / 1e9, cpu_seconds() - cpu);
-    start = now_ns(), cpu = cpu_seconds();
-    enqueue_many(queue, jobs - singles);
-    say("enqueue, by 256", jobs - singles, (double)(now_ns() - start) / 1e9, cpu_seconds() - cpu);
-    vigil_jobs_close(queue);
-    run_all("run, batches", where, jobs, 2, false); /* with those from above */
-    run_all("run, one in flight", where, jobs / 20 + 1, 1, true);
-    latency(where);
-    if (strstr(where, "://") == NULL) {
-        plain(where, jobs, 256);
-        plain(where, jobs / 20 + 1, 1);
     }
     return 0;
 }
