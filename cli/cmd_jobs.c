@@ -13,12 +13,17 @@ static const struct option_spec options[] = {
      "ls: waiting, running, held, quarantine, completed, dead, cancelled"},
     {'k', "kind", OPTION_TEXT, "KIND", &jobs_request.kind, 0, 0, "ls: jobs of one kind"},
     {'n', "most", OPTION_NUMBER, "N", &jobs_request.most, 1, 1000000, "ls: at most N jobs"},
+    {'z', "zone", OPTION_TEXT, "ZONE", &jobs_request.zone, 0, 0,
+     "schedule: the time zone, as Europe/Berlin; default: UTC"},
+    {'c', "catch-up", OPTION_TEXT, "RULE", &jobs_request.catch_up, 0, 0,
+     "schedule: one (default), skip or all: what happens to fire times that nobody was there for"},
     {0, NULL, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
 };
 
 const struct command command_jobs = {
     .name = "jobs",
-    .operands = "[ls|show|retry|kill|pause|resume|drain|add|top|audit] [ID|KIND] [PAYLOAD]",
+    .operands = "[ls|show|retry|kill|pause|resume|drain|add|top|audit|schedules|schedule|unschedule] [ID|KIND|NAME] "
+                "[PAYLOAD|CRON] [KIND] [PAYLOAD]",
     .summary = "look at a queue of jobs that outlive the process, and steer it",
     .text =
         "ls lists jobs; show ID shows one with its error, payload and result. retry ID lets a dead or cancelled job "
@@ -28,11 +33,14 @@ const struct command command_jobs = {
         "jobs, in all processes. drain waits until nothing waits or runs. add KIND [PAYLOAD] enqueues a job. top "
         "shows\n"
         "the account, what runs and what is dead, again each second. audit counts the whole queue and fails unless\n"
-        "enqueued = waiting + running + completed + dead + cancelled.",
+        "enqueued = waiting + running + completed + dead + cancelled. schedules lists schedules; schedule NAME CRON "
+        "KIND\n"
+        "[PAYLOAD] makes or changes one; unschedule NAME removes it.",
     .examples = "  vigil jobs ls --queue work.db --state dead     dead letters\n"
                 "  vigil jobs retry 4711 --queue work.db          try one again\n"
+                "  vigil jobs schedule nightly '30 2 * * *' report --zone Europe/Berlin --queue work.db\n"
                 "  VIGIL_JOBS=postgresql:///app vigil jobs top    a queue on several hosts",
-    .most_operands = 3,
+    .most_operands = 5,
     .options = options,
     .program = "vigil-jobs",
 #ifndef VIGIL_HAVE_JOBS

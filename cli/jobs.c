@@ -312,11 +312,80 @@ static int enqueue(vigil_jobs *jobs, const char *name, const char *payload)
     return EXIT_FINE;
 }
 
-static const char *const verbs[] = {"ls",    "show", "retry", "kill",  "pause", "resume",
-                                    "drain", "add",  "top",   "audit", NULL};
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
-static int dispatch(vigil_jobs *jobs, const char *verb, const char *first, const char *second)
+static const char *const catch_ups[] = {"one", "skip", "all", NULL};
+
+static void print_schedule(const vigil_jobs_schedule *schedule, void *arg)
 {
+    char next[32], last[32], name[32], kind[24];
+    (void)arg;
+    clean_text(name, sizeof name, schedule->name, strnlen(schedule->name, sizeof name - 1), false);
+    clean_text(kind, sizeof kind, schedule->kind, strnlen(schedule->kind, sizeof kind - 1), false);
+    when(next, sizeof next, schedule->next_ms);
+    when(last, sizeof last, schedule->last_ms);
+    printf("%-24s %-20s %-18s %-20s %-8s %-19s %s\n", name, schedule->cron, schedule->zone, kind,
+           catch_ups[schedule->catch_up], next, last);
+}
+
+static void collect_schedule(const vigil_jobs_schedule *schedule, void *arg)
+{
+    struct json_object *it = json_object_new_object();
+    add(it, "name", text_json(schedule->name, strlen(schedule->name)));
+    add(it, "kind", text_json(schedule->kind, strlen(schedule->kind)));
+    add(it, "cron", text_json(schedule->cron, strlen(schedule->cron)));
+    add(it, "zone", text_json(schedule->zone, strlen(schedule->zone)));
+    add(it, "catch_up", json_object_new_string(catch_ups[schedule->catch_up]));
+    add(it, "next_ms", json_object_new_int64(schedule->next_ms));
+    add(it, "last_ms", json_object_new_int64(schedule->last_ms));
+    add(it, "payload", text_json(schedule->payload != NULL ? schedule->payload : "", schedule->length));
+    (void)json_object_array_add(arg, it);
+}
+
+static int list_schedules(vigil_jobs *jobs)
+{
+    struct json_object *all = jobs_request.json ? json_object_new_array() : NULL;
+    if (all == NULL)
+        printf("%-24s %-20s %-18s %-20s %-8s %-19s %s\n", "NAME", "CRON", "ZONE", "KIND", "CATCH-UP", "NEXT", "LAST");
+    int result = vigil_jobs_schedule_look(jobs, all != NULL ? collect_schedule : print_schedule, all);
+    if (all != NULL && result >= 0)
+        print_json(all);
+    return result < 0 ? failed("schedules") : EXIT_FINE;
+}
+
+static int set_schedule(vigil_jobs *jobs, int count, char **words)
+{
+    vigil_jobs_schedule schedule = VIGIL_JOBS_SCHEDULE_INIT;
+    int rule = 0;
+    while (jobs_request.catch_up != NULL && catch_ups[rule] != NULL &&
+           strcmp(catch_ups[rule], jobs_request.catch_up) != 0)
+        rule++;
+    if (count < 3 || catch_ups[rule] == NULL) {
+        say_error(count < 3 ? "jobs schedule: needs a name, a cron pattern in quotes, and a kind"
+                            : "jobs schedule: --catch-up is one, skip or all");
+        return EXIT_USAGE;
+    }
+    schedule.cron = words[1];
+    schedule.kind = words[2];
+    schedule.payload = count > 3 ? words[3] : NULL;
+    schedule.length = count > 3 ? strlen(words[3]) : 0;
+    schedule.zone = jobs_request.zone;
+    schedule.catch_up = (vigil_jobs_catch_up)rule;
+    return vigil_jobs_schedule_set(jobs, words[0], &schedule) != 0 ? failed("schedule") : EXIT_FINE;
+}
+
+static const char *const verbs[] = {"ls",  "show", "retry", "kill",      "pause",    "resume",     "drain",
+                                    "add", "top",  "audit", "schedules", "schedule", "unschedule", NULL};
+
+static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
+{
+    const char *first = count > 0 ? words[0] : NULL, *second = count > 1 ? words[1] : NULL;
+    if (strcmp(verb, "schedules") == 0)
+        return list_schedules(jobs);
+    if (strcmp(verb, "schedule") == 0)
+        return set_schedule(jobs, count, words);
+    if (strcmp(verb, "unschedule") == 0)
+        return vigil_jobs_schedule_remove(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
     if (strcmp(verb, "ls") == 0)
         return list(jobs);
     if (strcmp(verb, "show") == 0 || strcmp(verb, "retry") == 0 || strcmp(verb, "kill") == 0)
@@ -346,6 +415,10 @@ static int run(int count, char **operands)
                   near != NULL ? near : "");
         return EXIT_USAGE;
     }
+    if (count > 3 && strcmp(verb, "schedule") != 0) {
+        say_error("jobs %s: too many words", verb);
+        return EXIT_USAGE;
+    }
     if (jobs_request.where == NULL)
         jobs_request.where = getenv("VIGIL_JOBS");
     if (jobs_request.where == NULL) {
@@ -354,7 +427,7 @@ static int run(int count, char **operands)
     }
     /* To look at a file does not make one. */
     if (strstr(jobs_request.where, "://") == NULL && strncmp(jobs_request.where, "memory:", 7) != 0 &&
-        strcmp(verb, "add") != 0 && access(jobs_request.where, R_OK) != 0) {
+        strcmp(verb, "add") != 0 && strcmp(verb, "schedule") != 0 && access(jobs_request.where, R_OK) != 0) {
         say_error("jobs: %s: %s", jobs_request.where, strerror(errno));
         return EXIT_FAILED;
     }
@@ -363,7 +436,7 @@ static int run(int count, char **operands)
         say_error("jobs: %s", vigil_jobs_why());
         return EXIT_FAILED;
     }
-    int status = dispatch(jobs, verb, count > 1 ? operands[1] : NULL, count > 2 ? operands[2] : NULL);
+    int status = dispatch(jobs, verb, count > 1 ? count - 1 : 0, operands + 1);
     vigil_jobs_close(jobs);
     return status;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 struct jobs_request {
-    const char *where, *kind, *state_name;
+    const char *where, *kind, *state_name, *zone, *catch_up;
     bool json;
     long most;
 };

@@ -24,7 +24,7 @@ static int give(vigil_jobs *jobs, int result)
     return result;
 }
 
-static int read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct vg_jobs_new *to)
+int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct vg_jobs_new *to)
 {
     vigil_jobs_job options = VIGIL_JOBS_JOB_INIT;
     if (item->options != NULL) {
@@ -41,8 +41,8 @@ static int read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct
                            jobs->options.max_payload);
     if ((int)options.priority < 0 || (int)options.priority >= VIGIL_PRIORITIES)
         return vg_jobs_why(-EINVAL, "options.priority is %d; the classes are 0 to 4", (int)options.priority);
-    if (options.delay_ns < 0 || options.limit_ns < 0)
-        return vg_jobs_why(-EINVAL, "options.delay_ns or options.limit_ns is negative");
+    if (options.delay_ns < 0 || options.limit_ns < 0 || options.at_ms < 0)
+        return vg_jobs_why(-EINVAL, "options.delay_ns, options.limit_ns or options.at_ms is negative");
     if ((int)options.unique < 0 || options.unique > VIGIL_JOBS_UNTIL_START)
         return vg_jobs_why(-EINVAL, "options.unique is %d", (int)options.unique);
     *to = (struct vg_jobs_new){.kind = item->kind,
@@ -50,6 +50,7 @@ static int read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct
                                .length = item->length,
                                .priority = (int)options.priority,
                                .delay_ms = (options.delay_ns + 999999) / 1000000,
+                               .at_ms = options.at_ms,
                                .version = options.version,
                                .content_type = options.content_type,
                                .key = options.key,
@@ -72,7 +73,7 @@ static int enqueue(vigil_jobs *jobs, void *foreign, vigil_jobs_item *items, size
     if (count > SOME && (all = malloc(count * sizeof *all)) == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < count && error == 0; i++)
-        error = read_item(jobs, &items[i], &all[i]);
+        error = vg_jobs_read_item(jobs, &items[i], &all[i]);
     int total = error;
     if (error == 0)
         total = foreign != NULL ? jobs->engine->enqueue_within(jobs->site, foreign, all, count)

@@ -30,7 +30,8 @@ struct vg_jobs_new {
     const void *payload;
     size_t length;
     int priority;
-    int64_t delay_ms;
+    int64_t delay_ms, at_ms; /* the later counts */
+    bool at_exactly;         /* due at at_ms, which may have passed */
     unsigned version;
     const char *content_type;
     const char *key;
@@ -114,6 +115,16 @@ struct vg_jobs_lease {
     enum vg_jobs_beat beat; /* result */
 };
 
+/* A schedule. next_ms VG_JOBS_NEVER: no fire time is left. */
+#define VG_JOBS_NEVER (INT64_MAX / 4)
+struct vg_jobs_schedule {
+    const char *name, *cron, *zone;
+    int catch_up;
+    int64_t next_ms, last_ms;
+    struct vg_jobs_new job; /* kind, payload, class, version, content_type, max_errors, limit_ms */
+};
+typedef void (*vg_jobs_schedule_fn)(const struct vg_jobs_schedule *schedule, void *arg);
+
 /* What wakes a runner. */
 enum {
     VG_JOBS_EVENT_WORK = 1,   /* there may be jobs */
@@ -152,6 +163,19 @@ struct vg_jobs_engine {
     int (*batch)(struct vg_jobs_conn *conn, uint64_t *batch);
     int (*batch_end)(struct vg_jobs_conn *conn, uint64_t batch);
     int (*audit)(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+
+    /* The engine's clock, in ms since 1970. */
+    int (*now)(struct vg_jobs_conn *conn, int64_t *now_ms);
+    /* Make or change a schedule. With the same cron and zone the stored next_ms stays. */
+    int (*schedule_set)(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);
+    /* Gives how many it removed. */
+    int (*schedule_remove)(struct vg_jobs_conn *conn, const char *name);
+    /* Those that fire at due_ms or before, by name. */
+    int (*schedule_look)(struct vg_jobs_conn *conn, int64_t due_ms, vg_jobs_schedule_fn see, void *arg);
+    /* If its next fire time is still schedule->next_ms: set the next one, and enqueue a job for each of the times. One
+       transaction. Gives 1, or 0 if another process was first. */
+    int (*schedule_fire)(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule, int64_t next_ms,
+                         const int64_t *times, size_t count);
 
     /* Sleep until an event or the time is over (negative: no limit). The runner's connection. Gives the events. */
     unsigned (*wait)(struct vg_jobs_conn *conn, int64_t timeout_ms);

@@ -40,6 +40,11 @@ enum vg_pq_sql {
     VG_PQ_GIVE_BACK,
     VG_PQ_NEXT,
     VG_PQ_EXTEND,
+    VG_PQ_CLOCK,
+    VG_PQ_SCHEDULE_SET,
+    VG_PQ_SCHEDULE_REMOVE,
+    VG_PQ_SCHEDULE_LOOK,
+    VG_PQ_SCHEDULE_FIRE,
     VG_PQ_SAVE,
     VG_PQ_RESCUE,
     VG_PQ_RESCUE_DEAD,
@@ -144,6 +149,12 @@ int vg_pq_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
 int vg_pq_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_pq_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_pq_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+int vg_pq_clock(struct vg_jobs_conn *conn, int64_t *now_ms);
+int vg_pq_schedule_set(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);
+int vg_pq_schedule_remove(struct vg_jobs_conn *conn, const char *name);
+int vg_pq_schedule_look(struct vg_jobs_conn *conn, int64_t due_ms, vg_jobs_schedule_fn see, void *arg);
+int vg_pq_schedule_fire(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule, int64_t next_ms,
+                        const int64_t *times, size_t count);
 
 extern VIGIL_API const struct vg_jobs_engine vigil_jobs_engine_pq;
 

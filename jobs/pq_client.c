@@ -23,6 +23,7 @@ static void fill_insert(struct vg_pq_call *call, const struct vg_jobs_new *job, 
     vg_pq_number_or_null(call, (int64_t)job->batch);
     vg_pq_number_or_null(call, (int64_t)job->after);
     vg_pq_bytes(call, job->payload != NULL ? job->payload : "", job->length);
+    vg_pq_number(call, job->at_ms);
 }
 
 /* The same statements on this engine's connection, in a pipeline, or on the caller's, one by one. */

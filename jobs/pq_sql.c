@@ -49,6 +49,11 @@ const char *const vg_pq_schema =
     " identity text NOT NULL, started bigint NOT NULL);"
     /* The enqueued jobs are counted by rows that nobody updates, so that enqueues do not wait for each other. */
     "CREATE TABLE IF NOT EXISTS vigil_jobs_counts(enqueued bigint NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_schedules(name text PRIMARY KEY, next bigint NOT NULL, last bigint, "
+    "limit_ms bigint,"
+    " class int NOT NULL, catch_up int NOT NULL, version int NOT NULL, max_errors int, kind text NOT NULL, cron text "
+    "NOT NULL,"
+    " zone text NOT NULL, content_type text, payload bytea);"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_waiters(since bigint NOT NULL, backend int NOT NULL);"
     "INSERT INTO vigil_jobs_meta VALUES('schema', 1) ON CONFLICT DO NOTHING;";
 
@@ -72,7 +77,8 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_INSERT] =
         "INSERT INTO vigil_jobs(kind, class, state, due, created, max_errors, limit_ms, version, content_type, ukey, "
         "ustart, "
-        "batch, after_batch, payload) VALUES($1::text, $2::int, $3::int, " NOW " + $4::bigint, " NOW ", $5::int, "
+        "batch, after_batch, payload) VALUES($1::text, $2::int, $3::int, greatest(" NOW " + $4::bigint, "
+        "$14::bigint), " NOW ", $5::int, "
         "$6::bigint, $7::int, $8::text, $9::text, $10::boolean, $11::bigint, $12::bigint, $13::bytea) "
         "ON CONFLICT DO NOTHING RETURNING id",
     [VG_PQ_COUNT_ENQUEUED] = "INSERT INTO vigil_jobs_counts VALUES($1::bigint)",
@@ -152,7 +158,7 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                    "FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due > " NOW
                    " ORDER BY due LIMIT 1) s), "
                    "CASE WHEN $5::boolean THEN (SELECT due FROM vigil_jobs WHERE state = 3 AND due > " NOW
-                   " ORDER BY due LIMIT 1) END, "
+                   " ORDER BY due LIMIT 1) END, (SELECT min(next) FROM vigil_jobs_schedules), "
                    "(SELECT " NOW
                    " + min(p.step) FROM unnest($1::text[], $2::int[], $3::int[], $4::int[]) AS p(kind, class, version, "
                    "step) WHERE p.step > 0 AND " NOT_PAUSED(
@@ -165,6 +171,36 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_EXTEND] =
         "UPDATE vigil_jobs SET lease = " NOW " + $3::bigint WHERE id = ANY($1::bigint[]) AND number = $2::bigint "
         "RETURNING id, cancel::int",
+    [VG_PQ_CLOCK] = "SELECT " NOW,
+    [VG_PQ_SCHEDULE_SET] =
+        "INSERT INTO vigil_jobs_schedules AS s(name, kind, class, cron, zone, catch_up, next, version, content_type, "
+        "max_errors, "
+        "limit_ms, payload) VALUES($1::text, $2::text, $3::int, $4::text, $5::text, $6::int, $7::bigint, $8::int, "
+        "$9::text, "
+        "$10::int, $11::bigint, $12::bytea) ON CONFLICT(name) DO UPDATE SET next = CASE WHEN s.cron = excluded.cron "
+        "AND s.zone = "
+        "excluded.zone THEN s.next ELSE excluded.next END, kind = excluded.kind, class = excluded.class, cron = "
+        "excluded.cron, "
+        "zone = excluded.zone, catch_up = excluded.catch_up, version = excluded.version, content_type = "
+        "excluded.content_type, "
+        "max_errors = excluded.max_errors, limit_ms = excluded.limit_ms, payload = excluded.payload RETURNING "
+        "pg_notify('vigil_jobs', 'w')",
+    [VG_PQ_SCHEDULE_REMOVE] = "DELETE FROM vigil_jobs_schedules WHERE name = $1::text RETURNING 1",
+    [VG_PQ_SCHEDULE_LOOK] = "SELECT name, kind, class, cron, zone, catch_up, next, last, version, content_type, "
+                            "max_errors, limit_ms, payload FROM "
+                            "vigil_jobs_schedules WHERE next <= $1::bigint ORDER BY name",
+    [VG_PQ_SCHEDULE_FIRE] =
+        "WITH moved AS (UPDATE vigil_jobs_schedules SET next = $3::bigint, last = coalesce($5::bigint, last) WHERE "
+        "name = "
+        "$1::text AND next = $2::bigint RETURNING *), added AS (INSERT INTO vigil_jobs(kind, class, state, due, "
+        "created, "
+        "max_errors, limit_ms, version, content_type, payload) SELECT m.kind, m.class, 0, t.due, " NOW
+        ", nullif(m.max_errors, "
+        "0), nullif(m.limit_ms, 0), m.version, m.content_type, m.payload FROM moved m CROSS JOIN unnest($4::bigint[]) "
+        "AS t(due) "
+        "RETURNING 1), counted AS (INSERT INTO vigil_jobs_counts SELECT count(*) FROM added HAVING count(*) > 0) "
+        "SELECT "
+        "count(*), pg_notify('vigil_jobs', 'w') FROM moved HAVING count(*) > 0",
     [VG_PQ_SAVE] = "UPDATE vigil_jobs SET progress = coalesce($3::float8, progress), text = coalesce($4::text, text), "
                    "checkpoint = "
                    "coalesce($5::bytea, checkpoint) WHERE id = $1::bigint AND number = $2::bigint",

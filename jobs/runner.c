@@ -20,6 +20,7 @@
 #include "futex.h"
 #include "heart.h"
 #include "run.h"
+#include "schedule.h"
 #include "why.h"
 
 enum {
@@ -29,7 +30,8 @@ enum {
     RESCUES = 100,      /* at a time: after an outage the jobs come back in steps */
     PRUNES = 500,
     PRUNE_EVERY_MS = 60000,
-    RETRY_FIRST_MS = 50, /* while the engine is away */
+    BAD_SCHEDULE_MS = 1000, /* one that this process cannot compute is looked at again after so long */
+    RETRY_FIRST_MS = 50,    /* while the engine is away */
     RETRY_MOST_MS = 2000,
 };
 
@@ -43,7 +45,7 @@ struct round {
     size_t end_count, end_room;
     struct vg_jobs_run *taken; /* claimed in this round */
     unsigned lower_class, takes, first_kind;
-    bool short_of_memory, look, quarantine;
+    bool short_of_memory, look, quarantine, bad_schedule;
     uint64_t due_at; /* CLOCK_MONOTONIC, ms: when to look without being rung; NEVER */
     unsigned failures;
     uint64_t prune_at, house_at; /* CLOCK_MONOTONIC, ms */
@@ -265,12 +267,14 @@ static int exchange(struct round *round)
     /* Fewer than wanted: there is nothing more until somebody rings or something is due. */
     if (want.count > 0) {
         round->look = next.claimed == want.count;
+        if (round->bad_schedule && next.due_ms >= 0 && next.due_ms < BAD_SCHEDULE_MS)
+            next.due_ms = BAD_SCHEDULE_MS;
         round->due_at = next.due_ms < 0 ? NEVER : vg_jobs_now_ms() + (uint64_t)next.due_ms;
     }
     return 0;
 }
 
-/* Leases of others that ran out, and what is old. */
+/* Leases of others that ran out, schedules that fire, and what is old. */
 static int keep_house(struct round *round)
 {
     vigil_jobs *jobs = round->jobs;
@@ -278,6 +282,9 @@ static int keep_house(struct round *round)
     if (rescued < 0)
         return rescued;
     count(&jobs->rescued, (uint64_t)rescued);
+    int fired = vg_jobs_schedules_fire(jobs, round->conn, &round->bad_schedule);
+    if (fired < 0)
+        return fired;
     uint64_t now = vg_jobs_now_ms();
     if (now < round->prune_at)
         return 0;

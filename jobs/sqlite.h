@@ -43,6 +43,11 @@ enum vg_jobs_sql {
     VG_SQL_NEXT_DUE,
     VG_SQL_NEXT_QUARANTINED,
     VG_SQL_RATE_WAITS,
+    VG_SQL_NEXT_SCHEDULE,
+    VG_SQL_SCHEDULE_SET,
+    VG_SQL_SCHEDULE_REMOVE,
+    VG_SQL_SCHEDULE_LOOK,
+    VG_SQL_SCHEDULE_MOVE,
     VG_SQL_NEXT_LEASE,
     VG_SQL_EXTEND,
     VG_SQL_SAVE,
@@ -121,6 +126,9 @@ void vg_jobs_ids_bind(struct vg_jobs_conn *conn, sqlite3_stmt *statement);
 /* Record the completions among the ends that need nothing special. Marks them in `done`. */
 int vg_jobs_sqlite_complete_many(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, bool *done);
 
+/* Insert jobs and count them. Gives how many. Inside a transaction. */
+int vg_jobs_sqlite_insert(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
+
 /* The verbs. */
 int vg_jobs_sqlite_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
 int vg_jobs_sqlite_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
@@ -137,5 +145,11 @@ int vg_jobs_sqlite_pause(struct vg_jobs_conn *conn, const char *kind, bool pause
 int vg_jobs_sqlite_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_jobs_sqlite_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_jobs_sqlite_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+int vg_jobs_sqlite_clock(struct vg_jobs_conn *conn, int64_t *now_ms);
+int vg_jobs_sqlite_schedule_set(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);
+int vg_jobs_sqlite_schedule_remove(struct vg_jobs_conn *conn, const char *name);
+int vg_jobs_sqlite_schedule_look(struct vg_jobs_conn *conn, int64_t due_ms, vg_jobs_schedule_fn see, void *arg);
+int vg_jobs_sqlite_schedule_fire(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule, int64_t next_ms,
+                                 const int64_t *times, size_t count);
 
 #endif

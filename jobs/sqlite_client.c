@@ -55,7 +55,8 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
     bind_text(statement, 1, job->kind);
     (void)sqlite3_bind_int(statement, 2, job->priority);
     (void)sqlite3_bind_int(statement, 3, state);
-    (void)sqlite3_bind_int64(statement, 4, now + job->delay_ms);
+    int64_t due = now + job->delay_ms;
+    (void)sqlite3_bind_int64(statement, 4, due > job->at_ms && !job->at_exactly ? due : job->at_ms);
     (void)sqlite3_bind_int64(statement, 5, now);
     if (job->max_errors != 0)
         (void)sqlite3_bind_int64(statement, 6, job->max_errors);
@@ -94,7 +95,7 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
     return 1;
 }
 
-static int insert_all(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count)
+int vg_jobs_sqlite_insert(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count)
 {
     int64_t now = vg_jobs_sqlite_now(conn->site);
     int total = 0;
@@ -117,7 +118,7 @@ int vg_jobs_sqlite_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, 
     int error = vg_jobs_sqlite_begin(conn);
     if (error != 0)
         return error;
-    int total = vg_jobs_sqlite_end(conn, insert_all(conn, jobs, count));
+    int total = vg_jobs_sqlite_end(conn, vg_jobs_sqlite_insert(conn, jobs, count));
     if (total > 0)
         vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
     return total;
@@ -128,7 +129,7 @@ int vg_jobs_sqlite_enqueue_within(struct vg_jobs_site *site, void *foreign, stru
     struct vg_jobs_conn conn = {.site = site, .db = foreign};
     if (sqlite3_get_autocommit(conn.db) != 0)
         return vg_jobs_why(-EINVAL, "the connection is not inside a transaction");
-    int total = insert_all(&conn, jobs, count);
+    int total = vg_jobs_sqlite_insert(&conn, jobs, count);
     for (int i = 0; i < VG_SQL_COUNT; i++)
         (void)sqlite3_finalize(conn.statements[i]);
     return total;

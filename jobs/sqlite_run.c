@@ -348,6 +348,12 @@ static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want,
             *due = earliest(*due, sqlite3_column_int64(next, 0) - now);
         (void)sqlite3_reset(next);
     }
+    sqlite3_stmt *fires = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_SCHEDULE);
+    if (fires == NULL)
+        return -ENOTCONN;
+    if (sqlite3_step(fires) == SQLITE_ROW && sqlite3_column_type(fires, 0) != SQLITE_NULL)
+        *due = earliest(*due, sqlite3_column_int64(fires, 0) - now);
+    (void)sqlite3_reset(fires);
     sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_LEASE);
     if (next == NULL)
         return -ENOTCONN;

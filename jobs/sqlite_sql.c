@@ -35,6 +35,10 @@ const char *const vg_jobs_sqlite_schema =
     "CREATE TABLE IF NOT EXISTS vigil_jobs_batches(id INTEGER PRIMARY KEY AUTOINCREMENT, open INTEGER NOT NULL DEFAULT "
     "0,"
     " closed INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_schedules(name TEXT PRIMARY KEY, kind TEXT NOT NULL, class INTEGER NOT NULL,"
+    " cron TEXT NOT NULL, zone TEXT NOT NULL, catch_up INTEGER NOT NULL, next INTEGER NOT NULL, last INTEGER, version "
+    "INTEGER"
+    " NOT NULL, content_type TEXT, max_errors INTEGER, limit_ms INTEGER, payload BLOB) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_workers(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"
     " identity TEXT NOT NULL, started INTEGER NOT NULL);";
 
@@ -111,6 +115,23 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "SELECT 1 FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class IN (0, 1, 2, 3, 4) AND due <= ?2 "
         "AND version <= ?3 AND NOT EXISTS(SELECT 1 FROM vigil_jobs_kinds WHERE kind IN ('', ?1) AND paused) "
         "LIMIT 1",
+    [VG_SQL_NEXT_SCHEDULE] = "SELECT min(next) FROM vigil_jobs_schedules",
+    [VG_SQL_SCHEDULE_SET] =
+        "INSERT INTO vigil_jobs_schedules(name, kind, class, cron, zone, catch_up, next, version, content_type, "
+        "max_errors, "
+        "limit_ms, payload) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT(name) DO UPDATE SET "
+        "next = "
+        "CASE WHEN cron = excluded.cron AND zone = excluded.zone THEN next ELSE excluded.next END, kind = "
+        "excluded.kind, "
+        "class = excluded.class, cron = excluded.cron, zone = excluded.zone, catch_up = excluded.catch_up, version = "
+        "excluded.version, content_type = excluded.content_type, max_errors = excluded.max_errors, limit_ms = "
+        "excluded.limit_ms, payload = excluded.payload",
+    [VG_SQL_SCHEDULE_REMOVE] = "DELETE FROM vigil_jobs_schedules WHERE name = ?1",
+    [VG_SQL_SCHEDULE_LOOK] = "SELECT name, kind, class, cron, zone, catch_up, next, last, version, content_type, "
+                             "max_errors, limit_ms, payload "
+                             "FROM vigil_jobs_schedules WHERE next <= ?1 ORDER BY name",
+    [VG_SQL_SCHEDULE_MOVE] = "UPDATE vigil_jobs_schedules SET next = ?3, last = coalesce(?4, last) WHERE name = ?1 AND "
+                             "next = ?2",
     [VG_SQL_NEXT_LEASE] = "SELECT min(lease) FROM vigil_jobs WHERE state = 1",
     [VG_SQL_EXTEND] = "UPDATE vigil_jobs SET lease = ?3 WHERE id = ?1 AND number = ?2 AND state = 1 RETURNING cancel",
     [VG_SQL_SAVE] = "UPDATE vigil_jobs SET progress = coalesce(?3, progress), text = coalesce(?4, text), "

@@ -94,5 +94,7 @@ struct vigil_jobs {
 uint64_t vg_jobs_now_ms(void);
 /* 0, or -EINVAL or -ECHILD with the reason. */
 int vg_jobs_guard(vigil_jobs *jobs);
+/* Check a job that is to be enqueued. */
+int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct vg_jobs_new *to);
 
 #endif

@@ -197,12 +197,14 @@ typedef struct vigil_jobs_job {
     int64_t limit_ns;     /* 0: what the kind says */
     uint64_t batch;       /* from vigil_jobs_batch; 0: none */
     uint64_t after_batch; /* waits until every job of that batch has ended; 0: none */
+    int64_t at_ms;        /* not before; since 1970, by the engine's clock. 0: as delay_ns says */
 } vigil_jobs_job;
 #ifdef __cplusplus
-#define VIGIL_JOBS_JOB_INIT                                                                      \
-    vigil_jobs_job                                                                               \
-    {                                                                                            \
-        sizeof(vigil_jobs_job), VIGIL_NORMAL, 0, 0, NULL, NULL, VIGIL_JOBS_UNTIL_END, 0, 0, 0, 0 \
+#define VIGIL_JOBS_JOB_INIT                                                                       \
+    vigil_jobs_job                                                                                \
+    {                                                                                             \
+        sizeof(vigil_jobs_job), VIGIL_NORMAL, 0, 0, NULL, NULL, VIGIL_JOBS_UNTIL_END, 0, 0, 0, 0, \
+            0                                                                                     \
     }
 #else
 #define VIGIL_JOBS_JOB_INIT                                      \
@@ -251,6 +253,57 @@ VIGIL_API int vigil_jobs_batch(vigil_jobs *jobs, uint64_t *batch);
 /* Close a batch: no job is added any more. Any thread; blocks.
    0; -EINVAL; -ENOENT; -EALREADY; -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_batch_end(vigil_jobs *jobs, uint64_t batch);
+
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+/* What happens to fire times that passed while no process was there. */
+typedef enum vigil_jobs_catch_up {
+    VIGIL_JOBS_CATCH_UP_ONE = 0,  /* one job for all of them (default) */
+    VIGIL_JOBS_CATCH_UP_SKIP = 1, /* none; a fire time counts as passed after a minute */
+    VIGIL_JOBS_CATCH_UP_ALL = 2   /* one job for each, in order */
+} vigil_jobs_catch_up;
+
+/* Start from VIGIL_JOBS_SCHEDULE_INIT. */
+typedef struct vigil_jobs_schedule {
+    size_t size;
+    const char *name; /* set when it is looked at */
+    const char *kind;
+    const void *payload;
+    size_t length;
+    /* minute, hour, day of the month, month, day of the week, as in crontab(5): *, numbers, names,
+       ranges, lists, steps; or @hourly, @daily, @weekly, @monthly, @yearly. If both days are
+       restricted either may match. */
+    const char *cron;
+    const char *zone; /* as "Europe/Berlin"; NULL: UTC */
+    vigil_jobs_catch_up catch_up;
+    const vigil_jobs_job *job; /* class, version, content_type, max_errors, limit_ns of its jobs;
+                                  may be NULL; NULL when it is looked at */
+    int64_t next_ms, last_ms;  /* fire times, since 1970, when it is looked at; 0: none */
+} vigil_jobs_schedule;
+#define VIGIL_JOBS_SCHEDULE_INIT VG_SIZED(vigil_jobs_schedule)
+
+/* Enqueue a job at each fire time, from whichever process is running jobs then. There is one job
+   for each fire time of a name, however many processes there are: the job and the step to the next
+   fire time are one transaction. Setting it again with the same cron and zone keeps its place; with
+   others it starts anew. The jobs have the fire time as their due time.
+   Daylight saving: a local time that does not exist fires at the change of the clock; one that
+   exists twice fires the first time, and both times if the hour is a plain *.
+   Any thread; blocks.
+   0; -EINVAL also for a cron or zone that is not understood; -EMSGSIZE; -ENOMEM; -ENOTCONN;
+   -ECHILD. */
+VIGIL_API int vigil_jobs_schedule_set(vigil_jobs *jobs, const char *name,
+                                      const vigil_jobs_schedule *schedule);
+
+/* Remove a schedule. Jobs that it has enqueued stay. Any thread; blocks.
+   0; -ENOENT; -EINVAL; -ENOTCONN; -ECHILD. */
+VIGIL_API int vigil_jobs_schedule_remove(vigil_jobs *jobs, const char *name);
+
+typedef void (*vigil_jobs_schedule_fn)(const vigil_jobs_schedule *schedule, void *arg);
+
+/* Call see(schedule, arg) for each schedule, by name. Texts and bytes live until it returns. Any
+   thread; blocks.
+   Returns how many there are; -EINVAL; -ENOTCONN; -ECHILD. */
+VIGIL_API int vigil_jobs_schedule_look(vigil_jobs *jobs, vigil_jobs_schedule_fn see, void *arg);
 
 /* ---- looking and steering -------------------------------------------------------------------- */
 

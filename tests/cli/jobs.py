@@ -46,6 +46,25 @@ class Jobs(CommandTest):
         for verb in ("pause", "resume"):
             self.assertEqual(self.jobs(verb, "crop").returncode, 0)
 
+    def test_a_schedule_is_made_listed_and_removed(self):
+        made = self.jobs("schedule", "nightly", "30 2 * * *", "report", "all", "--zone", "Europe/Berlin", "--catch-up", "skip")
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
+        (schedule,) = self.json("schedules")
+        self.assertEqual((schedule["name"], schedule["cron"], schedule["zone"], schedule["kind"], schedule["payload"],
+                          schedule["catch_up"], schedule["last_ms"]),
+                         ("nightly", "30 2 * * *", "Europe/Berlin", "report", "all", "skip", 0))
+        self.assertGreater(schedule["next_ms"], 0)
+        self.assertIn("nightly", self.jobs("schedules").stdout)
+        for words, status, text in ((["schedule", "x"], 2, "needs a name"), (["schedule", "x", "61 * * * *", "y"], 1, "minute"),
+                                    (["schedule", "x", "@daily", "y", "--zone", "Mars"], 1, "time zone"),
+                                    (["schedule", "x", "@daily", "y", "--catch-up", "some"], 2, "one, skip or all"),
+                                    (["unschedule", "none"], 1, "no schedule 'none'")):
+            result = self.jobs(*words)
+            self.assertEqual(result.returncode, status, words)
+            self.assertIn(text, result.stderr)
+        self.assertEqual(self.jobs("unschedule", "nightly").returncode, 0)
+        self.assertEqual(self.json("schedules"), [])
+
     def test_bytes_that_are_no_text_do_not_reach_the_terminal(self):
         job = self.json("add", "evil\x1b[31m", "a\x1b[2Jb")["id"]
         for words in (["ls"], ["show", job]):

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A clock that passes a job's due time between any two readings of the SQLite engine: the job must start without a ring. */
+/* Time: due times that pass between two readings of the clock, and the fire times of schedules over the changes of daylight saving. */
 #include "support.h"
 
 #include <unistd.h>
 
 #include <vigil/jobs.h>
+
+#include "../../jobs/cron.h"
 
 struct vg_jobs_site;
 int64_t __real_vg_jobs_sqlite_now(struct vg_jobs_site *site);
@@ -54,8 +56,57 @@ static void a_job_that_comes_due_between_two_readings_starts(void **state)
     }
 }
 
+/* 2026 in Berlin: the clock goes forward on March 29 at 1:00 UTC, and back on October 25 at 1:00 UTC. */
+#define MARCH   INT64_C(1774746000)
+#define OCTOBER INT64_C(1792890000)
+
+static void must_fire_at(const char *pattern, int64_t after, int count, const int64_t *times)
+{
+    struct vg_jobs_cron cron;
+    struct vg_jobs_zone *zone;
+    must_equal(vg_jobs_cron_parse(&cron, pattern), 0);
+    must_equal(vg_jobs_zone_open(&zone, "Europe/Berlin"), 0);
+    for (int i = 0; i < count; i++) {
+        after = vg_jobs_cron_next(&cron, zone, after);
+        must_equal(after, times[i]);
+    }
+    vg_jobs_zone_close(zone);
+}
+
+static void a_local_time_that_is_skipped_fires_at_the_change(void **state)
+{
+    (void)state;
+    must_fire_at("30 2 * * *", MARCH - 86400, 3, (const int64_t[]){MARCH - 84600, MARCH, MARCH + 84600});
+    must_fire_at("*/30 * * * *", MARCH - 3600, 3, (const int64_t[]){MARCH - 1800, MARCH, MARCH + 1800});
+}
+
+static void a_local_time_that_comes_twice_fires_once_unless_the_hour_is_any(void **state)
+{
+    (void)state;
+    must_fire_at("30 2 * * *", OCTOBER - 7200, 2, (const int64_t[]){OCTOBER - 1800, OCTOBER + 88200});
+    must_fire_at("30 * * * *", OCTOBER - 3600, 3, (const int64_t[]){OCTOBER - 1800, OCTOBER + 1800, OCTOBER + 5400});
+}
+
+static void patterns_are_those_of_cron(void **state)
+{
+    (void)state;
+    struct vg_jobs_cron cron;
+    must_fire_at("0 9 * * mon-fri", MARCH, 2, (const int64_t[]){MARCH + 108000, MARCH + 194400});
+    must_fire_at("0 0 29 feb *", MARCH, 2, (const int64_t[]){1835391600, 1961622000});
+    must_fire_at("15,45 12-14/2 30 * *", MARCH, 3, (const int64_t[]){1774865700, 1774867500, 1774872900});
+    const char *bad[] = {"",          "* * * *",    "* * * * * *", "60 * * * *", "5-1 * * * *", "*/0 * * * *",
+                         "* * 0 * *", "* * * foo *"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        must_equal(vg_jobs_cron_parse(&cron, bad[i]), -EINVAL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(a_job_that_comes_due_between_two_readings_starts)};
+    const struct CMUnitTest tests[] = {
+        test(a_job_that_comes_due_between_two_readings_starts),
+        test(a_local_time_that_is_skipped_fires_at_the_change),
+        test(a_local_time_that_comes_twice_fires_once_unless_the_hour_is_any),
+        test(patterns_are_those_of_cron),
+    };
     return run_all(tests);
 }

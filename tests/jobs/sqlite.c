@@ -27,6 +27,11 @@ static void make_due(vigil_jobs *jobs)
     must_equal(vigil_jobs_clock_advance(jobs, 7200 * SECOND), 0);
 }
 
+static void pass_days(vigil_jobs *jobs, int days)
+{
+    must_equal(vigil_jobs_clock_advance(jobs, days * 86400 * SECOND), 0);
+}
+
 static void *begin_transaction(const char *path)
 {
     sqlite3 *db = NULL;

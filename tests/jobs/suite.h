@@ -17,6 +17,7 @@
 static const char *fresh_queue(void);              /* a new queue; its address */
 static void expire_leases(vigil_jobs *jobs);       /* every lease of the queue has run out */
 static void make_due(vigil_jobs *jobs);            /* every waiting job is due */
+static void pass_days(vigil_jobs *jobs, int days); /* for schedules */
 static void *begin_transaction(const char *where); /* a connection of the user, inside a transaction */
 static void end_transaction(void *connection, bool commit);
 
@@ -786,6 +787,136 @@ static void ended_jobs_are_pruned_and_stay_in_the_account(void **state)
     vigil_jobs_close(jobs);
 }
 
+struct fired {
+    int64_t due[64];
+    int count;
+};
+
+static void see_fired(const vigil_jobs_info *info, void *arg)
+{
+    struct fired *fired = arg;
+    must(fired->count < 64);
+    must_equal(info->due_ms % 60000, 0);
+    for (int i = 0; i < fired->count; i++)
+        must(fired->due[i] != info->due_ms); /* a fire time has one job */
+    fired->due[fired->count++] = info->due_ms;
+}
+
+static void keep_schedule(const vigil_jobs_schedule *schedule, void *arg)
+{
+    *(vigil_jobs_schedule *)arg = *schedule;
+}
+
+static vigil_jobs_schedule schedule_of(vigil_jobs *jobs)
+{
+    vigil_jobs_schedule schedule;
+    must_equal(vigil_jobs_schedule_look(jobs, keep_schedule, &schedule), 1);
+    return schedule;
+}
+
+static void set_schedule(vigil_jobs *jobs, const char *cron, vigil_jobs_catch_up catch_up)
+{
+    vigil_jobs_schedule schedule = VIGIL_JOBS_SCHEDULE_INIT;
+    schedule.kind = "report";
+    schedule.payload = "text";
+    schedule.length = 4;
+    schedule.cron = cron;
+    schedule.zone = "Europe/Berlin";
+    schedule.catch_up = catch_up;
+    must_work(vigil_jobs_schedule_set(jobs, "reports", &schedule));
+}
+
+/* The first of each month, three months: three jobs or four, each once, whichever queue was first. */
+static void each_fire_time_has_one_job_over_all_queues(void **state)
+{
+    (void)state;
+    const char *where = fresh_queue();
+    vigil_jobs *one = open_queue(where), *two = open_queue(where);
+    struct tally runs = {0};
+    must_equal(vigil_jobs_handle(one, "report", echo, &runs, NULL), 0);
+    must_equal(vigil_jobs_handle(two, "report", echo, &runs, NULL), 0);
+    set_schedule(one, "@monthly", VIGIL_JOBS_CATCH_UP_ALL);
+    must_equal(schedule_of(one).last_ms, 0);
+    must_equal(vigil_jobs_start(one), 0);
+    must_equal(vigil_jobs_start(two), 0);
+    pass_days(one, 95);
+    tally_wait(&runs, 3);
+    vigil_jobs_account account;
+    do
+        account = account_of(one);
+    while (account.completed < account.enqueued);
+    struct fired fired = {0};
+    vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
+    must_equal(vigil_jobs_look(one, &filter, see_fired, &fired), (int)account.enqueued);
+    must(account.enqueued == 3 || account.enqueued == 4);
+    must_equal(schedule_of(one).last_ms, fired.due[fired.count - 1]);
+    vigil_jobs_close(one);
+    vigil_jobs_close(two);
+}
+
+static void missed_fire_times_are_caught_up_as_the_schedule_says(void **state)
+{
+    (void)state;
+    for (int skip = 0; skip < 2; skip++) {
+        vigil_jobs *jobs = open_queue(fresh_queue());
+        struct tally runs = {0};
+        must_equal(vigil_jobs_handle(jobs, "report", echo, &runs, NULL), 0);
+        set_schedule(jobs, "@monthly", skip ? VIGIL_JOBS_CATCH_UP_SKIP : VIGIL_JOBS_CATCH_UP_ONE);
+        pass_days(jobs, 95); /* nobody is there */
+        int64_t before = schedule_of(jobs).next_ms;
+        must_equal(vigil_jobs_start(jobs), 0);
+        while (schedule_of(jobs).next_ms == before)
+            yield();
+        if (!skip)
+            tally_wait(&runs, 1);
+        must_equal(account_of(jobs).enqueued, skip ? 0 : 1);
+        vigil_jobs_close(jobs);
+    }
+}
+
+static void a_schedule_keeps_its_place_when_it_is_set_again(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    vigil_jobs_schedule bad = VIGIL_JOBS_SCHEDULE_INIT;
+    bad.kind = "report";
+    bad.cron = "0 25 * * *";
+    must_equal(vigil_jobs_schedule_set(jobs, "reports", &bad), -EINVAL);
+    must_equal(strcmp(vigil_jobs_why(), "'0 25 * * *': the hour is not understood"), 0);
+    bad.cron = "@daily";
+    bad.zone = "Mars/Base";
+    must_equal(vigil_jobs_schedule_set(jobs, "reports", &bad), -EINVAL);
+    set_schedule(jobs, "@monthly", VIGIL_JOBS_CATCH_UP_ONE);
+    int64_t first = schedule_of(jobs).next_ms;
+    must(first > 0);
+    pass_days(jobs, 95);
+    int64_t missed = schedule_of(jobs).next_ms;
+    set_schedule(jobs, "@monthly", VIGIL_JOBS_CATCH_UP_ALL);
+    must_equal(schedule_of(jobs).next_ms, missed);
+    must_equal(schedule_of(jobs).catch_up, VIGIL_JOBS_CATCH_UP_ALL);
+    set_schedule(jobs, "@yearly", VIGIL_JOBS_CATCH_UP_ALL);
+    must(schedule_of(jobs).next_ms != missed);
+    must_equal(vigil_jobs_schedule_remove(jobs, "reports"), 0);
+    must_equal(vigil_jobs_schedule_remove(jobs, "reports"), -ENOENT);
+    must_equal(vigil_jobs_schedule_look(jobs, NULL, NULL), 0);
+    vigil_jobs_close(jobs);
+}
+
+static void a_job_waits_for_its_time(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    vigil_jobs_job options = VIGIL_JOBS_JOB_INIT;
+    options.at_ms = INT64_C(4102444800000); /* 2100 */
+    must_equal(look_at(jobs, enqueue(jobs, "later", "", &options)).info.due_ms, options.at_ms);
+    options.at_ms = 1;
+    struct seen seen = look_at(jobs, enqueue(jobs, "later", "", &options));
+    must_equal(seen.info.due_ms, seen.info.created_ms);
+    options.at_ms = -1;
+    must_equal(vigil_jobs_enqueue(jobs, "later", "", 0, &options, NULL), -EINVAL);
+    vigil_jobs_close(jobs);
+}
+
 static vigil_jobs *of_parent;
 
 static void use_in_child(void *arg)
@@ -848,7 +979,9 @@ static void bad_arguments_are_refused_with_a_reason(void **state)
         test(a_run_may_end_after_its_handler_has_returned), test(jobs_are_enqueued_with_the_callers_transaction),   \
         test(a_cap_holds_over_all_queues), test(an_end_under_a_cap_lets_another_queue_start),                       \
         test(a_quarantined_job_that_fails_is_tried_again_in_quarantine),                                            \
-        test(ended_jobs_are_pruned_and_stay_in_the_account), test(after_a_fork_the_child_is_told_so),               \
-        test(bad_arguments_are_refused_with_a_reason)
+        test(ended_jobs_are_pruned_and_stay_in_the_account), test(each_fire_time_has_one_job_over_all_queues),      \
+        test(missed_fire_times_are_caught_up_as_the_schedule_says),                                                 \
+        test(a_schedule_keeps_its_place_when_it_is_set_again), test(a_job_waits_for_its_time),                      \
+        test(after_a_fork_the_child_is_told_so), test(bad_arguments_are_refused_with_a_reason)
 
 #endif
