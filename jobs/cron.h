@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cron.h - times by a pattern of five fields: minute, hour, day of the month, month, day of the week. Fields have *, numbers,
- * names (jan, mon), ranges, lists and steps. If both days are restricted, either may match, as in cron(8). @hourly, @daily,
- * @weekly, @monthly and @yearly are short for patterns.
+ * cron.h - times by a pattern of five fields: minute, hour, day of the month, month, day of the week. Fields have *,
+ * numbers, names (jan, mon), ranges, lists and steps. If both days are restricted, either may match, as in cron(8).
+ * @hourly, @daily, @weekly, @monthly and @yearly are short for patterns.
  *
- * Daylight saving. A local time that does not exist fires at the change. One that exists twice fires the first time only; if
- * the hour is *, it fires both times, because then it stands for minutes and not for a time of day.
+ * Daylight saving. A local time that does not exist fires at the change. One that exists twice fires the first time
+ * only; if the hour is *, it fires both times, because then it stands for minutes and not for a time of day.
  */
 #ifndef VG_JOBS_CRON_H
 #define VG_JOBS_CRON_H

@@ -423,8 +423,8 @@ static int register_worker(struct vg_jobs_conn *conn)
     return error;
 }
 
-/* Ends, the claim of the plain kinds and the time of the next look: one transaction and one round trip. due is NULL if it is
-   not asked for. */
+/* Ends, the claim of the plain kinds and the time of the next look: one transaction and one round trip. due is NULL if
+   it is not asked for. */
 static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                          const struct vg_jobs_want *want, bool full, vg_jobs_take_fn take, void *arg, int *claimed,
                          int64_t *due)

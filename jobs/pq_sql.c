@@ -2,12 +2,12 @@
 /*
  * pq_sql.c - every statement of the PostgreSQL engine. The tables are those of sqlite_sql.c.
  *
- * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in the condition the planner
- * reads the index of leases, which bloats. That is enough, because everything that ends a claim raises the number.
- * Batches are an array of ids and one number each, without a join: a join with unnest() is planned for ten rows, and costs the
- * square of the batch. The claim is an array subselect for the same reason.
- * The claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a foreign snapshot is open.
- * NOW is computed once for a statement, as a subselect, and not for each row: it goes through numeric.
+ * Times are milliseconds since 1970 by the server's clock. Ends are conditional on (id, number) alone: with state in
+ * the condition the planner reads the index of leases, which bloats. That is enough, because everything that ends a
+ * claim raises the number. Batches are an array of ids and one number each, without a join: a join with unnest() is
+ * planned for ten rows, and costs the square of the batch. The claim is an array subselect for the same reason. The
+ * claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a foreign snapshot
+ * is open. NOW is computed once for a statement, as a subselect, and not for each row: it goes through numeric.
  */
 #include "pq.h"
 
@@ -152,7 +152,8 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_GIVE_BACK] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, checkpoint = "
         "coalesce($3::bytea, checkpoint), lease = NULL WHERE id = $1::bigint AND number = $2::bigint RETURNING id",
-    /* In the transaction of the claim, so that NOW is the same: a job that comes due in between would be missed by both. */
+    /* In the transaction of the claim, so that NOW is the same: a job that comes due in between would be missed by
+       both. */
     [VG_PQ_NEXT] = "SELECT least((SELECT min(s.due) FROM unnest($1::text[], $2::int[]) AS p(kind, class) CROSS JOIN "
                    "LATERAL (SELECT due "
                    "FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due > " NOW

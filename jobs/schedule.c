@@ -26,7 +26,8 @@ static int64_t next_ms(const struct vg_jobs_cron *cron, const struct vg_jobs_zon
     return next == INT64_MAX ? VG_JOBS_NEVER : next * 1000;
 }
 
-/* The last fire time that has passed, not before `first`, which has. Long outages must not cost a step for each minute. */
+/* The last fire time that has passed, not before `first`, which has. Long outages must not cost a step for each
+   minute. */
 static int64_t last_passed(const struct vg_jobs_cron *cron, const struct vg_jobs_zone *zone, int64_t first, int64_t now)
 {
     static const int64_t back_ms[] = {3600000, 86400000, INT64_C(40) * 86400000, INT64_C(400) * 86400000};

@@ -304,7 +304,8 @@ static int64_t earliest(int64_t best, int64_t candidate)
     return best < 0 || candidate < best ? candidate : best;
 }
 
-/* Whether a due job of the kind was left by the claim: its bucket fills with time. Ends ring when a cap was the reason. */
+/* Whether a due job of the kind was left by the claim: its bucket fills with time. Ends ring when a cap was the
+   reason. */
 static int waits_for_rate(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, int64_t now)
 {
     sqlite3_stmt *waits = vg_jobs_sqlite_get(conn, VG_SQL_RATE_WAITS);
@@ -318,7 +319,8 @@ static int waits_for_rate(struct vg_jobs_conn *conn, const struct vg_jobs_kind_w
     return found;
 }
 
-/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by it. */
+/* When to look again if nobody rings. The time is that of the claim: a job that came due since then was not seen by
+   it. */
 static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now, int64_t *due)
 {
     for (unsigned i = 0; i < want->kind_count; i++) {

@@ -2,10 +2,10 @@
 /*
  * sqlite_sql.c - every statement of the SQLite engine.
  *
- * vigil_jobs has the jobs that wait or run; vigil_jobs_ended those that have ended. So the claim never sees an ended job, however
- * many are kept. States are those of vigil_jobs_state. number is the fencing number: every change of hands raises it.
- * What concerns many jobs is one statement with their ids as a JSON array: a statement for each row costs twice as much.
- * Times are milliseconds: due, created, started and ended since 1970; lease since the boot.
+ * vigil_jobs has the jobs that wait or run; vigil_jobs_ended those that have ended. So the claim never sees an ended
+ * job, however many are kept. States are those of vigil_jobs_state. number is the fencing number: every change of
+ * hands raises it. What concerns many jobs is one statement with their ids as a JSON array: a statement for each row
+ * costs twice as much. Times are milliseconds: due, created, started and ended since 1970; lease since the boot.
  */
 #include "sqlite.h"
 

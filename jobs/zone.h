@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zone.h - time zones for schedules, from the system's database (TZif files). libc knows one zone per process, and changing it
- * is not safe with threads.
+ * zone.h - time zones for schedules, from the system's database (TZif files). libc knows one zone per process, and
+ * changing it is not safe with threads.
  */
 #ifndef VG_JOBS_ZONE_H
 #define VG_JOBS_ZONE_H

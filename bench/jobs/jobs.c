@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil-bench-jobs WHERE [COUNT [ROW]]: what a queue of vigil/jobs.h does on that engine, with empty handlers. Prints one line per
- * figure. The queue should be new: a file that is not there, or an empty schema.
+ * vigil-bench-jobs WHERE [COUNT [ROW]]: what a queue of vigil/jobs.h does on that engine, with empty handlers. Prints
+ * one line per figure. The queue should be new: a file that is not there, or an empty schema.
  *
  *   all           (default) the first five
  *   enqueue       jobs per second: one by one, and by 256

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plain.h - the floor: a plain table, and a loop that deletes what it has claimed and claims as many again, in one transaction. */
+/* plain.h - the floor: a plain table, and a loop that deletes what it has claimed and claims as many again, in one
+   transaction. */
 #ifndef BENCH_JOBS_PLAIN_H
 #define BENCH_JOBS_PLAIN_H
 
@@ -12,7 +13,8 @@ struct plain_result {
     double seconds, cpu;
 };
 
-/* Run `count` jobs in batches. Without leases, priorities and history: what nobody can do faster with the same durability. */
+/* Run `count` jobs in batches. Without leases, priorities and history: what nobody can do faster with the same
+   durability. */
 struct plain_result plain_sqlite(const char *where, uint64_t count, int batch);
 struct plain_result plain_pq(const char *where, uint64_t count, int batch);
 

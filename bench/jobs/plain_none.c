@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plain_none.c - in place of plain_pq.c where libpq is missing: the library refuses such a queue before these are called. */
+/* plain_none.c - in place of plain_pq.c where libpq is missing: the library refuses such a queue before these are
+   called. */
 #include <stdlib.h>
 
 #include "plain.h"

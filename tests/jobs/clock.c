@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Time: due times that pass between two readings of the clock, and the fire times of schedules over the changes of daylight saving. */
+/* Time: due times that pass between two readings of the clock, and the fire times of schedules over the changes of
+   daylight saving. */
 #include "support.h"
 
 #include <unistd.h>
