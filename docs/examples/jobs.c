@@ -169,6 +169,29 @@ static uint64_t ask_after_all(vigil_jobs *jobs)
     return id;
 }
 
+static void show_schedule(const vigil_jobs_schedule *schedule,
+                          void *arg)
+{
+    (void)arg;
+    printf("%s %s %s\n", schedule->name, schedule->cron,
+           schedule->zone);
+}
+
+/*
+ * vigil_jobs_schedule_set: enqueue a job each night
+ * vigil_jobs_schedule_look: list schedules
+ * vigil_jobs_schedule_remove: remove a schedule
+ */
+static void each_night(vigil_jobs *jobs)
+{
+    vigil_jobs_schedule nightly = VIGIL_JOBS_SCHEDULE_INIT;
+    nightly.kind = "count";
+    nightly.cron = "30 2 * * *";
+    assert(vigil_jobs_schedule_set(jobs, "nightly", &nightly) == 0);
+    assert(vigil_jobs_schedule_look(jobs, show_schedule, NULL) == 1);
+    assert(vigil_jobs_schedule_remove(jobs, "nightly") == 0);
+}
+
 static void show(const vigil_jobs_info *info, void *arg)
 {
     (void)arg;
@@ -257,6 +280,7 @@ int main(void)
     sqlite3_close(other);
     assert(vigil_jobs_wait(jobs, ask_after_all(jobs), 60 * SECOND, NULL,
                            NULL) == VIGIL_JOBS_COMPLETED);
+    each_night(jobs);
     list_dead_letters(jobs);
     change_my_mind(jobs);
     hold_greetings(jobs);
