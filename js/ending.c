@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "bind_decode.h"
+#include "bind_hash.h"
 #include "bind_zip.h"
 #include "bind_pool.h"
 #include "bind_system.h"
@@ -162,6 +163,7 @@ int vigil_js_destroy(vigil_js *js)
         vg_js_embed_end(js, true);
         vg_js_decode_end(js);
         vg_js_zip_end(js);
+        vg_js_hash_end(js);
     }
     if (js->port)
         vg_port_release(js->port);

@@ -9,6 +9,7 @@
 #include "bind_core.h"
 #include "bind_decode.h"
 #include "bind_fs.h"
+#include "bind_hash.h"
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_text.h"
@@ -45,7 +46,7 @@ static bool boot(vigil_js *js)
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
         !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
-        !vg_js_bind_zip(js))
+        !vg_js_bind_zip(js) || !vg_js_bind_hash(js))
         return false;
 #ifdef VG_JS_HTTP
     if (!vg_js_bind_http(js))

@@ -70,6 +70,7 @@ struct vigil_js {
     bool (*http_busy)(vigil_js *js);
     struct vg_class *converter_class; /* bind_decode.c */
     struct vg_class *zip_class;       /* bind_zip.c */
+    struct vg_class *digest_class;    /* bind_hash.c */
     bool zip_named;
     uint64_t memory_checked_ns, worked_ns;
     unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */

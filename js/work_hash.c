@@ -53,6 +53,59 @@ unsigned vg_work_digest_length(const char *algorithm)
     return number && ready() ? gcry_md_get_algo_dlen(number) : 0;
 }
 
+struct vg_digest {
+    gcry_md_hd_t handle;
+    unsigned length;
+};
+
+vg_digest *vg_digest_new(const char *algorithm, const void *key, size_t key_length)
+{
+    unsigned length = vg_work_digest_length(algorithm);
+    vg_digest *digest = length ? calloc(1, sizeof *digest) : NULL;
+    if (!digest)
+        return NULL;
+    digest->length = length;
+    if (gcry_md_open(&digest->handle, number_of(algorithm), key ? GCRY_MD_FLAG_HMAC : 0)) {
+        free(digest);
+        return NULL;
+    }
+    if (key && gcry_md_setkey(digest->handle, key, key_length)) {
+        vg_digest_free(digest);
+        return NULL;
+    }
+    return digest;
+}
+
+vg_digest *vg_digest_copy(vg_digest *digest)
+{
+    vg_digest *copy = malloc(sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *digest;
+    if (gcry_md_copy(&copy->handle, digest->handle)) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+void vg_digest_add(vg_digest *digest, const void *bytes, size_t length)
+{
+    gcry_md_write(digest->handle, bytes, length);
+}
+
+const unsigned char *vg_digest_end(vg_digest *digest, size_t *length)
+{
+    *length = digest->length;
+    return gcry_md_read(digest->handle, 0);
+}
+
+void vg_digest_free(vg_digest *digest)
+{
+    gcry_md_close(digest->handle);
+    free(digest);
+}
+
 static int failed(vg_work *work, gcry_error_t error)
 {
     return vg_work_fail(work, gcry_err_code(error) == GPG_ERR_ENOMEM ? -ENOMEM : -EINVAL, gcry_strerror(error));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node:crypto: random numbers, and comparing without telling where. (Digests are in vigil:pool.)
+// node:crypto: random numbers, comparing without telling where, digests and derived keys (crypto_hash.js). No ciphers, no signatures.
 'use strict';
 
 const { codes, validateInteger, validateFunction } = load('errors');
@@ -63,6 +63,7 @@ function timingSafeEqual(a, b) {
 }
 
 module.exports = {
+  ...load('crypto_hash'),
   randomBytes, randomFill, randomFillSync, randomInt, timingSafeEqual,
   randomUUID: () => crypto.randomUUID(),
   getRandomValues: (array) => crypto.getRandomValues(array),
