@@ -45,10 +45,10 @@ class Serve(ServeTest):
         port = int(server.url.split(":")[2].partition("/")[0])
         took = []
         while len(took) < 5 and min(took, default=9) > 3:  # idle ones are closed after 5 s: we come before that, not thanks to it
+            begin = time.monotonic()  # where connections are limited, connecting takes long already
             idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
             for one in idle:
                 self.addCleanup(one.close)
-            begin = time.monotonic()
             self.assertEqual(server.get("metrics")[0], 200)
             took.append(time.monotonic() - begin)
         self.assertLess(min(took), 3)
