@@ -293,6 +293,53 @@ static vigil_promise *promise_room(vigil_stream *stream)
     return rc == 0 ? promise : NULL;
 }
 
+/* vigil_stream_readable: wait without holding a buffer */
+static void is_readable(vigil_read *read, int64_t result)
+{
+    (void)read;
+    assert(result == 1); /* vigil_stream_try_read takes it */
+}
+
+static void wait_for_bytes(vigil_stream *stream, vigil_read *read)
+{
+    read->done = is_readable;
+    int rc = vigil_stream_readable(stream, read);
+    assert(rc == 0);
+}
+
+/* vigil_promise_readable: the same as a promise */
+static vigil_promise *promise_bytes(vigil_stream *stream)
+{
+    vigil_promise *promise;
+    int rc = vigil_promise_readable(stream, NULL, &promise);
+    return rc == 0 ? promise : NULL;
+}
+
+/* vigil_stream_pass_fds: let the peer have our standard error */
+static void share_errors(vigil_stream *stream)
+{
+    const int fds[] = {STDERR_FILENO};
+    int rc = vigil_stream_pass_fds(stream, "!", 1, fds, 1);
+    assert(rc == 0);
+}
+
+/* vigil_stream_take_fd: take what the peer has passed */
+static void take_it(vigil_stream *stream)
+{
+    int fd = vigil_stream_take_fd(stream);
+    assert(fd >= 0 || fd == -EAGAIN);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* vigil_stream_credentials: is the peer of the same user? */
+static bool is_one_of_us(const vigil_stream *stream)
+{
+    vigil_credentials peer;
+    int rc = vigil_stream_credentials(stream, &peer);
+    return rc == 0 && peer.uid == getuid();
+}
+
 /* ---- all of them ---- */
 
 static void some_turns(vigil_loop *loop)
@@ -350,6 +397,17 @@ int main(void)
     rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
     assert(rc == 0);
     stream = make_a_stream(loop, ends[0]);
+    vigil_read waiting;
+    assert(is_one_of_us(stream));
+    share_errors(stream);
+    take_it(stream);
+    wait_for_bytes(stream, &waiting);
+    (void)vigil_stream_read_cancel(stream, &waiting);
+    vigil_promise *bytes_come = promise_bytes(stream);
+    ssize_t first = write(ends[1], "x", 1);
+    assert(first == 1);
+    settle(loop, bytes_come);
+    (void)vigil_stream_try_read(stream, bytes, sizeof bytes);
     look_for_data(stream);
     read_some(stream, &reading);
     ssize_t put = write(ends[1], "hellohello", 5);

@@ -93,6 +93,9 @@ typedef struct vigil_stream_options {
     /* how long vigil_stream_close goes on sending; the _INIT macro says VIGIL_FOREVER */
     int64_t flush_ns;
     bool borrowed; /* the descriptor stays the caller's: close leaves it open */
+    /* of a Unix socket: descriptors that the peer passes are kept for vigil_stream_take_fd. Without
+       it they are closed by the system */
+    bool takes_fds;
     /* Owner: the stream is closed, its descriptor too. The last call; `stream` is not valid any
        more. May be NULL. */
     void (*on_closed)(void *user, const vigil_stream_end *end);
@@ -181,6 +184,13 @@ VIGIL_API int vigil_stream_read_cancel(vigil_stream *stream, vigil_read *read);
    read waits; and what recv(2) answers. */
 VIGIL_API int64_t vigil_stream_try_read(vigil_stream *stream, void *buffer, size_t room);
 
+/* Wait until there is something to read, without reading it: read->done(read, 1), then take it with
+   vigil_stream_try_read into memory that nobody holds while nothing comes. Also at the end and
+   after a failure, which vigil_stream_try_read then tells. It counts as the one read that waits.
+   read->done must be set. Owner; does not block.
+   0; -EINVAL; -EBUSY; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_stream_readable(vigil_stream *stream, vigil_read *read);
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Send a copy of the bytes, after all that was written before. They leave at the end of the
@@ -206,6 +216,7 @@ struct vigil_write {
     vigil_write *vg_next;
     int vg_status;
     bool vg_copied;
+    bool vg_passes; /* descriptors go with its first byte */
 };
 
 /* Send the parts in their order. write->done must be set. The write, the parts and what they
@@ -224,6 +235,32 @@ VIGIL_API int vigil_stream_on_drained(vigil_stream *stream, vigil_call_fn fn, vo
    does not block.
    0; -EALREADY; -ESHUTDOWN; -EPERM; -ECHILD; and the failure of the connection. */
 VIGIL_API int vigil_stream_finish(vigil_stream *stream);
+
+/* ---- Unix sockets ---------------------------------------------------------------------------- */
+
+/* Send descriptors to the peer, with the bytes, of which there must be one at least, after all that
+   was written before. Copies are sent: fds stay the caller's. At most 64. Owner; does not block.
+   0; 1 as vigil_stream_write; -EINVAL; -EBADF; -EMFILE; -EOPNOTSUPP it is no Unix socket; -EPIPE;
+   -ENOBUFS; -ENOMEM; -ESHUTDOWN; -EPERM; -ECHILD; and the failure of the connection. */
+VIGIL_API int vigil_stream_pass_fds(vigil_stream *stream, const void *data, size_t length,
+                                    const int *fds, size_t count);
+
+/* Take the oldest descriptor that the peer has passed (options.takes_fds). It comes with the first
+   byte of what was sent with it, is close-on-exec and the caller's. More than 64 that nobody takes:
+   the stream fails with -ENOBUFS. Owner; does not block.
+   Returns the descriptor; -EAGAIN there is none; -EINVAL. */
+VIGIL_API int vigil_stream_take_fd(vigil_stream *stream);
+
+/* Who the peer of a Unix socket is, as the system knows it. */
+typedef struct vigil_credentials {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+} vigil_credentials;
+
+/* The process that has connected, or listened. Owner; does not block.
+   0 and *credentials; -EOPNOTSUPP it is no Unix socket; -EBADF; -EINVAL. */
+VIGIL_API int vigil_stream_credentials(const vigil_stream *stream, vigil_credentials *credentials);
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
@@ -340,6 +377,11 @@ VIGIL_API int vigil_promise_read_exactly(vigil_stream *stream, void *buffer, siz
 VIGIL_API int vigil_promise_read_until(vigil_stream *stream, void *buffer, size_t room,
                                        unsigned char delimiter, vigil_cancel_token *token,
                                        vigil_promise **promise);
+
+/* vigil_stream_readable as a promise, fulfilled with VIGIL_NONE. Owner; does not block.
+   0; -EINVAL; -EBUSY; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
+VIGIL_API int vigil_promise_readable(vigil_stream *stream, vigil_cancel_token *token,
+                                     vigil_promise **promise);
 
 /* Fulfilled (VIGIL_NONE) when at most a quarter of high_water is unsent, rejected with the
    failure of the connection. Owner; does not block.

@@ -12,11 +12,13 @@
  *   sync.hpp    mutex, semaphore, channel
  *   task.hpp    task<T>, sync_wait, detach; await.hpp: co_await on pools and loops, when_all,
  *               in_scope
+ *   io.hpp      stream, listener, connect, address; promised: any promise of the C headers
  */
 #ifndef VIGIL_VIGIL_HPP
 #define VIGIL_VIGIL_HPP
 
 #include <vigil/error.hpp>
+#include <vigil/io.hpp>
 #include <vigil/loop.hpp>
 #include <vigil/pool.hpp>
 #include <vigil/promise.hpp>

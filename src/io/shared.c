@@ -16,10 +16,13 @@ static void shared_loop_ended(vigil_at_end *it)
     if (realm != NULL)
         realm->io = NULL;
     shared->ended = true;
-    vg_list_each (link, &shared->members) {
+    shared->refs++; /* the last member may leave here */
+    vg_list_each_safe (link, after, &shared->members) {
         vg_io_member *member = vg_list_entry(link, vg_io_member, link);
         member->ended(member);
     }
+    if (--shared->refs == 0)
+        free(shared);
 }
 
 /* vigil_loop_fork: the loop is this process's own now, and so are its streams. */

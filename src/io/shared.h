@@ -19,7 +19,7 @@ enum {
 /* A stream or a listener, as the loop's end sees it. */
 typedef struct vg_io_member {
     vg_list_link link;
-    void (*ended)(struct vg_io_member *member); /* the loop has ended; calls nobody */
+    void (*ended)(struct vg_io_member *member); /* the loop has ended; calls nobody, may leave */
 } vg_io_member;
 
 typedef struct vg_io_shared {

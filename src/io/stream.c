@@ -13,6 +13,7 @@
 #include "loop/guard.h"
 #include "loop/post.h"
 #include "stream_filter.h"
+#include "stream_pass.h"
 #include "stream_promise.h"
 #include "stream_read.h"
 #include "stream_write.h"
@@ -124,6 +125,7 @@ static void stream_free(vigil_stream *stream)
     vg_io_leave(stream->shared, &stream->member);
     if (stream->filter != NULL)
         vg_filter_free(stream);
+    vg_pass_free(stream);
     free(stream->rest);
     free(stream);
 }
@@ -362,7 +364,11 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
         return vg_why(-ENOMEM, "no memory for a stream");
     it->member.ended = stream_loop_ended;
     it->shared = vg_io_enter(loop, &it->member, &error);
-    if (it->shared == NULL) {
+    if (it->shared != NULL && options->takes_fds)
+        error = vg_pass_begin(it);
+    if (it->shared != NULL && error != 0)
+        vg_io_leave(it->shared, &it->member);
+    if (error != 0) {
         free(it);
         return error;
     }

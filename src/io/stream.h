@@ -41,6 +41,7 @@ enum {
 };
 
 typedef struct vg_filter vg_filter;
+typedef struct vg_passed vg_passed;
 
 struct vigil_stream {
     vg_io_shared *shared;
@@ -54,6 +55,7 @@ struct vigil_stream {
     unsigned armed; /* VIGIL_FD_* that the watch is for */
     vigil_post work;
     vg_filter *filter; /* or NULL */
+    vg_passed *passed; /* descriptors that the peer has passed; NULL: they are not taken */
 
     /* reading: one of them */
     vigil_data_fn on_data;

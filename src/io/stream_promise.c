@@ -49,6 +49,14 @@ static void promised_read_done(vigil_read *read, int64_t result)
     vg_op_finish(op, result < 0 ? vigil_value_error((int)result) : vigil_value_int(result));
 }
 
+static void promised_readable(vigil_read *read, int64_t result)
+{
+    vg_op *op = op_of_read(read);
+    (void)result;
+    wait_of(op)->stream->promised_read = false;
+    vg_op_finish(op, vigil_value_none());
+}
+
 /* The operation is over: by the read itself, or because its token was aborted or the loop ends. */
 static void promised_read_stop(vg_op *op)
 {
@@ -63,6 +71,7 @@ static void promised_read_stop(vg_op *op)
 }
 
 enum read_kind {
+    READ_NOTHING,
     READ_SOME,
     READ_EXACTLY,
     READ_UNTIL
@@ -77,12 +86,16 @@ static int promise_read(vigil_stream *stream, void *buffer, size_t room, enum re
         return error;
     vigil_read *read = &wait_of(op)->read;
     read->done = promised_read_done;
-    if (kind == READ_EXACTLY)
+    if (kind == READ_NOTHING) {
+        read->done = promised_readable;
+        error = vigil_stream_readable(stream, read);
+    } else if (kind == READ_EXACTLY) {
         error = vigil_stream_read_exactly(stream, read, buffer, room);
-    else if (kind == READ_UNTIL)
+    } else if (kind == READ_UNTIL) {
         error = vigil_stream_read_until(stream, read, buffer, room, delimiter);
-    else
+    } else {
         error = vigil_stream_read(stream, read, buffer, room);
+    }
     if (error != 0) {
         vg_op_discard(op);
         return error;
@@ -96,6 +109,11 @@ int vigil_promise_read(vigil_stream *stream, void *buffer, size_t room, vigil_ca
                        vigil_promise **promise)
 {
     return promise_read(stream, buffer, room, READ_SOME, 0, token, promise, __builtin_return_address(0));
+}
+
+int vigil_promise_readable(vigil_stream *stream, vigil_cancel_token *token, vigil_promise **promise)
+{
+    return promise_read(stream, NULL, 0, READ_NOTHING, 0, token, promise, __builtin_return_address(0));
 }
 
 int vigil_promise_read_exactly(vigil_stream *stream, void *buffer, size_t length, vigil_cancel_token *token,

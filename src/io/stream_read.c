@@ -6,6 +6,7 @@
 
 #include "base/why.h"
 #include "stream_filter.h"
+#include "stream_pass.h"
 #include "loop/guard.h"
 
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
         stream->reads++;
         if (stream->filter != NULL)
             got = receive_filtered(stream, buffer, room);
+        else if (stream->passed != NULL)
+            got = vg_pass_receive(stream, buffer, room);
         else
             got = (stream->state & VG_STREAM_SOCKET) != 0 ? recv(stream->fd, buffer, room, 0)
                                                           : read(stream->fd, buffer, room);
@@ -191,8 +194,8 @@ static void reader_waits(vigil_stream *stream)
 static void read_turn_of_one(vigil_stream *stream)
 {
     vigil_read *read = stream->read;
-    int64_t result = 0;
-    if (!read_from_rest(stream, read, &result) && !read_from_system(stream, read, &result)) {
+    int64_t result = 1;
+    if (read->vg_room != 0 && !read_from_rest(stream, read, &result) && !read_from_system(stream, read, &result)) {
         reader_waits(stream);
         return;
     }
@@ -272,8 +275,6 @@ static int start_read(vigil_stream *stream, vigil_read *read, void *buffer, size
         return error;
     if (read == NULL || read->done == NULL)
         return vg_why(-EINVAL, "read or read->done is NULL");
-    if (buffer == NULL || room == 0)
-        return vg_why(-EINVAL, "there is no room to read into");
     if (stream->read != NULL || stream->on_data != NULL)
         return vg_why(-EBUSY, "somebody else reads from this stream; one reader at a time");
     read->vg_buffer = buffer;
@@ -286,19 +287,33 @@ static int start_read(vigil_stream *stream, vigil_read *read, void *buffer, size
     return 0;
 }
 
+/* For what there is room for. */
+static int start_read_into(vigil_stream *stream, vigil_read *read, void *buffer, size_t room, bool exact, int delimiter)
+{
+    if (stream != NULL && read != NULL && (buffer == NULL || room == 0))
+        return vg_why(-EINVAL, "there is no room to read into");
+    return start_read(stream, read, buffer, room, exact, delimiter);
+}
+
+/* A read without room is told that it could be made. */
+int vigil_stream_readable(vigil_stream *stream, vigil_read *read)
+{
+    return start_read(stream, read, NULL, 0, false, -1);
+}
+
 int vigil_stream_read(vigil_stream *stream, vigil_read *read, void *buffer, size_t room)
 {
-    return start_read(stream, read, buffer, room, false, -1);
+    return start_read_into(stream, read, buffer, room, false, -1);
 }
 
 int vigil_stream_read_exactly(vigil_stream *stream, vigil_read *read, void *buffer, size_t length)
 {
-    return start_read(stream, read, buffer, length, true, -1);
+    return start_read_into(stream, read, buffer, length, true, -1);
 }
 
 int vigil_stream_read_until(vigil_stream *stream, vigil_read *read, void *buffer, size_t room, unsigned char delimiter)
 {
-    return start_read(stream, read, buffer, room, false, delimiter);
+    return start_read_into(stream, read, buffer, room, false, delimiter);
 }
 
 int vigil_stream_read_cancel(vigil_stream *stream, vigil_read *read)

@@ -9,6 +9,7 @@
 
 #include "base/why.h"
 #include "stream_filter.h"
+#include "stream_pass.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -21,14 +22,6 @@ enum {
     COPY_ROOM = 2048, /* so that small writes share one piece of memory */
     MOST_PARTS = 1024
 };
-
-/* A write of our own: its bytes are behind it. */
-typedef struct vg_stream_copy {
-    vigil_write write; /* first */
-    struct iovec part;
-    size_t room;
-    unsigned char bytes[];
-} vg_stream_copy;
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */
 
@@ -76,6 +69,8 @@ bool vg_stream_next_sent(vigil_stream *stream, vigil_write **write)
         *write = it;
         return true;
     }
+    if (it->vg_passes)
+        vg_pass_drop((vg_stream_copy *)(void *)it);
     free(it);
     return false;
 }
@@ -86,6 +81,8 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
 {
     size_t count = 0;
     for (const vigil_write *it = stream->first; it != NULL && count < SEND_PARTS; it = it->vg_next) {
+        if (it->vg_passes && it != stream->first)
+            break; /* its descriptors go with its own first byte */
         size_t skip = it->vg_skip;
         for (size_t i = 0; i < it->vg_count && count < SEND_PARTS; i++) {
             const struct iovec *part = &it->vg_parts[i];
@@ -137,7 +134,8 @@ static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t coun
         if ((stream->state & VG_STREAM_SOCKET) != 0) {
             struct msghdr message = {.msg_iov = parts};
             message.msg_iovlen = (__typeof__(message.msg_iovlen))count; /* an int in musl */
-            sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
+            sent =
+                stream->first->vg_passes ? vg_pass_send(stream, &message) : sendmsg(stream->fd, &message, MSG_NOSIGNAL);
         } else {
             sent = write_without_signal(stream->fd, parts, (int)count);
         }
@@ -227,7 +225,7 @@ void vg_stream_flush(vigil_stream *stream)
 
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
 
-static int guard_write(vigil_stream *stream, size_t length)
+int vg_stream_guard_write(vigil_stream *stream, size_t length)
 {
     int error = vg_stream_guard(stream);
     if (error != 0)
@@ -242,8 +240,10 @@ static int guard_write(vigil_stream *stream, size_t length)
     return 0;
 }
 
-static int write_accepted(vigil_stream *stream, size_t length)
+int vg_stream_accept_write(vigil_stream *stream, vigil_write *write, size_t length)
 {
+    if (write != NULL)
+        write_queue(stream, write);
     stream->unsent += length;
     if ((stream->state & VG_STREAM_BLOCKED) == 0)
         vg_stream_want(stream, VG_TODO_FLUSH);
@@ -253,7 +253,7 @@ static int write_accepted(vigil_stream *stream, size_t length)
 
 int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
 {
-    const int error = guard_write(stream, length);
+    const int error = vg_stream_guard_write(stream, length);
     if (error != 0)
         return error;
     if (data == NULL && length != 0)
@@ -261,7 +261,7 @@ int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
     if (length == 0)
         return stream->unsent > stream->high_water ? 1 : 0;
     vg_stream_copy *copy = (vg_stream_copy *)(void *)stream->last;
-    if (copy == NULL || !copy->write.vg_copied || copy->room - copy->part.iov_len < length) {
+    if (copy == NULL || !copy->write.vg_copied || copy->write.vg_passes || copy->room - copy->part.iov_len < length) {
         const size_t room = length > COPY_ROOM ? length : COPY_ROOM;
         copy = malloc(sizeof *copy + room);
         if (copy == NULL)
@@ -275,7 +275,7 @@ int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
     memcpy(copy->bytes + copy->part.iov_len, data, length);
     copy->part.iov_len += length;
     copy->write.vg_left += length;
-    return write_accepted(stream, length);
+    return vg_stream_accept_write(stream, NULL, length);
 }
 
 int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct iovec *parts, size_t count)
@@ -288,7 +288,7 @@ int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct i
     for (size_t i = 0; i < count; i++)
         if (__builtin_add_overflow(length, parts[i].iov_len, &length))
             return vg_why(-EINVAL, "the parts are longer than memory");
-    const int error = guard_write(stream, length);
+    const int error = vg_stream_guard_write(stream, length);
     if (error != 0)
         return error;
     write->vg_parts = parts;
@@ -297,8 +297,8 @@ int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct i
     write->vg_left = length;
     write->vg_status = 0;
     write->vg_copied = false;
-    write_queue(stream, write);
-    return write_accepted(stream, length);
+    write->vg_passes = false;
+    return vg_stream_accept_write(stream, write, length);
 }
 
 int vigil_stream_on_drained(vigil_stream *stream, vigil_call_fn fn, void *arg)
@@ -319,7 +319,7 @@ int vigil_stream_on_drained(vigil_stream *stream, vigil_call_fn fn, void *arg)
 
 int vigil_stream_finish(vigil_stream *stream)
 {
-    const int error = guard_write(stream, 0);
+    const int error = vg_stream_guard_write(stream, 0);
     if (error != 0)
         return error == -EPIPE && (stream->state & VG_STREAM_FINISH) != 0 ? -EALREADY : error;
     if ((stream->state & VG_STREAM_SOCKET) == 0)

@@ -4,6 +4,20 @@
 
 #include "stream.h"
 
+/* A write of our own: its bytes are behind it, or descriptors before them. */
+typedef struct vg_stream_copy {
+    vigil_write write; /* first */
+    struct iovec part;
+    size_t room;
+    int *fds; /* of a write that passes descriptors: behind the bytes */
+    size_t fd_count;
+    unsigned char bytes[];
+} vg_stream_copy;
+
+/* 0: so many bytes may be written. */
+int vg_stream_guard_write(vigil_stream *stream, size_t length);
+/* The bytes are accepted; write: to be queued, or NULL. 0 or 1, as vigil_stream_write. */
+int vg_stream_accept_write(vigil_stream *stream, vigil_write *write, size_t length);
 /* Give the system what it takes. Calls nobody: what is done is in the list of the sent. */
 void vg_stream_flush(vigil_stream *stream);
 /* The peer was promised an end and has not got it. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The benches and peers of streams and datagrams as data. */
+#include "../driver/catalog.h"
+
+#define SERVERS "epoll vigil async cpp libuv libevent asio"
+
+static const struct bench_def benches[] = {
+    {
+        .name = "io-http",
+        .what = "a request of HTTP and its answer, CPU us of the server",
+        .long_ = "`param` connections with `producers` requests under way on each. The server has the first CPU, the "
+                 "client the\n"
+                 "    others. All threads of the server count. A quarter as many requests come first.",
+        .param = "connections",
+        .n = 1000000,
+        .n_quick = 200000,
+        .n_smoke = 2000,
+        .metrics = {{"cpu_us", "CPU us", 3, BENCH_LOWER}, {"per_s", "per s", 0, BENCH_HIGHER}},
+        .cases = {{1, 1, 1}, {1, 1, 64}, {1, 1, 1000}, {1, 16, 64}},
+        .peers = SERVERS,
+    },
+    {
+        .name = "io-idle",
+        .what = "memory of the server for a connection that has made one request and rests, bytes",
+        .long_ = "Anonymous memory of the process (RssAnon) after n connections less that after 100, by n.",
+        .n = 8000,
+        .n_quick = 8000,
+        .n_smoke = 100,
+        .metrics = {{"bytes", "bytes", 0, BENCH_LOWER}},
+        .cases = {{1, 1, 0}},
+        .peers = SERVERS,
+    },
+    {
+        .name = "io-udp",
+        .what = "a datagram of 64 bytes and its echo, CPU us of the server",
+        .long_ = "Bursts of `param`; the next when all have come back.",
+        .param = "burst",
+        .n = 1000000,
+        .n_quick = 200000,
+        .n_smoke = 2000,
+        .metrics = {{"cpu_us", "CPU us", 3, BENCH_LOWER}},
+        .cases = {{1, 1, 1}, {1, 1, 32}},
+        .peers = "epoll vigil libuv",
+    },
+    {0},
+};
+
+static const struct bench_peer peers[] = {
+    {"epoll", "plain C on epoll", "", BENCH_FLOOR},
+    {"vigil", "Vigil, callbacks", "", BENCH_OURS},
+    {"async", "Vigil, asynchronous functions in C", "", BENCH_OURS},
+    {"cpp", "Vigil, C++20 coroutines", "", BENCH_OURS},
+    {"libuv", "libuv", "libuv1-dev", BENCH_PEER},
+    {"libevent", "libevent, bufferevents", "libevent-dev", BENCH_PEER},
+    {"asio", "Boost.Asio, callbacks", "libboost-dev", BENCH_PEER},
+    {0},
+};
+
+const struct bench_family bench_family_io = {.name = "io", .benches = benches, .peers = peers};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* libevent: bufferevents, as its own HTTP server has them. */
+#include "../peer/peer.h"
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static struct event_base *base;
+
+static void came(struct bufferevent *it, void *arg)
+{
+    struct evbuffer *input = bufferevent_get_input(it);
+    unsigned *state = arg, count = 0;
+    char buffer[16384];
+    for (int got; (got = evbuffer_remove(input, buffer, sizeof buffer)) > 0;)
+        count += io_requests(buffer, (size_t)got, state);
+    if (count != 0)
+        bufferevent_write(it, io_answers, count * IO_ANSWER_LENGTH);
+}
+
+static void over(struct bufferevent *it, short what, void *arg)
+{
+    (void)what;
+    free(arg);
+    bufferevent_free(it);
+}
+
+static void connected(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer, int length, void *arg)
+{
+    const int on = 1;
+    (void)listener;
+    (void)peer;
+    (void)length;
+    (void)arg;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    struct bufferevent *it = bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+    unsigned *state = calloc(1, sizeof *state);
+    bench_must(it != NULL && state != NULL, "memory");
+    bufferevent_setcb(it, came, NULL, over, state);
+    bufferevent_enable(it, EV_READ | EV_WRITE);
+}
+
+void io_serve(const char *bench)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof address;
+    (void)bench;
+    base = event_base_new();
+    struct evconnlistener *listener =
+        evconnlistener_new_bind(base, connected, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 4096,
+                                (struct sockaddr *)&address, sizeof address);
+    bench_must(listener != NULL, "a listener");
+    bench_must(getsockname(evconnlistener_get_fd(listener), (struct sockaddr *)&address, &length) == 0, "getsockname");
+    io_listening(ntohs(address.sin_port));
+    event_base_dispatch(base);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* libuv: one read buffer for all, uv_try_write first, as its users do who care. */
+#include "../peer/peer.h"
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+struct connection {
+    uv_tcp_t tcp; /* first */
+    unsigned state;
+};
+
+static uv_loop_t loop;
+static char shared[65536 * 20];
+
+static void give(uv_handle_t *handle, size_t size, uv_buf_t *buffer)
+{
+    (void)size;
+    (void)handle;
+    *buffer = uv_buf_init(shared, sizeof shared);
+}
+
+static void closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void came(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+    struct connection *it = (struct connection *)stream;
+    if (got < 0) {
+        uv_close((uv_handle_t *)stream, closed);
+        return;
+    }
+    const unsigned count = io_requests(buffer->base, (size_t)got, &it->state);
+    if (count == 0)
+        return;
+    uv_buf_t answer = uv_buf_init(io_answers, count * IO_ANSWER_LENGTH);
+    bench_must(uv_try_write(stream, &answer, 1) == (int)answer.len, "a whole answer");
+}
+
+static void connected(uv_stream_t *listener, int status)
+{
+    bench_must(status == 0, "a connection");
+    struct connection *it = calloc(1, sizeof *it);
+    bench_must(it != NULL && uv_tcp_init(&loop, &it->tcp) == 0 && uv_accept(listener, (uv_stream_t *)it) == 0,
+               "accept");
+    uv_tcp_nodelay(&it->tcp, 1);
+    uv_read_start((uv_stream_t *)it, give, came);
+}
+
+static void datagram(uv_udp_t *udp, ssize_t got, const uv_buf_t *buffer, const struct sockaddr *peer, unsigned flags)
+{
+    if (got <= 0 || peer == NULL || (flags & UV_UDP_MMSG_FREE) != 0)
+        return;
+    uv_buf_t answer = uv_buf_init(buffer->base, (unsigned)got);
+    bench_must(uv_udp_try_send(udp, &answer, 1, peer) == (int)got, "an echo");
+}
+
+void io_serve(const char *bench)
+{
+    struct sockaddr_in address;
+    int length = sizeof address;
+    static uv_tcp_t tcp;
+    static uv_udp_t udp;
+    uv_loop_init(&loop);
+    uv_ip4_addr("127.0.0.1", 0, &address);
+    if (strcmp(bench, "io-udp") == 0) {
+        bench_must(uv_udp_init_ex(&loop, &udp, AF_INET | UV_UDP_RECVMMSG) == 0 &&
+                       uv_udp_bind(&udp, (const struct sockaddr *)&address, 0) == 0 &&
+                       uv_udp_getsockname(&udp, (struct sockaddr *)&address, &length) == 0 &&
+                       uv_udp_recv_start(&udp, give, datagram) == 0,
+                   "a socket");
+    } else {
+        bench_must(uv_tcp_init(&loop, &tcp) == 0 && uv_tcp_bind(&tcp, (const struct sockaddr *)&address, 0) == 0 &&
+                       uv_listen((uv_stream_t *)&tcp, 4096, connected) == 0 &&
+                       uv_tcp_getsockname(&tcp, (struct sockaddr *)&address, &length) == 0,
+                   "a listener");
+    }
+    io_listening(ntohs(address.sin_port));
+    uv_run(&loop, UV_RUN_DEFAULT);
+}

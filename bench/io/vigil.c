@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Vigil with callbacks (-DIO_STYLE=0), or with asynchronous functions in C (1). */
+#include "../peer/peer.h"
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vigil/vigil.h>
+
+static void must(int64_t rc)
+{
+    bench_must(rc >= 0, "a call of ours");
+}
+
+static int port_of(const vigil_address *address)
+{
+    return ntohs(((const struct sockaddr_in *)(const void *)&address->storage)->sin_port);
+}
+
+#if IO_STYLE == 0
+static void on_data(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    uintptr_t state = (uintptr_t)arg;
+    if (length <= 0) {
+        (void)vigil_stream_close(stream);
+        return;
+    }
+    unsigned seen = (unsigned)state;
+    const unsigned count = io_requests(data, (size_t)length, &seen);
+    if (count != 0)
+        must(vigil_stream_write(stream, io_answers, count * IO_ANSWER_LENGTH));
+    if (seen != state)
+        must(vigil_stream_on_data(stream, on_data, (void *)(uintptr_t)seen));
+}
+
+static void on_stream(vigil_listener *listener, vigil_stream *stream, void *user)
+{
+    (void)listener;
+    (void)user;
+    must(vigil_stream_on_data(stream, on_data, NULL));
+}
+#else
+struct connection {
+    vigil_frame frame; /* first */
+    vigil_stream *stream;
+    unsigned state;
+};
+
+static void steps(vigil_frame *frame)
+{
+    struct connection *self = (struct connection *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    for (;;) {
+        VIGIL_AWAIT(frame, vigil_promise_readable(self->stream, NULL, VIGIL_INTO(frame)));
+        char buffer[16384];
+        const int64_t got = vigil_stream_try_read(self->stream, buffer, sizeof buffer);
+        if (got == 0 || (got < 0 && got != -EAGAIN))
+            break;
+        const unsigned count = got > 0 ? io_requests(buffer, (size_t)got, &self->state) : 0;
+        if (count != 0)
+            must(vigil_stream_write(self->stream, io_answers, count * IO_ANSWER_LENGTH));
+    }
+    VIGIL_ASYNC_OUT(frame);
+    (void)vigil_stream_close(self->stream);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void on_stream(vigil_listener *listener, vigil_stream *stream, void *user)
+{
+    (void)listener;
+    struct connection *self = vigil_frame_alloc(sizeof *self, user, NULL);
+    bench_must(self != NULL, "memory");
+    self->stream = stream;
+    must(vigil_frame_start(&self->frame, steps, NULL));
+}
+#endif
+
+static void echo(vigil_datagrams *datagrams, const vigil_packet *packets, int64_t count, void *arg)
+{
+    (void)arg;
+    if (count > 0)
+        must(vigil_datagrams_send(datagrams, packets, (size_t)count));
+}
+
+void io_serve(const char *bench)
+{
+    vigil_loop *loop;
+    vigil_address address;
+    must(vigil_loop_create(&loop, NULL));
+    must(vigil_address_init(&address, "127.0.0.1:0"));
+    if (strcmp(bench, "io-udp") == 0) {
+        vigil_datagrams *datagrams;
+        vigil_datagrams_options options = VIGIL_DATAGRAMS_OPTIONS_INIT;
+        options.local = &address;
+        must(vigil_datagrams_open(&datagrams, loop, &options));
+        must(vigil_datagrams_address(datagrams, &address));
+        must(vigil_datagrams_on_packets(datagrams, echo, NULL));
+    } else {
+        vigil_listener *listener;
+        vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
+        options.on_stream = on_stream;
+        options.user = loop;
+        must(vigil_listener_open(&listener, loop, &address, &options));
+        must(vigil_listener_address(listener, &address));
+    }
+    io_listening(port_of(&address));
+    must(vigil_loop_run(loop, VIGIL_RUN));
+}

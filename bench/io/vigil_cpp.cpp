@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Vigil with C++20 coroutines. */
+#include "../peer/peer.h"
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <vigil/vigil.hpp>
+
+static vigil::task<> serve(vigil::stream stream)
+{
+    unsigned state = 0;
+    for (;;) {
+        co_await stream.readable();
+        char buffer[16384];
+        const int64_t got = stream.try_read(buffer);
+        if (got == 0)
+            co_return;
+        const unsigned count = got > 0 ? io_requests(buffer, static_cast<std::size_t>(got), &state) : 0;
+        if (count != 0)
+            stream.write({io_answers, count * std::size_t{IO_ANSWER_LENGTH}});
+    }
+}
+
+void io_serve(const char *bench)
+{
+    (void)bench;
+    vigil::loop loop;
+    vigil::listener listener(loop, vigil::address("127.0.0.1:0"), serve);
+    const vigil::address where = listener.where();
+    io_listening(ntohs(reinterpret_cast<const sockaddr_in *>(&where.storage)->sin_port));
+    loop.run();
+}

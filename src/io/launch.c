@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - start a program. posix_spawn shares the memory until the program is loaded, so its cost does not grow with
+ * ours, and it says why a program could not be loaded.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "launch.h"
+
+#include "base/why.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
+#define LAUNCH_CLOSEFROM 1
+#endif
+#endif
+
+static void close_three(int fds[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+/* The number must be above the standard ones: dup2 in the child would step on it. */
+static int move_up(int *fd)
+{
+    if (*fd > 2)
+        return 0;
+    const int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+    if (moved < 0)
+        return -errno;
+    (void)close(*fd);
+    *fd = moved;
+    return 0;
+}
+
+/* theirs[i]: what becomes the child's i; -1: its own. */
+static int open_stdio(const vigil_process_options *options, int ours[3], int theirs[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int ends[2];
+        int error = 0;
+        switch (options->stdio[i].kind) {
+        case VIGIL_STDIO_NULL:
+            theirs[i] = open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+            error = theirs[i] < 0 ? -errno : 0;
+            break;
+        case VIGIL_STDIO_STREAM:
+            if (pipe2(ends, O_CLOEXEC) != 0)
+                return -errno;
+            ours[i] = ends[i == 0 ? 1 : 0];
+            theirs[i] = ends[i == 0 ? 0 : 1];
+            break;
+        case VIGIL_STDIO_FD:
+            theirs[i] = fcntl(options->stdio[i].fd, F_DUPFD_CLOEXEC, 3);
+            error = theirs[i] < 0 ? -errno : 0;
+            break;
+        default:
+            break;
+        }
+        if (error == 0 && theirs[i] >= 0)
+            error = move_up(&theirs[i]);
+        if (error == 0 && ours[i] >= 0)
+            error = move_up(&ours[i]);
+        if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
+/* Whatever else is open, and was not marked, is closed in the child. */
+static int close_the_rest(posix_spawn_file_actions_t *actions)
+{
+#ifdef LAUNCH_CLOSEFROM
+    return posix_spawn_file_actions_addclosefrom_np(actions, 3);
+#else
+    DIR *folder = opendir("/proc/self/fd");
+    int rc = folder == NULL ? errno : 0;
+    const struct dirent *entry;
+    while (rc == 0 && (entry = readdir(folder)) != NULL) {
+        const int fd = atoi(entry->d_name);
+        const int flags = fd > 2 ? fcntl(fd, F_GETFD) : -1;
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
+            rc = posix_spawn_file_actions_addclose(actions, fd);
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return rc;
+#endif
+}
+
+static int fill_actions(posix_spawn_file_actions_t *actions, const vigil_process_options *options, const int theirs[3])
+{
+    int rc = 0;
+    for (int i = 0; i < 3 && rc == 0; i++) /* with the same number twice it only loses close-on-exec */
+        rc = posix_spawn_file_actions_adddup2(actions, theirs[i] >= 0 ? theirs[i] : i, i);
+    if (rc == 0 && options->cwd != NULL)
+        rc = posix_spawn_file_actions_addchdir_np(actions, options->cwd);
+    if (rc == 0)
+        rc = close_the_rest(actions);
+    return rc;
+}
+
+/* Nothing blocked, nothing ignored, no handler. */
+static int fill_attributes(posix_spawnattr_t *attributes, const vigil_process_options *options)
+{
+    sigset_t none, all;
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    int rc = posix_spawnattr_setsigmask(attributes, &none);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigdefault(attributes, &all);
+    if (options->session) {
+        flags |= POSIX_SPAWN_SETSID;
+    } else if (options->group) {
+        flags |= POSIX_SPAWN_SETPGROUP;
+        if (rc == 0)
+            rc = posix_spawnattr_setpgroup(attributes, 0);
+    }
+    return rc == 0 ? posix_spawnattr_setflags(attributes, (short)flags) : rc;
+}
+
+static int spawn(const vigil_process_options *options, const int theirs[3], pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (rc != 0)
+        return rc;
+    rc = posix_spawnattr_init(&attributes);
+    if (rc == 0) {
+        rc = fill_actions(&actions, options, theirs);
+        if (rc == 0)
+            rc = fill_attributes(&attributes, options);
+        if (rc == 0)
+            rc = posix_spawnp(pid, options->file != NULL ? options->file : options->argv[0], &actions, &attributes,
+                              (char *const *)(uintptr_t)options->argv,
+                              options->env != NULL ? (char *const *)(uintptr_t)options->env : environ);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+int vg_launch(const vigil_process_options *options, int ends[3], pid_t *pid)
+{
+    int theirs[3] = {-1, -1, -1};
+    ends[0] = ends[1] = ends[2] = -1;
+    int error = open_stdio(options, ends, theirs);
+    if (error == 0)
+        error = -spawn(options, theirs, pid);
+    close_three(theirs);
+    if (error == 0)
+        return 0;
+    close_three(ends);
+    return vg_why_say(error, "cannot start \"%s\"%s%s: %s", options->file != NULL ? options->file : options->argv[0],
+                      options->cwd != NULL ? " in " : "", options->cwd != NULL ? options->cwd : "", strerror(-error));
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* A child begins clean, talks through streams, and ends when it is told to, whatever it does about it. */
+#include "io_test.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+struct child {
+    vigil_loop *loop;
+    vigil_process *process;
+    unsigned exits;
+    vigil_process_end end;
+    char out[4096];
+    size_t length;
+    unsigned out_ends;
+};
+
+static void child_exited(vigil_process *process, const vigil_process_end *end, void *user)
+{
+    struct child *child = user;
+    must(process == child->process);
+    child->exits++;
+    child->end = *end;
+}
+
+static void child_says(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    struct child *child = arg;
+    if (length <= 0) {
+        child->out_ends++;
+        must_equal(vigil_stream_close(stream), 0);
+        return;
+    }
+    must(child->length + (size_t)length < sizeof child->out);
+    memcpy(child->out + child->length, data, (size_t)length);
+    child->length += (size_t)length;
+    child->out[child->length] = 0;
+}
+
+static vigil_process_options shell(struct child *child, const char *const *argv)
+{
+    vigil_process_options options = VIGIL_PROCESS_OPTIONS_INIT;
+    options.argv = argv;
+    options.stdio[0].kind = VIGIL_STDIO_STREAM;
+    options.stdio[1].kind = VIGIL_STDIO_STREAM;
+    options.stdio[2].kind = VIGIL_STDIO_INHERIT;
+    options.on_exit = child_exited;
+    options.user = child;
+    return options;
+}
+
+static void begin(struct child *child, const vigil_process_options *options)
+{
+    if (child->loop == NULL)
+        child->loop = loop_plain();
+    must_equal(vigil_process_open(&child->process, child->loop, options), 0);
+    vigil_stream *out = vigil_process_stream(child->process, 1);
+    if (out != NULL)
+        must_equal(vigil_stream_on_data(out, child_says, child), 0);
+}
+
+/* Until it has ended, and so has its output. */
+static void run_to_the_end(struct child *child)
+{
+    while ((child->exits == 0 && child->process != NULL) || child->out_ends == 0)
+        must(vigil_loop_run(child->loop, VIGIL_RUN_ONCE) >= 0);
+}
+
+static void end(struct child *child)
+{
+    must_equal(vigil_process_close(child->process), 0);
+    must_equal(vigil_loop_run(child->loop, VIGIL_RUN), 0); /* until it is reaped, and nothing is left */
+    must_equal(vigil_loop_destroy(child->loop), 0);
+}
+
+static void it_reads_and_answers(void **state)
+{
+    (void)state;
+    struct child child = {0};
+    static const char *const argv[] = {"sh", "-c", "read line; echo \"got $line\"; cat; exit 7", NULL};
+    const vigil_process_options options = shell(&child, argv);
+    begin(&child, &options);
+    must(vigil_process_pid(child.process) > 0);
+    vigil_stream *in = vigil_process_stream(child.process, 0);
+    must(in != NULL);
+    must(vigil_process_stream(child.process, 0) == NULL); /* taken */
+    must(vigil_process_stream(child.process, 2) == NULL); /* not a pipe */
+    must_equal(vigil_stream_write(in, "one\ntwo\n", 8), 0);
+    must_equal(vigil_stream_close(in), 0); /* nothing follows */
+    must_equal(vigil_process_end_get(child.process, &(vigil_process_end)VIGIL_PROCESS_END_INIT), -EAGAIN);
+    run_to_the_end(&child);
+    must_equal(strcmp(child.out, "got one\ntwo\n"), 0);
+    must_equal(child.out_ends, 1);
+    must_equal(child.exits, 1);
+    must_equal(child.end.code, CLD_EXITED);
+    must_equal(child.end.status, 7);
+    must(!child.end.timed_out);
+    vigil_process_end got = VIGIL_PROCESS_END_INIT;
+    must_equal(vigil_process_end_get(child.process, &got), 0);
+    must_equal(got.status, 7);
+    must_equal(vigil_process_signal(child.process, SIGTERM), -ESRCH);
+    end(&child);
+    must_equal(waitpid(-1, NULL, WNOHANG), -1); /* it was reaped */
+    must_equal(errno, ECHILD);
+}
+
+static void its_end_is_a_promise(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) { /* asked before its end; behind it; aborted; given back */
+        struct child child = {0};
+        static const char *const argv[] = {"sh", "-c", "read line; kill -9 $$", NULL};
+        const vigil_process_options options = shell(&child, argv);
+        vigil_cancel_source *source;
+        vigil_promise *promise = NULL;
+        begin(&child, &options);
+        must_equal(vigil_cancel_create(&source), 0);
+        if (how != 1) {
+            must_equal(vigil_promise_exit(child.process, vigil_cancel_token_of(source), &promise), 0);
+            must_equal(vigil_promise_exit(child.process, NULL, &promise), -EBUSY);
+            must_equal(vigil_promise_mark_handled(promise), 0);
+        }
+        if (how == 2)
+            must_equal(vigil_cancel_abort(source, -ECANCELED, NULL), 0);
+        must_equal(vigil_stream_close(vigil_process_stream(child.process, 0)), 0);
+        if (how == 3) {
+            must_equal(vigil_process_close(child.process), 0);
+            child.process = NULL;
+        }
+        run_to_the_end(&child);
+        if (how == 1)
+            must_equal(vigil_promise_exit(child.process, NULL, &promise), 0);
+        turns(child.loop);
+        const int64_t result = promise_result(promise);
+        if (how >= 2)
+            must_equal(result, -ECANCELED);
+        else
+            must(WIFSIGNALED((int)result) && WTERMSIG((int)result) == SIGKILL);
+        vigil_promise_unref(promise);
+        vigil_cancel_destroy(source);
+        end(&child);
+    }
+}
+
+static void it_begins_clean(void **state)
+{
+    (void)state;
+    struct child child = {0};
+    sigset_t usual, blocked;
+    /* what the program has: an ignored signal, a blocked one, a descriptor that nobody has marked */
+    must_equal(signal(SIGPIPE, SIG_IGN) != SIG_ERR, 1);
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGUSR1);
+    must_equal(pthread_sigmask(SIG_BLOCK, &blocked, &usual), 0);
+    const int forgotten = open("/dev/null", O_RDONLY); /* NOLINT(android-cloexec-open): that is the point */
+    const int far = fcntl(forgotten, F_DUPFD, 300);
+    must(forgotten >= 0 && far >= 300);
+    static const char *const argv[] = {
+        "sh", "-c", "pwd; echo $NAME-$HOME; ls /proc/self/fd | wc -l; exec grep -E 'Sig(Blk|Ign)' /proc/self/status",
+        NULL};
+    static const char *const env[] = {"NAME=value", "PATH=/usr/bin:/bin", NULL};
+    vigil_process_options options = shell(&child, argv);
+    options.env = env;
+    options.cwd = "/";
+    begin(&child, &options);
+    run_to_the_end(&child);
+    char ignored[32] = "", mask[32] = "", count[16] = "", name[32] = "";
+    must_equal(sscanf(child.out, "/ %31s %15s SigBlk: %31s SigIgn: %31s", name, count, mask, ignored), 4);
+    must_equal(strcmp(name, "value-"), 0);
+    must(atoi(count) <= 4); /* three, and that of the folder */
+    must_equal(strtoull(mask, NULL, 16), 0);
+    must_equal(strtoull(ignored, NULL, 16) & 0x7fffffff, 0); /* 32 and 33 are the C library's own */
+    must_equal(close(forgotten), 0);
+    must_equal(close(far), 0);
+    must_equal(pthread_sigmask(SIG_SETMASK, &usual, NULL), 0);
+    must_equal(signal(SIGPIPE, SIG_DFL) != SIG_ERR, 1);
+    end(&child);
+}
+
+static void one_that_ignores_sigterm_is_killed(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) { /* by its limit; by a call */
+        struct child child = {0};
+        static const char *const argv[] = {"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done", NULL};
+        vigil_process_options options = shell(&child, argv);
+        options.group = true;
+        if (how == 0)
+            options.timeout_ns = INT64_C(200000000);
+        options.grace_ns = INT64_C(20000000);
+        begin(&child, &options);
+        if (how == 1) {
+            while (child.length == 0)
+                must(vigil_loop_run(child.loop, VIGIL_RUN_ONCE) >= 0);
+            must_equal(vigil_process_stop(child.process, INT64_C(20000000)), 0);
+        }
+        run_to_the_end(&child); /* also its sleep ends, which has the output: the whole group was told */
+        must_equal(child.exits, 1);
+        must_equal(child.end.timed_out, how == 0);
+        must_equal(child.end.code, CLD_KILLED);
+        must(child.end.status == SIGKILL || (how == 0 && child.end.status == SIGTERM)); /* before the trap was there */
+        end(&child);
+    }
+}
+
+static void one_that_forks_twice_and_closes_everything_is_no_trouble(void **state)
+{
+    (void)state;
+    struct child child = {0};
+    /* The grandchild keeps the output for a while; the child itself is gone at once. */
+    static const char *const argv[] = {"sh", "-c", "( (read line <&3; echo late) & ) 3<&0; exec <&- >&- 2>&-; exit 3",
+                                       NULL};
+    const vigil_process_options options = shell(&child, argv);
+    begin(&child, &options);
+    while (child.exits == 0)
+        must(vigil_loop_run(child.loop, VIGIL_RUN_ONCE) >= 0);
+    must_equal(child.end.status, 3);
+    must_equal(child.out_ends, 0); /* somebody else has it */
+    vigil_stream *in = vigil_process_stream(child.process, 0);
+    must_equal(vigil_stream_write(in, "go\n", 3), 0);
+    must_equal(vigil_stream_close(in), 0);
+    run_to_the_end(&child);
+    must_equal(strcmp(child.out, "late\n"), 0);
+    must_equal(child.out_ends, 1);
+    end(&child);
+}
+
+static void a_session_is_its_own(void **state)
+{
+    (void)state;
+    struct child child = {0};
+    static const char *const argv[] = {"sh", "-c", "cut -d' ' -f1,5,6 /proc/$$/stat", NULL};
+    vigil_process_options options = shell(&child, argv);
+    options.session = true;
+    begin(&child, &options);
+    run_to_the_end(&child);
+    int pid, group, session;
+    must_equal(sscanf(child.out, "%d %d %d", &pid, &group, &session), 3);
+    must_equal(group, pid);
+    must_equal(session, pid);
+    end(&child);
+}
+
+static void what_cannot_start_says_why(void **state)
+{
+    (void)state;
+    struct child child = {.loop = loop_plain()};
+    static const char *const nothing[] = {"/no/such/program", NULL};
+    static const char *const empty[] = {NULL};
+    static const char *const shell_words[] = {"sh", "-c", "exit 0", NULL};
+    vigil_process_options options = shell(&child, nothing);
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -ENOENT);
+    must(strstr(vigil_why(), "/no/such/program") != NULL);
+    options.argv = shell_words;
+    options.cwd = "/no/such/folder";
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -ENOENT);
+    must(strstr(vigil_why(), "/no/such/folder") != NULL);
+    options.cwd = NULL;
+    options.argv = empty;
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -EINVAL);
+    options.argv = shell_words;
+    options.stdio[1] = (vigil_stdio){VIGIL_STDIO_FD, 1000000};
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -EBADF);
+    must_equal(vigil_process_close(NULL), 0);
+    must_equal(vigil_loop_destroy(child.loop), 0);
+}
+
+static void it_may_outlive_its_handle_and_the_loop(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) { /* given back, then the loop ends; the loop ends first */
+        struct child child = {0};
+        static const char *const argv[] = {"sh", "-c", "read line", NULL};
+        const vigil_process_options options = shell(&child, argv);
+        begin(&child, &options);
+        const pid_t pid = vigil_process_pid(child.process);
+        vigil_stream *in = vigil_process_stream(child.process, 0);
+        if (how == 0)
+            must_equal(vigil_process_close(child.process), 0);
+        must_equal(vigil_loop_close(child.loop, VIGIL_FOREVER), 0);
+        must_equal(child.exits, how);
+        if (how == 1) {
+            must_equal(child.end.code, 0);
+            must_equal(child.end.status, -ESHUTDOWN);
+            must_equal(vigil_process_close(child.process), 0);
+        }
+        must_equal(vigil_stream_close(in), 0);
+        must_equal(vigil_loop_destroy(child.loop), 0);
+        must_equal(waitpid(pid, NULL, 0), pid); /* nobody else has reaped it */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(it_reads_and_answers),
+        test(its_end_is_a_promise),
+        test(it_begins_clean),
+        test(one_that_ignores_sigterm_is_killed),
+        test(one_that_forks_twice_and_closes_everything_is_no_trouble),
+        test(a_session_is_its_own),
+        test(what_cannot_start_says_why),
+        test(it_may_outlive_its_handle_and_the_loop),
+    };
+    return run_all(tests);
+}
