@@ -36,7 +36,7 @@ static inline unsigned io_requests(const char *data, size_t length, unsigned *st
         }
     }
     *state = seen;
-    return count < IO_MOST ? count : IO_MOST;
+    return count < IO_MOST ? count : (unsigned)IO_MOST;
 }
 
 /* The peer's: listen at 127.0.0.1 (io-udp: receive there), say the port with io_listening, serve until the process is killed. */

@@ -6,19 +6,23 @@
 #include <netinet/in.h>
 #include <vigil/vigil.hpp>
 
+/* The buffer is on the stack, not in the coroutine's frame. False: the peer has ended. */
+static bool answer(vigil::stream &stream, unsigned &state)
+{
+    char buffer[16384];
+    const int64_t got = stream.try_read(buffer);
+    const unsigned count = got > 0 ? io_requests(buffer, static_cast<std::size_t>(got), &state) : 0;
+    if (count != 0)
+        stream.write({io_answers, count * std::size_t{IO_ANSWER_LENGTH}});
+    return got != 0;
+}
+
 static vigil::task<> serve(vigil::stream stream)
 {
     unsigned state = 0;
-    for (;;) {
+    do
         co_await stream.readable();
-        char buffer[16384];
-        const int64_t got = stream.try_read(buffer);
-        if (got == 0)
-            co_return;
-        const unsigned count = got > 0 ? io_requests(buffer, static_cast<std::size_t>(got), &state) : 0;
-        if (count != 0)
-            stream.write({io_answers, count * std::size_t{IO_ANSWER_LENGTH}});
-    }
+    while (answer(stream, state));
 }
 
 void io_serve(const char *bench)

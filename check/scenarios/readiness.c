@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readiness that a descriptor keeps (src/io/readiness.h). A "socket" is a count behind a lock, as the kernel has it; who
- * adds to it reports an edge afterwards, as the poller does. Properties: nobody sleeps while there is something to read,
- * whatever edge, look in vain, clear and sleep do to each other; a close reaches everybody who waits, with its status; what
- * was done before a report is seen by whom it wakes.
+ * The readiness that a descriptor keeps (src/io/readiness.h). A "socket" is a count; who adds to it reports an edge afterwards,
+ * as the poller does. Properties: nobody sleeps while there is something to read, whatever edge, look in vain, clear and
+ * sleep do to each other; a close reaches everybody who waits, with its status; what was done before a report is seen by
+ * whom it wakes.
  */
 #include <vigil_check.h>
 
 #include "base/futex.h"
-#include "base/mutex.h"
 #include "io/readiness.h"
 
 #include <errno.h>
@@ -19,52 +18,42 @@ enum {
 };
 
 static vg_readiness ready;
-static vg_mutex kernel;
-static int there, taken, told;
+static _Atomic int there; /* what the socket holds */
+static int told;
 
 static void socket_begin(void)
 {
     vg_readiness_init(&ready);
-    vg_mutex_init(&kernel);
-    there = taken = told = 0;
+    atomic_init(&there, 0);
 }
 
 /* The peer sends, and the poller sees the edge. */
-static void *send_bytes(void *arg)
+static void send_bytes(int count)
 {
-    for (intptr_t i = (intptr_t)arg; i > 0; i--) {
-        vg_mutex_lock(&kernel);
-        there++;
-        vg_mutex_unlock(&kernel);
+    for (int i = 0; i < count; i++) {
+        (void)atomic_fetch_add_explicit(&there, 1, memory_order_acq_rel); /* as strong as the kernel's lock */
         vg_readiness_report(&ready, READ);
     }
-    return NULL;
 }
 
+/* One reader: what it has seen does not grow behind its back. */
 static bool socket_read(void)
 {
-    vg_mutex_lock(&kernel);
-    const bool any = there > 0;
-    if (any) {
-        there--;
-        taken++;
-    }
-    vg_mutex_unlock(&kernel);
-    return any;
+    if (atomic_load_explicit(&there, memory_order_acquire) == 0) /* pairs with the addition */
+        return false;
+    (void)atomic_fetch_sub_explicit(&there, 1, memory_order_acq_rel);
+    return true;
 }
 
-/* Reads until so many were taken in all, or the close is told. */
+/* Reads so many bytes, or until the close is told. */
 static void *read_bytes(void *arg)
 {
     uint32_t seen = vg_readiness_seen(&ready);
-    for (;;) {
-        vg_mutex_lock(&kernel);
-        const bool enough = taken >= (intptr_t)arg;
-        vg_mutex_unlock(&kernel);
-        if (enough)
-            return NULL;
-        if (socket_read())
+    for (intptr_t left = (intptr_t)arg; left > 0;) {
+        if (socket_read()) {
+            left--;
             continue;
+        }
         vg_readiness_clear(&ready, READ, seen);
         const int rc = vg_readiness_wait(&ready, READ, VG_NO_DEADLINE, &seen);
         if (rc != 0) {
@@ -72,6 +61,7 @@ static void *read_bytes(void *arg)
             return NULL;
         }
     }
+    return NULL;
 }
 
 VGC_SCENARIO(readiness_edge_1x1, "nobody sleeps while there is something to read", .opt.spurious = 1,
@@ -79,9 +69,9 @@ VGC_SCENARIO(readiness_edge_1x1, "nobody sleeps while there is something to read
 {
     socket_begin();
     const pthread_t reader = vgc_thread_start(read_bytes, (void *)1);
-    (void)send_bytes((void *)1);
+    send_bytes(1);
     vgc_quiesce();
-    vgc_assert(taken == 1, "the byte was read");
+    vgc_assert(atomic_load_explicit(&there, memory_order_relaxed) == 0, "the byte was read");
     vgc_thread_join(reader);
 }
 
@@ -89,9 +79,9 @@ VGC_SCENARIO(readiness_edge_2x1, "an edge between the look in vain and the clear
 {
     socket_begin();
     const pthread_t reader = vgc_thread_start(read_bytes, (void *)2);
-    (void)send_bytes((void *)2);
+    send_bytes(2);
     vgc_quiesce();
-    vgc_assert(taken == 2, "both bytes were read");
+    vgc_assert(atomic_load_explicit(&there, memory_order_relaxed) == 0, "both bytes were read");
     vgc_thread_join(reader);
 }
 
@@ -102,12 +92,20 @@ static void *close_it(void *arg)
     return NULL;
 }
 
+static void *wait_for_close(void *arg)
+{
+    uint32_t seen;
+    (void)arg;
+    vgc_assert(vg_readiness_wait(&ready, READ, VG_NO_DEADLINE, &seen) == -ECANCELED, "the close has its status");
+    return NULL;
+}
+
 VGC_SCENARIO(readiness_close_wakes, "a close reaches who sleeps, and who is about to", .opt.spurious = 1,
-             .bound = "2 readers, 1 spurious return")
+             .bound = "2 waiters, 1 spurious return")
 {
     socket_begin();
-    const pthread_t one = vgc_thread_start(read_bytes, (void *)1);
-    const pthread_t two = vgc_thread_start(read_bytes, (void *)1);
+    const pthread_t one = vgc_thread_start(wait_for_close, NULL);
+    const pthread_t two = vgc_thread_start(wait_for_close, NULL);
     (void)close_it(NULL);
     vgc_thread_join(one);
     vgc_thread_join(two);
@@ -120,7 +118,7 @@ VGC_SCENARIO(readiness_close_races, "an edge, a reader and a close at once: the 
     socket_begin();
     const pthread_t reader = vgc_thread_start(read_bytes, (void *)1);
     const pthread_t closer = vgc_thread_start(close_it, NULL);
-    (void)send_bytes((void *)1);
+    send_bytes(1);
     vgc_thread_join(reader);
     vgc_thread_join(closer);
 }
