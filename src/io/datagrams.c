@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * datagrams.c - sockets of datagrams. The watch is level-triggered, and an event makes one call: what it leaves is reported
- * again, and a busy socket gives way. The user is called as the last step (STREAMS.md, C1).
+ * datagrams.c - sockets of datagrams. The watch is level-triggered, and an event makes one call: what it leaves is
+ * reported again, and a busy socket gives way. The user is called as the last step (STREAMS.md, C1).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -6,7 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "file_request.h"
+#include "file.h"
 
 #include "base/why.h"
 

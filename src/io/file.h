@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_request.h - one piece of work on files, from the loop to a worker and back. The request has copies of all that
+ * file.h - one piece of work on files, from the loop to a worker and back. The request has copies of all that
  * the caller gave; it is freed by whichever side is last (vigil_async_options.done).
  */
-#ifndef VG_IO_FILE_REQUEST_H
-#define VG_IO_FILE_REQUEST_H
+#ifndef VG_IO_FILE_H
+#define VG_IO_FILE_H
 
 #include <vigil/file.h>
 
