@@ -70,7 +70,7 @@ uninstall: ## remove what `make install` with the same PREFIX and DESTDIR put th
 
 format: ## lay out all sources as .clang-format says
 	@scripts/setup test
-	@find include src jobs http tls js tests bench examples check cli docs -name node_modules -prune -o \( -name '*.[ch]' -o -name '*.cpp' \) -print | xargs clang-format -i
+	@find include src jobs http tls dns js tests bench examples check cli docs -name node_modules -prune -o \( -name '*.[ch]' -o -name '*.cpp' \) -print | xargs clang-format -i
 
 lint: ## format, the project's own rules, clang-tidy
 	@scripts/setup test

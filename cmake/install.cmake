@@ -27,6 +27,7 @@ add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:v
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq> $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-http> $<TARGET_NAME_IF_EXISTS:vigil-http-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-tls> $<TARGET_NAME_IF_EXISTS:vigil-tls-static>
+                                    $<TARGET_NAME_IF_EXISTS:vigil-dns> $<TARGET_NAME_IF_EXISTS:vigil-dns-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-static> $<TARGET_NAME_IF_EXISTS:vigil-js-run>
                                     $<TARGET_NAME_IF_EXISTS:vigil-js-repl>)
 install(EXPORT vigil-targets NAMESPACE vigil:: DESTINATION ${package_dir})
@@ -70,8 +71,10 @@ endforeach()
 set(pc_private_http "")
 set(pc_words_http "HTTP/1.1 on Vigil's streams: server and client")
 set(pc_private_tls "openssl >= 3")
+set(pc_private_dns ${VIGIL_DNS_NEEDS})
+set(pc_words_dns "Names to addresses on Vigil's loop")
 set(pc_words_tls "TLS on Vigil's streams, with OpenSSL")
-foreach(room IN ITEMS http tls)
+foreach(room IN ITEMS http tls dns)
     if(TARGET vigil-${room})
         set(pc_name vigil-${room})
         set(pc_private ${pc_private_${room}})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# find_package(vigil COMPONENTS http tls): offers vigil::http and vigil::tls, the shared libraries beside this file's package.
+# find_package(vigil COMPONENTS http tls dns): offers vigil::http, vigil::tls and vigil::dns, the shared libraries beside this file's package.
 get_filename_component(vigil_libdir ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
-foreach(room IN ITEMS http tls)
+foreach(room IN ITEMS http tls dns)
     if(NOT TARGET vigil::${room})
         string(TOUPPER ${room} vigil_room)
         find_library(VIGIL_${vigil_room}_LIBRARY vigil-${room} PATHS ${vigil_libdir} NO_DEFAULT_PATH)

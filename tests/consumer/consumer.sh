@@ -76,9 +76,9 @@ symbols() {
     if grep -v '^vigil_' "$ROOM/exported"; then fail "libvigil.so exports names that do not begin with vigil_"; fi
 
     # What the compiler sees as declared in our headers, whatever the layout of the text.
-    # js.h, jobs.h, http.h and tls.h are the manuals of other libraries.
+    # js.h, jobs.h, http.h, tls.h and dns.h are the manuals of other libraries.
     for header in "$prefix"/include/vigil/*.h; do printf '#include <vigil/%s>\n' "$(basename "$header")"; done |
-        grep -v -e '/js\.h>' -e '/jobs\.h>' -e '/http\.h>' -e '/tls\.h>' > "$ROOM/all.c"
+        grep -v -e '/js\.h>' -e '/jobs\.h>' -e '/http\.h>' -e '/tls\.h>' -e '/dns\.h>' > "$ROOM/all.c"
     $CC -std=c17 -I"$prefix/include" -fsyntax-only -aux-info "$ROOM/declared.txt" "$ROOM/all.c"
     grep -F "$prefix/include/vigil/" "$ROOM/declared.txt" | grep -v '/\* .*\*/ *static ' |
         sed -n 's/^[^(]*[ *]\(vigil_[a-z0-9_]*\) (.*/\1/p' | sort -u > "$ROOM/declared"

@@ -8,7 +8,7 @@ import sys
 
 ROOT = sys.argv[1]
 wrong = []
-FOLDERS = "include|src|jobs|http|tls|js|cli|check|tests|docs|scripts|examples|bench|web|gdb|cmake|abi"
+FOLDERS = "include|src|jobs|http|tls|dns|js|cli|check|tests|docs|scripts|examples|bench|web|gdb|cmake|abi"
 
 
 def text_of(*path):
