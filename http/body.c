@@ -127,9 +127,15 @@ int vigil_http_on_gone(vigil_http_request *request, vigil_call_fn fn, void *arg)
     return 0;
 }
 
+/* What the user gets, and its bytes behind it. */
+typedef struct collected {
+    vigil_http_bytes bytes; /* first */
+    char room[];
+} collected;
+
 typedef struct collector {
     vigil_promise *promise;
-    vigil_http_bytes *bytes;
+    collected *block;
     size_t room, most;
 } collector;
 
@@ -139,11 +145,12 @@ static void collect_over(vg_web_conn *conn, int error)
     conn->collecting = false;
     conn->on_body = NULL;
     if (error == 0) {
-        it->bytes->data[it->bytes->length] = 0;
-        if (vigil_promise_resolve(it->promise, vigil_value_pointer(it->bytes, free)) != 0)
-            free(it->bytes);
+        it->block->room[it->block->bytes.length] = 0;
+        it->block->bytes.data = it->block->room;
+        if (vigil_promise_resolve(it->promise, vigil_value_pointer(it->block, free)) != 0)
+            free(it->block);
     } else {
-        free(it->bytes);
+        free(it->block);
         (void)vigil_promise_reject(it->promise, vigil_value_error(error));
     }
     vigil_promise_unref(it->promise);
@@ -162,23 +169,23 @@ static void collect(vigil_http_request *request, const void *data, int64_t lengt
         collect_over(request, (int)length);
         return;
     }
-    const size_t need = it->bytes->length + (size_t)length;
+    const size_t need = it->block->bytes.length + (size_t)length;
     if (need > it->most) {
         collect_over(request, -EMSGSIZE);
         return;
     }
     if (need > it->room) {
         const size_t room = need * 2 < it->most ? need * 2 : it->most;
-        vigil_http_bytes *bytes = realloc(it->bytes, sizeof *bytes + room + 1);
-        if (bytes == NULL) {
+        collected *block = realloc(it->block, sizeof *block + room + 1);
+        if (block == NULL) {
             collect_over(request, -ENOMEM);
             return;
         }
-        it->bytes = bytes;
+        it->block = block;
         it->room = room;
     }
-    memcpy(it->bytes->data + it->bytes->length, data, (size_t)length);
-    it->bytes->length = need;
+    memcpy(it->block->room + it->block->bytes.length, data, (size_t)length);
+    it->block->bytes.length = need;
 }
 
 static int make_collector(collector **made, vigil_http_request *request, size_t most)
@@ -189,12 +196,12 @@ static int make_collector(collector **made, vigil_http_request *request, size_t 
         return -ENOMEM;
     it->most = most;
     it->room = length > 0 && (uint64_t)length <= most ? (size_t)length : 0;
-    it->bytes = malloc(sizeof *it->bytes + it->room + 1);
-    if (it->bytes == NULL) {
+    it->block = malloc(sizeof *it->block + it->room + 1);
+    if (it->block == NULL) {
         free(it);
         return -ENOMEM;
     }
-    it->bytes->length = 0;
+    it->block->bytes.length = 0;
     *made = it;
     return 0;
 }
@@ -222,7 +229,7 @@ int vigil_promise_http_body(vigil_http_request *request, size_t most, vigil_canc
             vigil_promise_unref(it->promise);
     }
     if (error != 0) {
-        free(it->bytes);
+        free(it->block);
         free(it);
         return error;
     }

@@ -59,7 +59,7 @@ typedef struct vigil_http_field {
 /* Bytes that were collected: the body of a request. */
 typedef struct vigil_http_bytes {
     size_t length;
-    char data[]; /* a zero follows the last byte */
+    const char *data; /* a zero follows the last byte */
 } vigil_http_bytes;
 
 /* Whether the text is exactly `word`, without regard to the case of letters. Any thread; does not
