@@ -74,13 +74,12 @@ typedef struct vigil_tls_options {
 VIGIL_API int vigil_tls_create(vigil_tls **tls, const vigil_tls_options *options);
 
 /* Read the files again. Connections that are made from here on use what is in them; those that
-   are open go on. If it fails, nothing changes. The owner of the streams, or any thread while
-   nobody uses the context; blocks while it reads files.
+   are open go on. If it fails, nothing changes. Owner of the streams; blocks while it reads files.
    0; as vigil_tls_create. */
 VIGIL_API int vigil_tls_reload(vigil_tls *tls);
 
-/* Give the context back; streams that use it go on. NULL is allowed. The owner of the streams;
-   does not block. */
+/* Give the context back; streams that use it go on. NULL is allowed. Owner of the streams; does
+   not block. */
 VIGIL_API void vigil_tls_destroy(vigil_tls *tls);
 
 /* Put TLS on a stream, which must be at rest (vigil_stream_filter). host, of a client: the name
