@@ -143,7 +143,7 @@ static void on_addresses(void *arg, int status, int timeouts, struct ares_addrin
     }
     for (const struct ares_addrinfo_node *node = info->nodes; node != NULL; node = node->ai_next)
         count += node->ai_family == AF_INET || node->ai_family == AF_INET6;
-    vigil_dns_addresses *found = calloc(1, sizeof *found + count * sizeof *found->items);
+    vigil_dns_addresses *found = vg_dns_addresses_make(count);
     if (found == NULL || count == 0) {
         free(found);
         ares_freeaddrinfo(info);
@@ -187,6 +187,8 @@ static void on_places(void *arg, int status, int timeouts, unsigned char *bytes,
     for (const struct ares_srv_reply *it = list; it != NULL; it = it->next)
         count++;
     vigil_dns_places *found = status == ARES_SUCCESS ? calloc(1, sizeof *found + count * sizeof *found->items) : NULL;
+    if (found != NULL)
+        found->items = (vigil_dns_place *)(void *)(found + 1);
     if (found == NULL) {
         ares_free_data(list);
         vg_dns_answered(lookup, status == ARES_SUCCESS ? vigil_value_error(-ENOMEM) : value_of(status), 0);

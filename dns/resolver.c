@@ -20,13 +20,23 @@ static vg_dns_kept *place_of(const vigil_dns *dns, const char *name)
     return &dns->kept[hash % dns->options.kept];
 }
 
+vigil_dns_addresses *vg_dns_addresses_make(size_t room)
+{
+    const size_t before = (sizeof(vigil_dns_addresses) + 15) / 16 * 16;
+    vigil_dns_addresses *it = calloc(1, before + room * sizeof *it->items);
+    if (it != NULL)
+        it->items = (vigil_address *)(void *)((char *)it + before);
+    return it;
+}
+
 static vigil_dns_addresses *copy_of(const vigil_dns_addresses *from, unsigned port)
 {
-    const size_t size = sizeof *from + from->count * sizeof *from->items;
-    vigil_dns_addresses *copy = malloc(size);
+    vigil_dns_addresses *copy = vg_dns_addresses_make(from->count);
     if (copy == NULL)
         return NULL;
-    memcpy(copy, from, size);
+    copy->count = from->count;
+    copy->seconds = from->seconds;
+    memcpy(copy->items, from->items, from->count * sizeof *from->items);
     for (size_t i = 0; i < copy->count; i++) {
         vigil_address *address = &copy->items[i];
         if (address->any.sa_family == AF_INET)
@@ -82,7 +92,7 @@ static vigil_dns_addresses *from_literal(const char *name, unsigned port)
     const bool is_four = inet_pton(AF_INET, name, &four) == 1;
     if (!is_four && inet_pton(AF_INET6, name, &six) != 1)
         return NULL;
-    it = calloc(1, sizeof *it + sizeof *it->items);
+    it = vg_dns_addresses_make(1);
     if (it == NULL)
         return NULL;
     (void)snprintf(text, sizeof text, is_four ? "%s:%u" : "[%s]:%u", name, port);

@@ -36,6 +36,9 @@ struct vigil_dns {
     vg_dns_kept *kept;
 };
 
+/* Zeroed, with room for so many addresses; count is 0. NULL: no memory. */
+vigil_dns_addresses *vg_dns_addresses_make(size_t room);
+
 /* Of the engine. 0, or an error. */
 int vg_dns_engine_open(vigil_dns *dns);
 /* Ends all that is in flight, with -ECANCELED. */

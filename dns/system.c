@@ -34,7 +34,7 @@ static vigil_value ask_system(void *arg)
                                                                       : -EIO);
     for (const struct addrinfo *node = list; node != NULL; node = node->ai_next)
         count++;
-    vigil_dns_addresses *found = calloc(1, sizeof *found + count * sizeof *found->items);
+    vigil_dns_addresses *found = vg_dns_addresses_make(count);
     for (const struct addrinfo *node = list; found != NULL && node != NULL; node = node->ai_next) {
         vigil_address *address = &found->items[found->count++];
         address->length = node->ai_addrlen;

@@ -62,8 +62,8 @@ VIGIL_API bool vigil_dns_has_cares(void);
 /* The addresses of a name, in the order in which they should be tried. */
 typedef struct vigil_dns_addresses {
     size_t count;
-    unsigned seconds; /* for how long they are valid; 0: not known */
-    vigil_address items[];
+    unsigned seconds;     /* for how long they are valid; 0: not known */
+    vigil_address *items; /* in the same piece of memory */
 } vigil_dns_addresses;
 
 /* Look a name up: hosts file, then A and AAAA. An address is its own answer. *promise is fulfilled
@@ -83,7 +83,7 @@ typedef struct vigil_dns_place {
 /* The places of a service, sorted by priority, then by weight from the highest. */
 typedef struct vigil_dns_places {
     size_t count;
-    vigil_dns_place items[];
+    vigil_dns_place *items; /* in the same piece of memory */
 } vigil_dns_places;
 
 /* Look a service up: "_imaps._tcp.example.org". *promise is fulfilled with a vigil_dns_places
