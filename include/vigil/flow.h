@@ -60,9 +60,9 @@ typedef struct vigil_awaited {
 
 /* Wait until one of `count` jobs and groups of the pool has ended, at most VIGIL_WAIT_ANY_MOST.
    *index is the lowest that has; nothing is taken from it: vigil_job_wait or vigil_group_wait
-   then return its status at once. An empty group has ended. The caller is the one that waits for
-   these groups. Inside a task of the pool it runs what it waits for, or sleeps as a blocked
-   worker. Any thread; blocks.
+   then return its status at once. An empty group has ended. No group stands twice. The caller is
+   the one that waits for these groups. Inside a task of the pool it runs what it waits for, or
+   sleeps as a blocked worker. Any thread; blocks.
    0; -ETIMEDOUT; -ESTALE; -EINVAL; -EDEADLK the caller is inside one of the jobs; -ECHILD. */
 VIGIL_API int vigil_wait_any(vigil_pool *pool, const vigil_awaited *awaited, size_t count,
                              int64_t timeout_ns, size_t *index);

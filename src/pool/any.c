@@ -229,6 +229,9 @@ static int any_add(any_wait *it, const vigil_awaited *awaited)
     if (one->group->vg_pool != it->pool)
         return vg_why_say(-EINVAL, "awaited[%zu].group belongs to %s", it->count,
                           one->group->vg_pool == NULL ? "no pool; vigil_group_init makes one" : "another pool");
+    for (size_t i = 0; i < it->count; i++)
+        if (it->one[i].group == one->group)
+            return vg_why_say(-EINVAL, "awaited[%zu] and awaited[%zu] are one group", i, it->count);
     it->count++;
     return 0;
 }

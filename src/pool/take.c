@@ -175,6 +175,15 @@ static vigil_task *look_again_in_class(vg_worker *worker, unsigned class_)
     return NULL;
 }
 
+/* Does somebody still move tasks of one of these classes? */
+static bool still_moving(vigil_pool *pool, unsigned classes)
+{
+    for (; classes != 0; classes &= classes - 1)
+        if (vg_injector_moving(&pool->injectors[__builtin_ctz(classes)]))
+            return true;
+    return false;
+}
+
 static unsigned own_ready(vg_worker *worker)
 {
     unsigned ready = worker->mail_ready;
@@ -271,6 +280,10 @@ static inline __attribute__((always_inline)) vigil_task *take_among(vg_worker *w
         worker->misses[class_] = 0;
         if ((rest & (rest - 1)) != 0)
             worker->age_kind = VG_AGE_ABOVE;
+        if (__builtin_expect(empty != 0, 0) && still_moving(pool, empty)) {
+            worker->age_kind = VG_AGE_PICK; /* patience is at its end: the lower class is served early, and owes it */
+            worker->age_since = vg_ticks(); /* but not the patience */
+        }
         for (; empty != 0; empty &= empty - 1) {
             unsigned passed = (unsigned)__builtin_ctz(empty);
             if (++worker->misses[passed] >= VG_STALE_LIMIT) {

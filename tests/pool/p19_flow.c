@@ -342,6 +342,9 @@ static void p19_what_cannot_be_waited_for_is_refused(void **state)
     must_equal(vigil_wait_any(pool, &stale, VIGIL_WAIT_ANY_MOST + 1, 0, &at), -EINVAL);
     must_equal(vigil_wait_any(pool, &stale, 1, 0, &at), -ESTALE);
     must_equal(vigil_wait_any(pool, &foreign, 1, 0, &at), -EINVAL);
+    vigil_awaited twice[2] = {foreign, foreign};
+    must_equal(vigil_wait_any(other, twice, 2, 0, &at), -EINVAL);
+    must_equal(vigil_wait_any(other, &foreign, 1, 0, &at), 0);
     must_equal(vigil_wait_any(pool, NULL, 1, 0, &at), -EINVAL);
     struct several it = {0};
     must_equal(vigil_job_call(pool, wait_for_itself, &it, NULL, &it.jobs[0]), 0);
