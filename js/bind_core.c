@@ -324,6 +324,7 @@ static const struct {
     {"os", "os"},
     {"path", "path"},
     {"path/posix", "path"},
+    {"path/win32", "path_win32"},
     {"perf_hooks", "perf"},
     {"process", "process"},
     {"querystring", "querystring"},

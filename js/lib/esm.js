@@ -47,6 +47,7 @@ function resolve(specifier, base) {
     if (parts === null) throw new codes.ERR_INVALID_MODULE_SPECIFIER(specifier, 'is not a valid package name', parent);
     found = fromPackage(parts, specifier, parent);
   }
+  if (found === undefined && inner.isAbsent(specifier)) return inner.builtin(specifier); // which says that it is missing
   if (found === undefined) throw new codes.ERR_MODULE_NOT_FOUND(specifier.startsWith('#') ? specifier : inner.splitName(specifier).name, parent);
   return url().pathToFileURL(found).href;
 }

@@ -290,7 +290,7 @@ function noClient(name) {
 }
 
 module.exports = {
-  METHODS: native.methods.slice().sort(),
+  METHODS: native.methods.filter((name) => name !== undefined).sort(),
   STATUS_CODES,
   IncomingMessage,
   Server,

@@ -12,8 +12,15 @@ const names = binding.builtins; // public name -> library file
 const IMPORT_CALL = /\bimport\s*(\/\*|\/\/|\()/;
 const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
 
+// Modules of Node that this host does not have: their absence is said as that of a module, and not as that of a package.
+const absent = new Set(['async_hooks', 'child_process', 'cluster', 'constants', 'dgram', 'dns', 'dns/promises', 'domain', 'http2', 'https',
+  'inspector', 'inspector/promises', 'net', 'punycode', 'readline', 'readline/promises', 'repl', 'sys', 'tls', 'trace_events',
+  'v8', 'vm', 'wasi', 'worker_threads']);
 function isBuiltin(name) {
   return Object.hasOwn(names, name) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
+}
+function isAbsent(name) {
+  return absent.has(name) && !Object.hasOwn(names, name);
 }
 function builtin(name) {
   const plain = name.startsWith('node:') ? name.slice(5) : name;
@@ -260,6 +267,7 @@ Module._resolveFilename = function (request, parent, isMain, options) {
   const stack = [];
   for (let one = parent; one; one = one.parent) stack.push(one.filename || one.id);
   let message = `Cannot find module '${request}'`;
+  if (isAbsent(request)) message += `: this host does not have Node's module of that name`;
   if (stack.length > 0) message += `\nRequire stack:\n- ${stack.join('\n- ')}`;
   const error = new Error(message);
   error.code = 'MODULE_NOT_FOUND';
@@ -426,5 +434,5 @@ function runText(text, name) {
 
 module.exports = Module;
 Object.defineProperty(Module, Symbol.for('vigil.host'), {
-  value: { runMain, runText, resolveFrom, isModuleFile, builtin, isBuiltin, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf },
+  value: { runMain, runText, resolveFrom, isModuleFile, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf },
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node:path, the POSIX half. path.win32 is not part of this host.
+// node:path, the POSIX half. The other is in path_win32.js.
 'use strict';
 
 const { validateString, validateObject } = load('errors');
@@ -119,4 +119,5 @@ const path = {
   toNamespacedPath: (value) => value,
 };
 path.posix = path;
+Object.defineProperty(path, 'win32', { enumerable: true, configurable: true, get: () => load('path_win32') });
 module.exports = path;

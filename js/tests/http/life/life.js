@@ -12,7 +12,7 @@ const codeOf = (fn) => {
   }
 };
 
-say(http.METHODS.length > 30, http.METHODS.slice(0, 3).join(), http.STATUS_CODES[418], Object.keys(http.STATUS_CODES).length, http.maxHeaderSize);
+say(http.METHODS.length > 30 && http.METHODS.every((name) => typeof name === 'string'), http.METHODS.slice(0, 3).join(), http.STATUS_CODES[418], Object.keys(http.STATUS_CODES).length, http.maxHeaderSize);
 say(typeof http.Server, typeof http.IncomingMessage, typeof http.ServerResponse, http.createServer() instanceof http.Server);
 
 const server = http.createServer({ keepAliveTimeout: 7000 }, () => {});
