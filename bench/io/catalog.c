@@ -6,7 +6,7 @@
 
 static const struct bench_def benches[] = {
     {
-        .name = "io-http",
+        .name = "io-request",
         .what = "a request of HTTP and its answer, CPU us of the server",
         .long_ = "`param` connections with `producers` requests under way on each. The server has the first CPU, the "
                  "client the\n"

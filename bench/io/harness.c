@@ -253,7 +253,7 @@ int main(int argc, char **argv)
     many_descriptors();
     for (unsigned i = 0; i < IO_MOST; i++)
         memcpy(io_answers + i * IO_ANSWER_LENGTH, IO_ANSWER, IO_ANSWER_LENGTH);
-    if (strcmp(args.bench, "io-http") == 0)
+    if (strcmp(args.bench, "io-request") == 0)
         measure_requests(&args);
     else if (strcmp(args.bench, "io-idle") == 0)
         measure_idle(&args);
