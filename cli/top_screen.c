@@ -17,38 +17,19 @@
 #include <vigil/pool.h>
 
 #include "command.h"
-#include "functions.h"
 #include "kinds.h"
 #include "lanes.h"
 #include "say.h"
 #include "top.h"
+#include "top_pen.h"
+#include "top_views.h"
 #include "view_text.h"
-
-enum colour {
-    COLOUR_CLASS = 1, /* 1 to 5 */
-    COLOUR_SEARCH = 6,
-    COLOUR_BLOCK,
-    COLOUR_BAD,
-    COLOUR_WARN,
-    COLOUR_GOOD
-};
-
-enum {
-    WIDE = 110 /* columns from which on nothing has to be shortened */
-};
 
 struct screen {
     struct look *look;
     const struct top_options *options;
     struct lanes lanes;
-    struct threads threads;
-    struct sampler *sampler;
-    struct functions sampled, recorded;
-    double recorded_s;
-    unsigned samples;
-    uint64_t stop_ns;
-    bool may_sample;
-    enum top_view view;
+    struct top_views views;
     unsigned pool;   /* which one is shown */
     unsigned scroll; /* first row of lanes */
     bool paused, help, utf8;
@@ -56,56 +37,6 @@ struct screen {
     int lane_rows; /* that are shown */
     unsigned lane_rows_needed;
 };
-
-static bool coloured;
-
-static attr_t ink(int pair)
-{
-    return coloured ? (attr_t)COLOR_PAIR(pair) : A_NORMAL;
-}
-
-static void pen(attr_t attributes)
-{
-    (void)wattrset(stdscr, (int)attributes);
-}
-
-static void begin_colours(void)
-{
-    const char *no = getenv("NO_COLOR");
-    if (!has_colors() || (no != NULL && no[0] != '\0'))
-        return;
-    coloured = start_color() == OK;
-    use_default_colors();
-    static const short of[] = {COLOR_RED, COLOR_YELLOW, COLOR_GREEN, COLOR_CYAN, COLOR_MAGENTA};
-    for (short i = 0; i < 5; i++)
-        init_pair((short)(COLOUR_CLASS + i), of[i], -1);
-    init_pair(COLOUR_SEARCH, COLOR_BLUE, -1);
-    init_pair(COLOUR_BLOCK, COLOR_WHITE, -1);
-    init_pair(COLOUR_BAD, COLOR_RED, -1);
-    init_pair(COLOUR_WARN, COLOR_YELLOW, -1);
-    init_pair(COLOUR_GOOD, COLOR_GREEN, -1);
-}
-
-/* Print on the line that go_to has gone to, as far as it goes: what does not fit must not run over into the next
-   one. */
-static int line;
-
-static void go_to(int y, int x)
-{
-    line = y;
-    move(y, x);
-}
-
-__attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
-{
-    char text[1024];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    if (getcury(stdscr) == line && getcurx(stdscr) < COLS)
-        addnstr(text, COLS - getcurx(stdscr));
-}
 
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
@@ -120,13 +51,13 @@ static void draw_head(struct screen *s)
     char program[64], up[WORDS], version[33], keys[64];
     const char *state = look_state(now);
     clean_text(version, sizeof version, now->library, sizeof now->library, false);
-    pen(A_BOLD);
-    go_to(0, 0);
-    put("%s %d", look_program(now, program, sizeof program), (int)now->pid);
-    pen(ink(strcmp(state, "running") == 0 ? COLOUR_GOOD : COLOUR_BAD) | A_BOLD);
-    put("  %s", state);
-    pen(A_NORMAL);
-    put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
+    top_pen(A_BOLD);
+    top_go_to(0, 0);
+    top_put("%s %d", look_program(now, program, sizeof program), (int)now->pid);
+    top_pen(top_ink(strcmp(state, "running") == 0 ? COLOUR_GOOD : COLOUR_BAD) | A_BOLD);
+    top_put("  %s", state);
+    top_pen(A_NORMAL);
+    top_put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
     snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  ? help", s->paused ? "PAUSED " : "");
     if (getcury(stdscr) == 0 && (int)strlen(keys) + getcurx(stdscr) + 2 < COLS)
         mvaddstr(0, COLS - (int)strlen(keys) - 1, keys);
@@ -149,26 +80,26 @@ static void draw_warnings(struct screen *s)
         shown++;
         clean_text(reason, sizeof reason, v->reason, sizeof v->reason, false);
         clean_text(advice, sizeof advice, v->advice, sizeof v->advice, false);
-        pen(ink(v->severity >= 2 ? COLOUR_BAD : COLOUR_WARN) | A_BOLD);
-        go_to(s->row, 0);
-        put("%s %s ", severity_name(v->severity), stall_name(v->kind));
-        pen(A_NORMAL);
-        put("%s", reason);
+        top_pen(top_ink(v->severity >= 2 ? COLOUR_BAD : COLOUR_WARN) | A_BOLD);
+        top_go_to(s->row, 0);
+        top_put("%s %s ", severity_name(v->severity), stall_name(v->kind));
+        top_pen(A_NORMAL);
+        top_put("%s", reason);
         s->row++;
         if (advice[0] != '\0')
             mvaddnstr(s->row++, 2, advice, COLS - 2);
     }
     if (more == 0 && shown > 0)
         return;
-    go_to(s->row++, 0);
+    top_go_to(s->row++, 0);
     if (more > 0)
-        put("and %u more: vigil report %d", more, (int)now->pid);
+        top_put("and %u more: vigil report %d", more, (int)now->pid);
     else if (now->watch_age_ns == UINT64_MAX)
-        put("no watchdog in that process: nothing is judged");
+        top_put("no watchdog in that process: nothing is judged");
     else if (now->verdict_count > 0)
-        put("no warnings now; %zu before: vigil report %d", now->verdict_count, (int)now->pid);
+        top_put("no warnings now; %zu before: vigil report %d", now->verdict_count, (int)now->pid);
     else
-        put("no warnings");
+        top_put("no warnings");
 }
 
 static void draw_classes(struct screen *s, const vg_pool_view *pool)
@@ -179,28 +110,28 @@ static void draw_classes(struct screen *s, const vg_pool_view *pool)
     struct crowd crowd = pool_crowd(pool);
     char name[17], n[8][WORDS];
     clean_text(name, sizeof name, pool->name, sizeof pool->name, false);
-    go_to(++s->row, 0);
-    pen(A_BOLD);
-    put("pool %s", name);
-    pen(A_NORMAL);
+    top_go_to(++s->row, 0);
+    top_pen(A_BOLD);
+    top_put("pool %s", name);
+    top_pen(A_NORMAL);
     if (look->now->pool_count > 1)
-        put(" (%u of %zu, tab: next)", s->pool + 1, look->now->pool_count);
+        top_put(" (%u of %zu, tab: next)", s->pool + 1, look->now->pool_count);
     uint64_t tried = past != NULL ? pool->steals_tried - past->steals_tried : 0,
              won = past != NULL ? pool->steals_won - past->steals_won : 0;
     words_rate(n[0], past != NULL ? rate(pool->total.completed, past->total.completed, seconds) : 0);
-    put(COLS < WIDE ? " %s tasks/s  %u threads: %u run %u search %u park %u block"
-                    : "  %s tasks/s  %u threads  %u running  %u searching  %u parked  %u blocked",
-        n[0], crowd.threads, crowd.running, crowd.searching, crowd.parked, crowd.blocked);
+    top_put(COLS < WIDE ? " %s tasks/s  %u threads: %u run %u search %u park %u block"
+                        : "  %s tasks/s  %u threads  %u running  %u searching  %u parked  %u blocked",
+            n[0], crowd.threads, crowd.running, crowd.searching, crowd.parked, crowd.blocked);
     if (COLS >= WIDE)
-        put("  %s wakes/s  steals %.0f %%",
-            words_rate(n[1], past != NULL ? rate(pool->wakes_sent, past->wakes_sent, seconds) : 0),
-            tried > 0 ? 100.0 * (double)won / (double)tried : 0.0);
+        top_put("  %s wakes/s  steals %.0f %%",
+                words_rate(n[1], past != NULL ? rate(pool->wakes_sent, past->wakes_sent, seconds) : 0),
+                tried > 0 ? 100.0 * (double)won / (double)tried : 0.0);
     s->row++;
-    pen(A_UNDERLINE);
-    go_to(s->row++, 0);
-    put("%-9s %7s %7s %8s %7s %7s %7s %7s %7s", "class", "queued", "running", "done/s", "wait50", "wait99", "run50",
-        "run99", "oldest");
-    pen(A_NORMAL);
+    top_pen(A_UNDERLINE);
+    top_go_to(s->row++, 0);
+    top_put("%-9s %7s %7s %8s %7s %7s %7s %7s %7s", "class", "queued", "running", "done/s", "wait50", "wait99", "run50",
+            "run99", "oldest");
+    top_pen(A_NORMAL);
     vg_hist_view *since = malloc(2 * sizeof *since);
     for (unsigned i = 0; i < VG_FILE_CLASSES && since != NULL && s->row < LINES; i++) {
         const vg_class_view *c = &pool->of[i];
@@ -209,15 +140,15 @@ static void draw_classes(struct screen *s, const vg_pool_view *pool)
             vg_hist_since(&since[0], &pool->wait[i], &past->wait[i]);
             vg_hist_since(&since[1], &pool->run[i], &past->run[i]);
         }
-        pen(ink(COLOUR_CLASS + (int)i));
-        go_to(s->row, 0);
-        put("%-9s", class_name(i));
-        pen(A_NORMAL);
-        put(" %7s %7s %8s %7s %7s %7s %7s %7s", words_count(n[0], c->queued), words_count(n[1], c->running),
-            words_rate(n[2], past != NULL ? rate(c->completed, past->of[i].completed, seconds) : 0),
-            words_ns(n[3], vg_hist_quantile(&since[0], 0.5)), words_ns(n[4], vg_hist_quantile(&since[0], 0.99)),
-            words_ns(n[5], vg_hist_quantile(&since[1], 0.5)), words_ns(n[6], vg_hist_quantile(&since[1], 0.99)),
-            words_ns(n[7], c->oldest_age_ns));
+        top_pen(top_ink(COLOUR_CLASS + (int)i));
+        top_go_to(s->row, 0);
+        top_put("%-9s", class_name(i));
+        top_pen(A_NORMAL);
+        top_put(" %7s %7s %8s %7s %7s %7s %7s %7s", words_count(n[0], c->queued), words_count(n[1], c->running),
+                words_rate(n[2], past != NULL ? rate(c->completed, past->of[i].completed, seconds) : 0),
+                words_ns(n[3], vg_hist_quantile(&since[0], 0.5)), words_ns(n[4], vg_hist_quantile(&since[0], 0.99)),
+                words_ns(n[5], vg_hist_quantile(&since[1], 0.5)), words_ns(n[6], vg_hist_quantile(&since[1], 0.99)),
+                words_ns(n[7], c->oldest_age_ns));
         s->row++;
     }
     free(since);
@@ -234,22 +165,22 @@ static void draw_loops(struct screen *s)
         loop_words(look, loop, words, sizeof words);
         if (i == 0)
             s->row++;
-        pen(A_BOLD);
-        go_to(s->row, 0);
-        put("loop %s", name);
-        pen(A_NORMAL);
-        put("  %s", words);
+        top_pen(A_BOLD);
+        top_go_to(s->row, 0);
+        top_put("loop %s", name);
+        top_pen(A_NORMAL);
+        top_put("  %s", words);
         if (++s->row >= LINES)
             return;
-        go_to(s->row, 2);
-        put("%s turns/s  busy %.1f %%  %s posts queued  %s timers ",
-            words_rate(n[0], past != NULL ? rate(loop->turns, past->turns, seconds) : 0),
-            past != NULL ? rate(loop->work_ns, past->work_ns, seconds) / 1e7 : 0.0,
-            words_count(n[1], loop->posts_queued), words_count(n[2], loop->timers_active));
+        top_go_to(s->row, 2);
+        top_put("%s turns/s  busy %.1f %%  %s posts queued  %s timers ",
+                words_rate(n[0], past != NULL ? rate(loop->turns, past->turns, seconds) : 0),
+                past != NULL ? rate(loop->work_ns, past->work_ns, seconds) / 1e7 : 0.0,
+                words_count(n[1], loop->posts_queued), words_count(n[2], loop->timers_active));
         for (unsigned phase = VIGIL_PHASE_INTERNAL; phase < VIGIL_PHASES && past != NULL; phase++) {
             double share = rate(loop->phase_ns[phase], past->phase_ns[phase], seconds) / 1e7;
             if (share >= 0.05 && getcurx(stdscr) + 20 < COLS)
-                put(" %s %.1f %%", vg_loop_phase_name(phase), share);
+                top_put(" %s %.1f %%", vg_loop_phase_name(phase), share);
         }
         s->row++;
     }
@@ -265,24 +196,24 @@ static void draw_cell(const struct screen *s, const struct lane_cell *cell)
     }
     /* Height: what was not idle. Colour: what most of that was. A letter for what colour alone would not tell. */
     unsigned share = cell->run + cell->block;
-    attr_t colour = ink(cell->class_ >= 0 ? COLOUR_CLASS + cell->class_ : COLOUR_CLASS + 2);
+    attr_t colour = top_ink(cell->class_ >= 0 ? COLOUR_CLASS + cell->class_ : COLOUR_CLASS + 2);
     if (cell->block > 50 || (cell->search > share && cell->search >= 10)) {
-        pen(ink(cell->block > 50 ? COLOUR_BLOCK : COLOUR_SEARCH));
+        top_pen(top_ink(cell->block > 50 ? COLOUR_BLOCK : COLOUR_SEARCH));
         addch(cell->block > 50 ? 'b' : '~');
-        pen(A_NORMAL);
+        top_pen(A_NORMAL);
         return;
     }
     if (cell->block > cell->run)
-        colour = ink(COLOUR_BLOCK);
+        colour = top_ink(COLOUR_BLOCK);
     unsigned level = share == 0 ? 0 : 1 + (share * 7 + 99) / 100;
     if (level > 8)
         level = 8;
-    pen(colour);
+    top_pen(colour);
     if (s->utf8)
         addstr(blocks[level]);
     else
         addch((chtype)signs[level]);
-    pen(A_NORMAL);
+    top_pen(A_NORMAL);
 }
 
 static void draw_lanes(struct screen *s, const vg_pool_view *pool)
@@ -304,15 +235,15 @@ static void draw_lanes(struct screen *s, const vg_pool_view *pool)
     s->lane_rows = room;
     if (s->scroll + (unsigned)room > rows)
         s->scroll = rows > (unsigned)room ? rows - (unsigned)room : 0;
-    pen(A_UNDERLINE);
-    go_to(s->row, 0);
-    put("workers");
-    pen(A_NORMAL);
-    put(COLS < WIDE ? "  a cell is %u ms, its height the time not idle; b blocked"
-                    : "  a cell is %u ms; height: time not idle; colour: class; b blocked; ~ looks for work",
-        s->options->interval_ms);
+    top_pen(A_UNDERLINE);
+    top_go_to(s->row, 0);
+    top_put("workers");
+    top_pen(A_NORMAL);
+    top_put(COLS < WIDE ? "  a cell is %u ms, its height the time not idle; b blocked"
+                        : "  a cell is %u ms; height: time not idle; colour: class; b blocked; ~ looks for work",
+            s->options->interval_ms);
     if (rows > (unsigned)room)
-        put("  (rows %u-%u of %u, arrows scroll)", s->scroll + 1, s->scroll + (unsigned)room, rows);
+        top_put("  (rows %u-%u of %u, arrows scroll)", s->scroll + 1, s->scroll + (unsigned)room, rows);
     size_t at = 0;
     for (size_t i = 0; i < pool->worker_count; i++) {
         const vg_worker_view *w = &pool->workers[i];
@@ -324,8 +255,8 @@ static void draw_lanes(struct screen *s, const vg_pool_view *pool)
             continue;
         int y = s->row + 1 + (int)(place - s->scroll), x = (int)column * width;
         int cells = width - 4 - text - 2;
-        go_to(y, x);
-        put(w->spare ? "s%-2u" : "%3u", w->spare ? w->index - VIGIL_MAX_WORKERS : w->index);
+        top_go_to(y, x);
+        top_put(w->spare ? "s%-2u" : "%3u", w->spare ? w->index - VIGIL_MAX_WORKERS : w->index);
         addch(' ');
         for (int c = cells - 1; c >= 0; c--)
             draw_cell(s, lanes_cell(&s->lanes, w->index, (unsigned)c));
@@ -336,94 +267,10 @@ static void draw_lanes(struct screen *s, const vg_pool_view *pool)
                      w->label[0] != '\0' ? " " : "", w->label, words_ns(since, w->task_age_ns));
         else
             snprintf(words, sizeof words, "%s", vg_worker_state_name(w->state));
-        pen(long_task ? ink(COLOUR_BAD) | A_BOLD : w->in_task ? A_NORMAL : A_DIM);
+        top_pen(long_task ? top_ink(COLOUR_BAD) | A_BOLD : w->in_task ? A_NORMAL : A_DIM);
         mvaddnstr(y, x + 4 + cells + 1, words, text);
-        pen(A_NORMAL);
+        top_pen(A_NORMAL);
     }
-}
-
-/* ---- the other views --------------------------------------------------------------------------------------------- */
-
-static void draw_threads(struct screen *s)
-{
-    const int bottom = LINES - (s->options->note != NULL ? 1 : 0);
-    const int room = bottom - s->row - 2;
-    const size_t count = s->threads.count;
-    char text[256];
-    if (room < 1)
-        return;
-    if (s->scroll + (unsigned)room > count)
-        s->scroll = count > (size_t)room ? (unsigned)count - (unsigned)room : 0;
-    s->lane_rows = room;
-    go_to(++s->row, 0);
-    pen(A_UNDERLINE);
-    put("%s", threads_heading());
-    pen(A_NORMAL);
-    if (count > (size_t)room)
-        put("  (%u-%u of %zu)", s->scroll + 1, s->scroll + (unsigned)room, count);
-    for (int i = 0; i < room && s->scroll + (unsigned)i < count; i++) {
-        const struct thread_row *row = &s->threads.of[s->scroll + (unsigned)i];
-        threads_line(row, text, sizeof text);
-        pen(row->state == 'D' || row->state == 'T' ? ink(COLOUR_BAD) : row->cpu > 0.005 ? A_BOLD : A_NORMAL);
-        go_to(s->row + 1 + i, 0);
-        put("%s", text);
-        pen(A_NORMAL);
-    }
-    if (count == 0) {
-        go_to(s->row + 1, 0);
-        put("its threads cannot be seen from here");
-    }
-}
-
-static int draw_table(const char *heading, const struct functions *functions, int row, int rows)
-{
-    go_to(row++, 0);
-    pen(A_UNDERLINE);
-    put("%s", heading);
-    pen(A_NORMAL);
-    for (size_t i = 0; i < functions->count && (int)i < rows; i++) {
-        char n[WORDS];
-        go_to(row++, 0);
-        put("%6.1f %%  %7s  %s", 100 * functions->of[i].share, words_count(n, functions->of[i].count),
-            functions->of[i].name);
-    }
-    return row;
-}
-
-static void draw_functions(struct screen *s)
-{
-    const int room = LINES - s->row - 4 - (s->options->note != NULL ? 1 : 0);
-    char heading[160];
-    if (room < 2)
-        return;
-    snprintf(heading, sizeof heading, "  TIME     TIMES  TASK OR CALLBACK, the last %.1f s of the record",
-             s->recorded_s);
-    int row = draw_table(heading, &s->recorded, s->row + 1, room / 2);
-    if (s->sampler == NULL)
-        snprintf(heading, sizeof heading, "no sampling: this build has no doctor");
-    else if (!s->may_sample)
-        snprintf(heading, sizeof heading, "no sampling: this process may not be stopped (try as root)");
-    else
-        snprintf(heading, sizeof heading, "   CPU     TIMES  FUNCTION, by %u samples; longest stop %.0f us", s->samples,
-                 (double)s->stop_ns / 1e3);
-    (void)draw_table(heading, &s->sampled, row + 1, LINES - row - 3);
-}
-
-/* What the shown view needs besides the snapshot. */
-static void look_for_view(struct screen *s)
-{
-    if (s->view == TOP_LANES)
-        return;
-    (void)threads_look(&s->threads, s->look);
-    if (s->view != TOP_FUNCTIONS)
-        return;
-    if (s->sampler == NULL)
-        s->sampler = sampler_create();
-    functions_from_rings(s->look, &s->recorded, &s->recorded_s);
-    if (s->sampler == NULL)
-        return;
-    s->may_sample = sampler_look(s->sampler, s->look, &s->threads);
-    sampler_functions(s->sampler, s->look, &s->sampled, &s->samples, &s->stop_ns);
 }
 
 static void draw_help(void)
@@ -457,11 +304,8 @@ static void draw(struct screen *s)
     } else {
         draw_warnings(s);
     }
-    if (!s->help && s->view != TOP_LANES) {
-        if (s->view == TOP_THREADS)
-            draw_threads(s);
-        else
-            draw_functions(s);
+    if (!s->help && s->views.view != TOP_LANES) {
+        top_views_draw(&s->views, s->row, LINES - (s->options->note != NULL ? 1 : 0), &s->scroll, &s->lane_rows);
     } else if (!s->help) {
         if (s->pool >= now->pool_count)
             s->pool = 0;
@@ -505,10 +349,10 @@ static bool key(struct screen *s, int pressed)
     case 't':
     case 'f': {
         const enum top_view asked = pressed == 't' ? TOP_THREADS : TOP_FUNCTIONS;
-        s->view = s->view == asked ? TOP_LANES : asked;
+        s->views.view = s->views.view == asked ? TOP_LANES : asked;
         s->scroll = 0;
         s->help = false;
-        look_for_view(s);
+        top_views_look(&s->views, s->look);
         break;
     }
     case KEY_DOWN:
@@ -538,7 +382,7 @@ static int64_t now_ms(void)
 
 int top_screen(struct look *look, const struct top_options *options)
 {
-    struct screen s = {.look = look, .options = options, .view = options->view};
+    struct screen s = {.look = look, .options = options, .views = {.view = options->view}};
     setlocale(LC_CTYPE, "");
     s.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     SCREEN *terminal = newterm(NULL, stdout, stdin);
@@ -548,7 +392,7 @@ int top_screen(struct look *look, const struct top_options *options)
                   term != NULL ? term : "");
         return EXIT_FAILED;
     }
-    begin_colours();
+    top_colours_begin();
     raw(); /* ctrl-c is a key here, so that the terminal is always given back */
     noecho();
     keypad(stdscr, TRUE);
@@ -577,7 +421,7 @@ int top_screen(struct look *look, const struct top_options *options)
                 break;
             if (look->now->pool_count > 0)
                 lanes_add(&s.lanes, look, &look->now->pools[s.pool < look->now->pool_count ? s.pool : 0]);
-            look_for_view(&s);
+            top_views_look(&s.views, look);
             looks++;
         }
         draw(&s);
@@ -587,8 +431,7 @@ int top_screen(struct look *look, const struct top_options *options)
     endwin();
     delscreen(terminal);
     lanes_free(&s.lanes);
-    threads_free(&s.threads);
-    sampler_free(s.sampler);
+    top_views_free(&s.views);
     if (error < 0) {
         say_error("top: the record cannot be read any more: %s", strerror(-error));
         status = EXIT_FAILED;

@@ -14,6 +14,19 @@ def conserved(counts):
 
 
 class Report(CommandTest):
+    def test_a_circle_of_locks_is_told_with_its_lines(self):
+        """The watchdog names functions; the lines come from the doctor, where it was built."""
+        patient = self.patient("locks", VIGIL_WATCHDOG="on")
+        view = until("the watchdog has found the circle", lambda: next(
+            (v for v in [json.loads(vigil("report", "--json", patient.pid).stdout)] if v["verdicts"]), None))
+        verdict = next(v for v in view["verdicts"] if v["explain"] == "wait-cycle")
+        self.assertIn("2 threads wait for each other in a circle", verdict["reason"])
+        if "locks" not in view:
+            self.skipTest("this build has no doctor")
+        self.assertEqual({line["function"] for line in verdict["lines"]}, {"locks_in_order"})
+        self.assertEqual({line["file"] for line in verdict["lines"]}, {"patient.c"})
+        self.assertEqual(len({line["thread"] for line in verdict["lines"]}), 2)
+
     def check_game(self, view):
         """What must be there whatever state the process is in."""
         pool, = view["pools"]

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* top_views.h - the views of threads and of functions. */
+#ifndef CLI_TOP_VIEWS_H
+#define CLI_TOP_VIEWS_H
+
+#include "functions.h"
+#include "top.h"
+
+struct top_views {
+    enum top_view view;
+    struct threads threads;
+    struct sampler *sampler;
+    struct functions sampled, recorded;
+    double recorded_s;
+    unsigned samples;
+    uint64_t stop_ns;
+    bool may_sample;
+};
+
+/* What the shown view needs besides the snapshot. */
+void top_views_look(struct top_views *views, struct look *look);
+
+/* Draw below `row`, above `bottom`. *scroll: the first row of the table, kept within it; *rows: how many there is room for. */
+void top_views_draw(const struct top_views *views, int row, int bottom, unsigned *scroll, int *rows);
+
+void top_views_free(struct top_views *views);
+
+#endif
