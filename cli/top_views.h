@@ -20,7 +20,7 @@ struct top_views {
 /* What the shown view needs besides the snapshot. */
 void top_views_look(struct top_views *views, struct look *look);
 
-/* Draw below `row`, above `bottom`. *scroll: the first row of the table, kept within it; *rows: how many there is room for. */
+/* Draw below `row`, above `bottom`. *scroll: the first row of the table, kept within it; *rows: how many fit. */
 void top_views_draw(const struct top_views *views, int row, int bottom, unsigned *scroll, int *rows);
 
 void top_views_free(struct top_views *views);
