@@ -22,7 +22,7 @@ void top_colours_begin(void);
 attr_t top_ink(int pair); /* a colour, if there are any */
 void top_pen(attr_t attributes);
 
-/* Print on the line that top_go_to has gone to, as far as it goes: what does not fit must not run over into the next one. */
+/* Print on the line that top_go_to has gone to, as far as it goes: nothing runs over into the next one. */
 void top_go_to(int y, int x);
 void top_put(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
