@@ -145,25 +145,10 @@ VIGIL_API int vigil_frame_start(vigil_frame *frame, vigil_frame_fn steps, vigil_
    promise; else as VIGIL_AWAIT of vigil_promise_send or vigil_promise_receive. So up to 64 messages
    in a row may pass before other functions of the loop have their turn. A closed channel: to OUT,
    with -EPIPE. */
-#define VIGIL_AWAIT_SEND(frame, channel, element)                                                  \
-    do {                                                                                           \
-        (frame)->status = vigil_frame_send(frame, channel, element);                               \
-        if ((frame)->status > 0)                                                                   \
-            VIGIL_AWAIT(frame, vigil_promise_send((frame)->loop, channel, element, (frame)->token, \
-                                                  VIGIL_INTO(frame)));                             \
-        else if ((frame)->status < 0 && vigil_frame_failed(frame, (frame)->status))                \
-            goto vigil_out;                                                                        \
-    } while (0)
-
-#define VIGIL_AWAIT_RECEIVE(frame, channel, element)                                      \
-    do {                                                                                  \
-        (frame)->status = vigil_frame_receive(frame, channel, element);                   \
-        if ((frame)->status > 0)                                                          \
-            VIGIL_AWAIT(frame, vigil_promise_receive((frame)->loop, channel, element,     \
-                                                     (frame)->token, VIGIL_INTO(frame))); \
-        else if ((frame)->status < 0 && vigil_frame_failed(frame, (frame)->status))       \
-            goto vigil_out;                                                               \
-    } while (0)
+#define VIGIL_AWAIT_SEND(frame, channel, element) \
+    VG_AWAIT_MESSAGE(frame, vigil_frame_send(frame, channel, element), __LINE__)
+#define VIGIL_AWAIT_RECEIVE(frame, channel, element) \
+    VG_AWAIT_MESSAGE(frame, vigil_frame_receive(frame, channel, element), __LINE__)
 
 /* End with this value, which the promise owns from here on. */
 #define VIGIL_RETURN(frame, result)              \
@@ -258,6 +243,20 @@ VIGIL_API int vigil_promise_once(vigil_loop *loop, struct vigil_once *once,
         return;                                                                     \
     vigil_at_##line_:
 
+#define VG_AWAIT_MESSAGE(frame, call, line_) VG_AWAIT_MESSAGE_AT(frame, call, line_)
+#define VG_AWAIT_MESSAGE_AT(frame, call, line_)                                            \
+    do {                                                                                   \
+        (frame)->status = (call);                                                          \
+        if ((frame)->status > 0) {                                                         \
+            (frame)->line = line_;                                                         \
+            (frame)->vg_at = __extension__ && vigil_at_##line_;                            \
+            if (vigil_frame_wait(frame, 0))                                                \
+                return;                                                                    \
+        }                                                                                  \
+        vigil_at_##line_ : if ((frame)->status < 0 &&                                      \
+                               vigil_frame_failed(frame, (frame)->status)) goto vigil_out; \
+    } while (0)
+
 /* For the macros: whether the awaited call is to be made. Owner; does not block. Returns false
    if not, and frame->status says why. */
 VIGIL_API bool vigil_frame_may(vigil_frame *frame);
@@ -274,13 +273,13 @@ VIGIL_API bool vigil_frame_failed(vigil_frame *frame, int status);
    if the steps go to OUT; false behind it. */
 VIGIL_API bool vigil_frame_returned(vigil_frame *frame, vigil_value result);
 
-/* For the macros: send a message at once. Owner; does not block.
-   0; 1 it must be awaited; -EPIPE; -ENOMEM; -EINVAL; the status of the frame's token. */
+/* For the macros: send a message at once, or begin to. Owner; does not block.
+   0; 1 it is to be awaited; -EPIPE; -ENOMEM; -EINVAL; the status of the frame's token. */
 VIGIL_API int vigil_frame_send(vigil_frame *frame, struct vigil_channel *channel,
                                const void *element);
 
-/* For the macros: receive a message at once. Owner; does not block.
-   0; 1 it must be awaited; -EPIPE; -EINVAL; the status of the frame's token. */
+/* For the macros: receive a message at once, or begin to. Owner; does not block.
+   0; 1 it is to be awaited; -EPIPE; -EINVAL; the status of the frame's token. */
 VIGIL_API int vigil_frame_receive(vigil_frame *frame, struct vigil_channel *channel, void *element);
 
 /* For the macros: await a promise that stays the caller's. Owner; does not block.

@@ -16,6 +16,7 @@
 #include "base/raise.h"
 #include "loop/guard.h"
 #include "promise.h"
+#include "shared.h"
 
 #include <vigil/async.h>
 #include <vigil/channel.h>
@@ -181,20 +182,36 @@ static bool frame_may_pass(vigil_frame *frame)
     return ++frame->vg_turns % FRAME_TURNS != 0;
 }
 
+static int pass_or_wait(vigil_frame *frame, const vg_channel_wait *message, int answer, const void *where)
+{
+    if (answer != -ETIMEDOUT)
+        return answer;
+    const int error = vg_promise_message(frame->loop, message, frame->token, where, &frame->vg_next);
+    return error == 0 ? 1 : error;
+}
+
 int vigil_frame_send(vigil_frame *frame, vigil_channel *channel, const void *element)
 {
     if (!vigil_frame_may(frame))
         return frame->status;
-    const int answer = frame_may_pass(frame) ? vigil_channel_send(channel, element, 0, NULL) : -ETIMEDOUT;
-    return answer == -ETIMEDOUT ? 1 : answer;
+    const vg_channel_wait message = {.channel = channel, .send = element};
+    if (frame_may_pass(frame))
+        return pass_or_wait(frame, &message, vigil_channel_send(channel, element, 0, NULL),
+                            __builtin_return_address(0));
+    const int error = vigil_promise_send(frame->loop, channel, element, frame->token, &frame->vg_next);
+    return error == 0 ? 1 : error;
 }
 
 int vigil_frame_receive(vigil_frame *frame, vigil_channel *channel, void *element)
 {
     if (!vigil_frame_may(frame))
         return frame->status;
-    const int answer = frame_may_pass(frame) ? vigil_channel_receive(channel, 0, NULL, element) : -ETIMEDOUT;
-    return answer == -ETIMEDOUT ? 1 : answer;
+    const vg_channel_wait message = {.channel = channel, .receive = element};
+    if (frame_may_pass(frame))
+        return pass_or_wait(frame, &message, vigil_channel_receive(channel, 0, NULL, element),
+                            __builtin_return_address(0));
+    const int error = vigil_promise_receive(frame->loop, channel, element, frame->token, &frame->vg_next);
+    return error == 0 ? 1 : error;
 }
 
 int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise)

@@ -51,7 +51,7 @@ static int promise_pool(vigil_loop *loop, vigil_pool *pool, const vg_shared_kind
         return error;
     if (vg_part_of(pool))
         return vg_why(-EDEADLK, "a task of the pool waits for its own end");
-    const vg_shared with = {.kind = kind, .sleeper = {.kind = VG_SHARE_POOL, .object = pool}};
+    vg_shared with = {.kind = kind, .sleeper = {.kind = VG_SHARE_POOL, .object = pool}};
     return vg_shared_begin(loop, &with, token, created, promise);
 }
 

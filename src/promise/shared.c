@@ -10,7 +10,9 @@
 #include "loop/post.h"
 #include "promise.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 size_t vg_shared_size(void)
 {
@@ -145,17 +147,20 @@ bool vg_op_was_handed(vg_op *op, vigil_value *value)
 }
 
 /* Owner. With memory for everything, the wait begins. */
-static int shared_wait_for(vg_shared *wait, vg_op *op, vigil_cancel_token *token, vigil_promise **promise)
+static int shared_wait_for(vg_shared *wait, const vg_shared *with, vg_op *op, vigil_cancel_token *token,
+                           vigil_promise **promise)
 {
+    wait->kind = with->kind;
+    wait->answer = with->answer;
+    wait->number = with->number;
+    memcpy(&wait->channel, &with->channel, sizeof *wait - offsetof(vg_shared, channel)); /* the union */
     vigil_post_init(&wait->post, shared_delivered, shared_delivered);
     atomic_init(&wait->refs, 2U);
     wait->op = op;
     wait->realm = op->realm;
-    const uint64_t amount = wait->sleeper.amount;
-    vigil_mutex *mutex = wait->sleeper.mutex;
-    vg_sleeper_init(&wait->sleeper, wait->sleeper.kind, wait->sleeper.object);
-    wait->sleeper.amount = amount;
-    wait->sleeper.mutex = mutex;
+    vg_sleeper_init(&wait->sleeper, with->sleeper.kind, with->sleeper.object);
+    wait->sleeper.amount = with->sleeper.amount;
+    wait->sleeper.mutex = with->sleeper.mutex;
     wait->sleeper.owner = VG_OWNER_ASYNC | vg_my_thread();
     wait->sleeper.notify = shared_notify;
     /* Armed before it waits: a token that is aborted now finishes an operation that has not begun. */
@@ -174,7 +179,7 @@ static int shared_wait_for(vg_shared *wait, vg_op *op, vigil_cancel_token *token
     return 0;
 }
 
-int vg_shared_begin(vigil_loop *loop, const vg_shared *with, vigil_cancel_token *token, const void *created,
+int vg_shared_begin(vigil_loop *loop, vg_shared *with, vigil_cancel_token *token, const void *created,
                     vigil_promise **promise)
 {
     int error = 0;
@@ -188,21 +193,19 @@ int vg_shared_begin(vigil_loop *loop, const vg_shared *with, vigil_cancel_token 
         shared_free_waits(with);
         return error != 0 ? error : vg_why(-ENOMEM, "no memory for another promise");
     }
-    vg_shared first = *with;
-    const int answer = first.kind->attempt != NULL ? first.kind->attempt(&first) : VG_CHANNEL_WAIT;
+    const int answer = with->kind->attempt != NULL ? with->kind->attempt(with) : VG_CHANNEL_WAIT;
     if (answer != VG_CHANNEL_WAIT) { /* nothing to wait for: no operation */
         shared_free_waits(with);
         *promise = made;
-        vg_promise_resolve(made, shared_value(&first, answer));
+        vg_promise_resolve(made, shared_value(with, answer));
         vigil_promise_unref(made);
         return 0;
     }
     vg_op *op = vg_op_new(realm, token, NULL, &error);
     vg_shared *wait = op != NULL ? vg_realm_alloc(realm, VG_SLAB_SHARED) : NULL;
     if (wait != NULL) {
-        *wait = first;
         op->promise = made;
-        error = shared_wait_for(wait, op, token, promise);
+        error = shared_wait_for(wait, with, op, token, promise);
         if (error == 0)
             return 0;
         vg_realm_free(realm, VG_SLAB_SHARED, wait); /* the operation is discarded, and the promise with it */

@@ -54,8 +54,24 @@ struct vg_shared {
 
 /* Owner. Begin the wait that `with` describes: kind, sleeper.kind, .object and .amount, and the union. with->waits is
    taken over, also if it fails. */
-int vg_shared_begin(vigil_loop *loop, const vg_shared *with, vigil_cancel_token *token, const void *created,
+int vg_shared_begin(vigil_loop *loop, vg_shared *with, vigil_cancel_token *token, const void *created,
                     vigil_promise **promise);
+
+/* What vg_shared_begin reads of a description, but the union. */
+static inline void vg_shared_describe(vg_shared *with, const vg_shared_kind *kind, uint32_t share, void *object)
+{
+    with->kind = kind;
+    with->answer = 0;
+    with->number = 0;
+    with->sleeper.kind = share;
+    with->sleeper.object = object;
+    with->sleeper.amount = 0;
+    with->sleeper.mutex = NULL;
+}
+
+/* Owner. Send or receive a message that could not pass at once just now. */
+int vg_promise_message(vigil_loop *loop, const vg_channel_wait *message, vigil_cancel_token *token, const void *created,
+                       vigil_promise **promise);
 
 size_t vg_shared_size(void);
 

@@ -19,8 +19,12 @@ static int message_attempt(vg_shared *wait)
 
 static int message_join(vg_shared *wait, bool again)
 {
+    if (wait->channel.channel->flavor == VG_CHANNEL_HAND)
+        return vg_channel_hand_join(&wait->channel, &wait->sleeper, again);
+    bool tried = !again; /* the first time it has just been tried */
     for (;;) {
-        const int answer = message_attempt(wait);
+        const int answer = tried ? VG_CHANNEL_WAIT : message_attempt(wait);
+        tried = false;
         if (answer != VG_CHANNEL_WAIT)
             return answer;
         if (!vg_channel_join(&wait->channel, 1, &wait->sleeper, again) ||
@@ -46,27 +50,39 @@ static void message_undo(vg_shared *wait)
 static const vg_shared_kind message_kind = {
     .attempt = message_attempt, .join = message_join, .left = message_left, .undo = message_undo, .handed = true};
 
-static int promise_message(vigil_loop *loop, vigil_channel *channel, const void *send, void *receive,
+/* The same, tried before. */
+static const vg_shared_kind waiting_message_kind = {
+    .join = message_join, .left = message_left, .undo = message_undo, .handed = true};
+
+static int promise_message(vigil_loop *loop, const vg_shared_kind *kind, const vg_channel_wait *message,
                            vigil_cancel_token *token, const void *created, vigil_promise **promise)
 {
-    if (channel == NULL || (send == NULL && receive == NULL))
-        return channel == NULL ? VG_WHY_NULL("channel") : VG_WHY_NULL("element");
-    const vg_shared with = {.kind = &message_kind,
-                            .sleeper = {.kind = VG_SHARE_CHANNEL, .object = channel},
-                            .channel = {.channel = channel, .send = send, .receive = receive}};
+    if (message->channel == NULL || (message->send == NULL && message->receive == NULL))
+        return message->channel == NULL ? VG_WHY_NULL("channel") : VG_WHY_NULL("element");
+    vg_shared with;
+    vg_shared_describe(&with, kind, VG_SHARE_CHANNEL, message->channel);
+    with.channel = *message;
     return vg_shared_begin(loop, &with, token, created, promise);
 }
 
 int vigil_promise_send(vigil_loop *loop, vigil_channel *channel, const void *element, vigil_cancel_token *token,
                        vigil_promise **promise)
 {
-    return promise_message(loop, channel, element, NULL, token, __builtin_return_address(0), promise);
+    const vg_channel_wait message = {.channel = channel, .send = element};
+    return promise_message(loop, &message_kind, &message, token, __builtin_return_address(0), promise);
 }
 
 int vigil_promise_receive(vigil_loop *loop, vigil_channel *channel, void *element, vigil_cancel_token *token,
                           vigil_promise **promise)
 {
-    return promise_message(loop, channel, NULL, element, token, __builtin_return_address(0), promise);
+    const vg_channel_wait message = {.channel = channel, .receive = element};
+    return promise_message(loop, &message_kind, &message, token, __builtin_return_address(0), promise);
+}
+
+int vg_promise_message(vigil_loop *loop, const vg_channel_wait *message, vigil_cancel_token *token, const void *created,
+                       vigil_promise **promise)
+{
+    return promise_message(loop, &waiting_message_kind, message, token, created, promise);
 }
 
 /* ---- select ------------------------------------------------------------------------------------------------------ */
@@ -145,10 +161,10 @@ int vigil_promise_select(vigil_loop *loop, vigil_channel_case *cases, size_t cou
         return vg_why(-ENOMEM, "no memory for the cases");
     for (size_t i = 0; i < count; i++)
         waits[i] = (vg_channel_wait){.channel = cases[i].channel, .send = cases[i].send, .receive = cases[i].receive};
-    const vg_shared with = {.kind = &select_kind,
-                            .sleeper = {.kind = VG_SHARE_CHANNEL, .object = first},
-                            .waits = waits,
-                            .cases = cases,
-                            .count = count};
+    vg_shared with = {.kind = &select_kind,
+                      .sleeper = {.kind = VG_SHARE_CHANNEL, .object = first},
+                      .waits = waits,
+                      .cases = cases,
+                      .count = count};
     return vg_shared_begin(loop, &with, token, __builtin_return_address(0), promise);
 }

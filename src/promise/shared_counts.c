@@ -45,8 +45,8 @@ int vigil_promise_acquire(vigil_loop *loop, vigil_semaphore *semaphore, uint64_t
         return VG_WHY_NULL("semaphore");
     if (units > semaphore->vg_limit)
         return vg_why(-EINVAL, "units is more than the limit of the semaphore");
-    const vg_shared with = {.kind = &units_kind,
-                            .sleeper = {.kind = VG_SHARE_SEMAPHORE, .object = semaphore, .amount = units}};
+    vg_shared with = {.kind = &units_kind,
+                      .sleeper = {.kind = VG_SHARE_SEMAPHORE, .object = semaphore, .amount = units}};
     return vg_shared_begin(loop, &with, token, __builtin_return_address(0), promise);
 }
 
@@ -74,7 +74,7 @@ int vigil_promise_latch(vigil_loop *loop, vigil_latch *latch, vigil_cancel_token
 {
     if (latch == NULL)
         return VG_WHY_NULL("latch");
-    const vg_shared with = {.kind = &latch_kind, .sleeper = {.kind = VG_SHARE_LATCH, .object = latch}};
+    vg_shared with = {.kind = &latch_kind, .sleeper = {.kind = VG_SHARE_LATCH, .object = latch}};
     return vg_shared_begin(loop, &with, token, __builtin_return_address(0), promise);
 }
 
@@ -101,7 +101,7 @@ int vigil_promise_barrier(vigil_loop *loop, vigil_barrier *barrier, vigil_cancel
 {
     if (barrier == NULL)
         return VG_WHY_NULL("barrier");
-    const vg_shared with = {.kind = &barrier_kind, .sleeper = {.kind = VG_SHARE_BARRIER, .object = barrier}};
+    vg_shared with = {.kind = &barrier_kind, .sleeper = {.kind = VG_SHARE_BARRIER, .object = barrier}};
     return vg_shared_begin(loop, &with, token, __builtin_return_address(0), promise);
 }
 
@@ -129,6 +129,6 @@ static const vg_shared_kind once_kind = {.join = once_join, .left = once_left, .
 
 int vg_promise_once_enter(vigil_loop *loop, vigil_once *once, vigil_cancel_token *token, vigil_promise **promise)
 {
-    const vg_shared with = {.kind = &once_kind, .sleeper = {.kind = VG_SHARE_ONCE, .object = once}};
+    vg_shared with = {.kind = &once_kind, .sleeper = {.kind = VG_SHARE_ONCE, .object = once}};
     return vg_shared_begin(loop, &with, token, NULL, promise);
 }

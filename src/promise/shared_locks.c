@@ -47,7 +47,7 @@ int vigil_promise_lock(vigil_loop *loop, vigil_mutex *mutex, vigil_cancel_token 
 {
     if (mutex == NULL)
         return VG_WHY_NULL("mutex");
-    const vg_shared with = {.kind = &lock_kind, .sleeper = {.kind = VG_SHARE_MUTEX, .object = mutex}};
+    vg_shared with = {.kind = &lock_kind, .sleeper = {.kind = VG_SHARE_MUTEX, .object = mutex}};
     return vg_shared_begin(loop, &with, token, __builtin_return_address(0), promise);
 }
 
@@ -84,8 +84,7 @@ static int promise_rwlock(vigil_loop *loop, vigil_rwlock *lock, bool write, vigi
 {
     if (lock == NULL)
         return VG_WHY_NULL("lock");
-    const vg_shared with = {.kind = &rwlock_kind,
-                            .sleeper = {.kind = VG_SHARE_RWLOCK, .object = lock, .amount = write}};
+    vg_shared with = {.kind = &rwlock_kind, .sleeper = {.kind = VG_SHARE_RWLOCK, .object = lock, .amount = write}};
     return vg_shared_begin(loop, &with, token, created, promise);
 }
 
@@ -151,7 +150,7 @@ int vigil_promise_condition(vigil_loop *loop, vigil_condition *condition, vigil_
     /* relaxed: whoever holds it has acquired it */
     if ((atomic_load_explicit(&mutex->vg_waiters.vg_word, memory_order_relaxed) & VG_OWNER_ASYNC) == 0)
         return vg_why(-EPERM, "no asynchronous function holds the mutex");
-    const vg_shared with = {.kind = &condition_kind,
-                            .sleeper = {.kind = VG_SHARE_CONDITION, .object = condition, .mutex = mutex}};
+    vg_shared with = {.kind = &condition_kind,
+                      .sleeper = {.kind = VG_SHARE_CONDITION, .object = condition, .mutex = mutex}};
     return vg_shared_begin(loop, &with, token, __builtin_return_address(0), promise);
 }

@@ -66,12 +66,20 @@ static vg_channel_side *side_of(const vg_channel_wait *wait)
 
 /* ---- trying ------------------------------------------------------------------------------------------------------ */
 
-static int hand_try(vigil_channel *channel, const void *send, void *receive)
+/* Meet somebody who waits; else join the list with `own`, if it is not NULL. */
+static int hand_meet(vigil_channel *channel, const void *send, void *receive, vg_entry *own, bool front)
 {
     vg_guard_lock(&channel->receivers.waiters);
     vg_channel_side *others = send != NULL ? &channel->receivers : &channel->senders;
+    vg_channel_side *ours = send != NULL ? &channel->senders : &channel->receivers;
     vg_entry *entry = vg_waiters_claim_entry(&others->waiters);
     const bool closed = channel->hand_closed;
+    if (entry == NULL && !closed && own != NULL) {
+        if (front)
+            vg_waiters_push_front(&ours->waiters, own);
+        else
+            vg_waiters_push_back(&ours->waiters, own);
+    }
     vg_guard_unlock(&channel->receivers.waiters);
     if (entry == NULL)
         return closed ? VG_CHANNEL_CLOSED : VG_CHANNEL_WAIT;
@@ -83,6 +91,21 @@ static int hand_try(vigil_channel *channel, const void *send, void *receive)
     entry->sleeper->chosen = entry->index;
     vg_sleeper_end(entry->sleeper, VG_SLEEP_GIVEN);
     return VG_CHANNEL_DONE;
+}
+
+/* Ready for the list of its case. */
+static void entry_prepare(vg_channel_wait *wait, vg_sleeper *sleeper, size_t index)
+{
+    wait->entry = (vg_entry){.sleeper = sleeper, .index = (uint32_t)index};
+    wait->entry.data = wait->send != NULL ? (void *)(uintptr_t)wait->send : wait->receive;
+}
+
+int vg_channel_hand_join(vg_channel_wait *wait, vg_sleeper *sleeper, bool front)
+{
+    sleeper->chosen = VG_CHANNEL_NONE;
+    atomic_store_explicit(&sleeper->word, VG_SLEEP_WAITING, memory_order_relaxed); /* the guard publishes it */
+    entry_prepare(wait, sleeper, 0);
+    return hand_meet(wait->channel, wait->send, wait->receive, &wait->entry, front);
 }
 
 int vg_channel_try(vigil_channel *channel, const void *send, void *receive)
@@ -102,7 +125,7 @@ int vg_channel_try(vigil_channel *channel, const void *send, void *receive)
             side_wake(&channel->receivers);
         return answer;
     default:
-        return hand_try(channel, send, receive);
+        return hand_meet(channel, send, receive, NULL, false);
     }
 }
 
@@ -158,8 +181,7 @@ bool vg_channel_join(vg_channel_wait *waits, size_t count, vg_sleeper *sleeper, 
     atomic_store_explicit(&sleeper->word, VG_SLEEP_WAITING, memory_order_relaxed); /* the guards publish it */
     for (size_t i = 0; i < count; i++) {
         vg_channel_wait *wait = &waits[i];
-        wait->entry = (vg_entry){.sleeper = sleeper, .index = (uint32_t)i};
-        wait->entry.data = wait->send != NULL ? (void *)(uintptr_t)wait->send : wait->receive;
+        entry_prepare(wait, sleeper, i);
         if (wait->channel != NULL)
             join_one(wait, front);
     }
@@ -226,13 +248,10 @@ static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *f
 {
     vg_sleeper sleeper;
     vg_sleeper_init(&sleeper, VG_SHARE_CHANNEL, first);
-    const bool hand = count == 1 && first->flavor == VG_CHANNEL_HAND;
     uint32_t woken = VG_CHANNEL_NONE; /* the case that we were woken for */
     size_t from = (size_t)(vg_ticks() >> 5) % count;
-    how->yields = hand ? CHANNEL_YIELDS : 0;
     for (;;) {
-        const int done =
-            hand ? vg_channel_try_cases(waits, 1, 0, status) : try_for_a_moment(waits, count, from, status);
+        const int done = try_for_a_moment(waits, count, from, status);
         if (done >= 0) {
             if (woken != VG_CHANNEL_NONE && (uint32_t)done != woken)
                 vg_channel_pass_on(&waits[woken]);
@@ -240,7 +259,7 @@ static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *f
         }
         if (vg_channel_join(waits, count, &sleeper, woken != VG_CHANNEL_NONE))
             (void)vg_sleeper_leave(&sleeper, VG_SLEEP_RETRY);
-        const uint32_t end = vg_sleeper_wait(&sleeper, how, hand ? CHANNEL_HAND_SPINS : 0);
+        const uint32_t end = vg_sleeper_wait(&sleeper, how, 0);
         vg_channel_leave(waits, count);
         if (end == VG_SLEEP_GIVEN || end == VG_SLEEP_CLOSED) {
             *status = end == VG_SLEEP_GIVEN ? VG_CHANNEL_DONE : VG_CHANNEL_CLOSED;
@@ -253,6 +272,22 @@ static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *f
     }
 }
 
+/* Of a hand: whoever comes meets us while we wait, so there is nothing to try again. */
+static int wait_in_hand(vg_channel_wait *wait, vg_sleep_how *how)
+{
+    vg_sleeper sleeper;
+    vg_sleeper_init(&sleeper, VG_SHARE_CHANNEL, wait->channel);
+    how->yields = CHANNEL_YIELDS;
+    const int answer = vg_channel_hand_join(wait, &sleeper, false);
+    if (answer != VG_CHANNEL_WAIT)
+        return answer;
+    const uint32_t end = vg_sleeper_wait(&sleeper, how, CHANNEL_HAND_SPINS);
+    if (end == VG_SLEEP_GIVEN || end == VG_SLEEP_CLOSED) /* whoever claimed us has taken us out */
+        return end == VG_SLEEP_GIVEN ? VG_CHANNEL_DONE : VG_CHANNEL_CLOSED;
+    vg_channel_leave(wait, 1);
+    return vg_sleeper_error(end, how->token);
+}
+
 static __attribute__((noinline)) int wait_for_one(vigil_channel *channel, const void *send, void *receive,
                                                   int64_t timeout_ns, vigil_cancel_token *token, const void *where)
 {
@@ -260,6 +295,8 @@ static __attribute__((noinline)) int wait_for_one(vigil_channel *channel, const 
         return -ETIMEDOUT;
     vg_channel_wait wait = {.channel = channel, .send = send, .receive = receive};
     vg_sleep_how how = {.deadline_ns = vg_deadline_after(timeout_ns), .token = token, .where = where};
+    if (channel->flavor == VG_CHANNEL_HAND)
+        return wait_in_hand(&wait, &how);
     int status = 0;
     const int done = wait_for_cases(&wait, 1, channel, &how, &status);
     return done < 0 ? done : status;

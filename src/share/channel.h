@@ -92,6 +92,9 @@ int vg_channel_check_cases(const vigil_channel_case *cases, size_t count, vigil_
 /* sleeper.chosen of a wait that nobody has claimed. */
 #define VG_CHANNEL_NONE UINT32_C(0x7fffffff)
 
+/* Of a hand: do it, or join the list; one look at the channel. */
+int vg_channel_hand_join(vg_channel_wait *wait, vg_sleeper *sleeper, bool front);
+
 /* Join the lists. True: it may be possible now, look again. */
 bool vg_channel_join(vg_channel_wait *waits, size_t count, vg_sleeper *sleeper, bool front);
 void vg_channel_leave(vg_channel_wait *waits, size_t count);
