@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every system call and every allocation in the life of a datagram, a child, a stored and a copied file, and a passed descriptor fails
    once, in turn, with several errors. Whatever happens, it is reported or it went well; nothing leaks, nothing is left behind. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "faults.h"
 #include "io/io_test.h"
 
@@ -116,9 +119,9 @@ int __wrap_mkostemp(char *path, int flags)
     return fails(CALL_MKOSTEMP) ? -1 : __real_mkostemp(path, flags);
 }
 
-ssize_t __real_copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t length, unsigned flags);
-ssize_t __wrap_copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t length, unsigned flags);
-ssize_t __wrap_copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t length, unsigned flags)
+ssize_t __real_copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t length, unsigned flags);
+ssize_t __wrap_copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t length, unsigned flags);
+ssize_t __wrap_copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t length, unsigned flags)
 {
     return fails(CALL_COPY_FILE_RANGE) ? -1 : __real_copy_file_range(from, from_at, to, to_at, length, flags);
 }
