@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <vigil/async.h>
+#include <vigil/channel.h>
 
 /*
  * vigil_frame_alloc: make the frame of an asynchronous function
@@ -87,6 +88,39 @@ static void after_steps(vigil_frame *frame)
     VIGIL_ASYNC_END(frame);
 }
 
+/*
+ * vigil_frame_send: send at once, or begin to (for the macros)
+ * vigil_frame_receive: receive at once, or begin to (for the macros)
+ */
+struct echo {
+    vigil_frame frame;
+    vigil_channel *channel;
+    int number;
+};
+
+static void echo_steps(vigil_frame *frame)
+{
+    struct echo *self = (struct echo *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    self->number = 7;
+    /* VIGIL_AWAIT_SEND calls vigil_frame_send. */
+    VIGIL_AWAIT_SEND(frame, self->channel, &self->number);
+    self->number = 0;
+    /* VIGIL_AWAIT_RECEIVE calls vigil_frame_receive. */
+    VIGIL_AWAIT_RECEIVE(frame, self->channel, &self->number);
+    assert(self->number == 7);
+    VIGIL_ASYNC_OUT(frame);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void echo_once(vigil_loop *loop, vigil_channel *channel)
+{
+    struct echo *self = vigil_frame_alloc(sizeof *self, loop, NULL);
+    assert(self != NULL);
+    self->channel = channel;
+    assert(vigil_frame_start(&self->frame, echo_steps, NULL) == 0);
+}
+
 /* ---- all of them ---- */
 
 /* vigil_promise_retry: try again, with growing delays */
@@ -140,12 +174,16 @@ int main(void)
     vigil_frame *one = vigil_frame_alloc(sizeof *one, loop, NULL);
     assert(one != NULL);
     assert(vigil_frame_start(one, one_nap_steps, &second) == 0);
+    vigil_channel *channel;
+    assert(vigil_channel_create(&channel, sizeof(int), 1) == 0);
+    echo_once(loop, channel);
     vigil_loop_run(loop, VIGIL_RUN);
     assert(vigil_promise_result(first, &value) == VIGIL_FULFILLED);
     assert(vigil_promise_result(second, &value) == VIGIL_FULFILLED);
     assert(value.integer == 42);
     vigil_promise_unref(first);
     vigil_promise_unref(second);
+    vigil_channel_destroy(channel);
     vigil_loop_destroy(loop);
     return 0;
 }

@@ -8,6 +8,7 @@
 /*
  * vigil_mutex_lock: lock a mutex
  * vigil_mutex_unlock: unlock it
+ * vigil_mutex_unlock_slow: what it calls if somebody may wait
  */
 static vigil_mutex lock = VIGIL_MUTEX_INIT;
 static long total;
@@ -16,6 +17,7 @@ static void add_to_total(long amount)
 {
     vigil_mutex_lock(&lock);
     total += amount;
+    /* Calls vigil_mutex_unlock_slow if somebody may wait. */
     vigil_mutex_unlock(&lock);
 }
 

@@ -192,8 +192,8 @@ typedef enum vigil_run_mode {
    is seen to be empty, so a post that races the end is run or refused. With the option `stay`
    only shutdown and close end it. VIGIL_RUN_ONCE runs turns until a callback has run or nothing
    is left to wait for, and finishes the turn without blocking. Ticks and microtasks count, so do
-   handlers of promises; what the loop does for itself does not. Any thread; blocks, except with
-   VIGIL_RUN_NOWAIT.
+   handlers of promises; what the loop does for itself does not. VIGIL_RUN_NOWAIT does not block.
+   Any thread; blocks.
    0  VIGIL_RUN: the loop has ended, now or before. The other modes: nothing keeps the loop alive
    1  VIGIL_RUN: vigil_loop_pause was called, the loop may be run again. The other modes:
       something keeps it alive
