@@ -125,12 +125,8 @@ static int open_only_one(struct look *look, const char *verb, bool dead_too)
 bool look_is_absent(const char *operand, pid_t *pid)
 {
     *pid = 0;
-    if (operand == NULL) {
-        vg_process *all = NULL;
-        const int count = processes_list(&all);
-        free(all);
-        return count == 0;
-    }
+    if (operand == NULL)
+        return false; /* nothing was chosen: look_open says what there is */
     char *end;
     const long number = strtol(operand, &end, 10);
     if (*end != '\0' || number <= 0 || number > INT32_MAX)

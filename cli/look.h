@@ -36,8 +36,7 @@ struct look {
 int look_open(struct look *look, const char *verb, const char *operand, bool dead_too);
 void look_close(struct look *look);
 
-/* Is there nothing to open: the operand (as above) is a living process without a record (*pid, else 0), or there is no
-   operand and no record at all? */
+/* Is the operand (as above) a living process without a record? *pid: which; else 0. */
 bool look_is_absent(const char *operand, pid_t *pid);
 
 /* Take another snapshot. 0 or a negative errno; then the last one stays. */
