@@ -19,7 +19,7 @@ export JOBS DESTDIR
 all: ## build the library and the command, the release way, into build/release
 	@scripts/setup build
 	@scripts/setup --optional cli
-	@TARGETS=installed scripts/build release
+	@TARGETS=library-and-command scripts/build release
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "make %-22s  %s\n", $$1, $$2 }' Makefile

@@ -21,7 +21,9 @@ if(TARGET vigil-command)
 endif()
 # The manual, where `make docs` has made it.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/build/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
-# What has to be built before `cmake --install`.
+# What `make` builds: the library and the command.
+add_custom_target(library-and-command DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command>)
+# What has to be built before `cmake --install`: the libraries beside it too.
 add_custom_target(installed DEPENDS vigil vigil-static $<TARGET_NAME_IF_EXISTS:vigil-command> $<TARGET_NAME_IF_EXISTS:vigil-js>
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs> $<TARGET_NAME_IF_EXISTS:vigil-jobs-static>
                                     $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq> $<TARGET_NAME_IF_EXISTS:vigil-jobs-pq-static>
