@@ -41,7 +41,7 @@ static const struct option_spec options[] = {
     {'t', "threads", OPTION_FLAG, NULL, &by_threads, 0, 0,
      "every thread: how much CPU it uses, and what it does or waits for (key t)"},
     {'f', "functions", OPTION_FLAG, NULL, &by_functions, 0, 0,
-     "which functions take the time: tasks and callbacks from the record, and any by sampling (key f)"},
+     "which functions take the time: tasks and callbacks, and any by sampling (key f)"},
     {'p', "plain", OPTION_FLAG, NULL, &plain, 0, 0, "plain text, also on a terminal"},
     {0},
 };
