@@ -22,7 +22,7 @@ static const struct option_spec options[] = {
 
 const struct command command_jobs = {
     .name = "jobs",
-    .operands = "[ls|show|retry|kill|pause|resume|drain|add|top|audit|schedules|schedule|unschedule] [WORDS]",
+    .operands = "[ls|show|retry|kill|pause|resume|drain|add|top|audit|schedules|schedule|unschedule] [ARG]",
     .summary = "look at a queue of jobs that outlive the process, and steer it",
     .text =
         "ls lists jobs; show ID shows one with its error, payload and result. retry ID lets a dead or cancelled job "
