@@ -44,14 +44,14 @@ class Serve(ServeTest):
         server = self.serve(self.game().pid)
         port = int(server.url.split(":")[2].partition("/")[0])
         took = []
-        while len(took) < 5 and min(took, default=9) > 3:  # idle ones are closed after 5 s: we come before that, not thanks to it
+        while len(took) < 5 and min(took, default=9) > 4.5:  # idle ones are closed after 5 s: we come before that, not thanks to it
             begin = time.monotonic()  # where connections are limited, connecting takes long already
             idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
             for one in idle:
                 self.addCleanup(one.close)
             self.assertEqual(server.get("metrics")[0], 200)
             took.append(time.monotonic() - begin)
-        self.assertLess(min(took), 3)
+        self.assertLess(min(took), 4.5)
         # And they are closed before long.
         idle[0].settimeout(support.PATIENCE)
         self.assertEqual(idle[0].recv(1), b"")

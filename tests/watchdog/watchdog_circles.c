@@ -295,7 +295,8 @@ static void held_over_a_read(void *arg)
     const vigil_verdict *verdict = verdict_of(&heard);
     must_say(verdict->evidence, "; waits for the mutex at 0x");
     must_say(verdict->evidence, " holds, which is asleep");
-    must_say(verdict->stacks, "holds_and_reads");
+    if (!TEST_SANITIZED) /* a sanitizer's own read() stands between, without a frame that can be followed */
+        must_say(verdict->stacks, "holds_and_reads");
     must_say(verdict->stacks, "wants_what_is_held");
     _exit(0);
 }

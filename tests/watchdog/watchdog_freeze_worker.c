@@ -29,7 +29,7 @@ static void freeze(struct timing *timing, uint32_t recover)
     must_say(verdict->reason, "of pool \"frozen\" has stood still for");
     must_say(verdict->evidence, "asleep");
 #if !TEST_TSAN
-    must_say(verdict->stacks, "vg_fault_freeze");
+    must_say(verdict->stacks, "vg_fault"); /* _freeze may be part of its caller */
 #endif
     /* The other worker goes on. */
     must_equal(vigil_pool_call(pool, note, NULL, &ran, VIGIL_NORMAL), 0);
