@@ -109,7 +109,7 @@ static const struct option_spec *option_of(const struct command *command, char *
 
 int command_run(const struct command *command, int count, char **words)
 {
-    char *operands[4] = {NULL};
+    char *operands[MOST_OPERANDS + 1] = {NULL};
     int found = 0;
     bool only_operands = false;
     if (command->raw != NULL)
@@ -117,7 +117,7 @@ int command_run(const struct command *command, int count, char **words)
     for (int i = 0; i < count; i++) {
         char *word = words[i];
         if (only_operands || word[0] != '-' || word[1] == '\0') {
-            if (found == command->most_operands) {
+            if (found == command->most_operands || found == MOST_OPERANDS) {
                 say_error("%s: '%s' is one word too many; usage: vigil %s%s%s", command->name, word, command->name,
                           command->operands[0] != '\0' ? " " : "", command->operands);
                 return EXIT_USAGE;

@@ -35,6 +35,10 @@ struct option_spec {
     const char *help;
 };
 
+enum {
+    MOST_OPERANDS = 8
+};
+
 struct command {
     const char *name;
     const char *operands;              /* as the usage line shows them: "[PID|FILE]" */
@@ -42,7 +46,7 @@ struct command {
     const char *text;                  /* what it does and how to read what it shows */
     const char *examples;              /* lines "  vigil ...   why" */
     const char *left_out;              /* NULL, or why this build lacks it */
-    int most_operands;                 /* */
+    int most_operands;                 /* at most MOST_OPERANDS */
     const struct option_spec *options; /* may be NULL */
     int (*run)(int count, char **operands);
     const char *program; /* instead of run: become it, once the words have been read; it reads them again */
