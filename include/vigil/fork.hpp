@@ -282,6 +282,4 @@ void parallel_invoke(pool_ref pool, F &&fn, Rest &&...rest)
 
 #include <vigil/parallel.hpp>
 
-#include <vigil/graph.hpp>
-
 #endif

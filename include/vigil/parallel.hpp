@@ -464,4 +464,6 @@ template <std::default_initializable T> class worker_local
 
 #include <vigil/sort.hpp>
 
+#include <vigil/graph.hpp>
+
 #endif

@@ -78,9 +78,9 @@ static void judge_frozen_group(vg_exam *exam)
     if (!old && !(cgroup_path(pid, "", path, sizeof path) &&
                   vg_proc_read(text, sizeof text, "%s/cgroup.events", path) > 0 && word_in(text, "frozen") == 1))
         return;
-    unsigned kept = 0; /* what was found otherwise follows from it */
+    unsigned kept = 0; /* what no thaw would mend; the rest was caught in the middle of something */
     for (unsigned i = 0; i < exam->finding_count; i++)
-        if (exam->findings[i].kind != VG_DIAGNOSIS_DISK)
+        if (exam->findings[i].kind <= VG_DIAGNOSIS_ORPHAN)
             exam->findings[kept++] = exam->findings[i];
     exam->finding_count = kept;
     vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STOPPED, true);

@@ -18,8 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
 #define LAUNCH_CLOSEFROM 1

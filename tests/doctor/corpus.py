@@ -68,7 +68,7 @@ PYTHON = {
     "abba": (("deadlock",), None, ["semaphore"]),
     "queue": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
     "again": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
-    "interpreter": (("lock held over a wait",), True, ["2 threads wait for Python's global interpreter lock"]),
+    "interpreter": (("lock held over a wait",), True, [" for Python's global interpreter lock"]),
 }
 RUST = {"abba": (("deadlock",), None, ["Rust mutex"]), "channel": (("lost wakeup",), None, ["unpark"])}
 # Programs without names: the verdict must still come. Of musl's normal mutexes nobody can say who holds them.

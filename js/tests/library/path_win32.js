@@ -12,7 +12,7 @@ for (const one of pieces) {
 const lines = [];
 for (const path of paths) {
   lines.push(JSON.stringify([path, win32.normalize(path), win32.dirname(path), win32.basename(path), win32.extname(path), win32.isAbsolute(path),
-                             win32.parse(path), win32.join('a', path), win32.join(path, '..\\b'), win32.resolve('c:\\q', path)]));
+                             win32.parse(path), win32.join('a', path), win32.join(path, '..\\b'), win32.resolve('D:\\r', 'c:\\q', path)]));
 }
 let sum = 0;
 for (const letter of lines.join('\n')) sum = (sum * 31 + letter.codePointAt(0)) >>> 0;
