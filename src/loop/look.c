@@ -68,7 +68,7 @@ static void list_watches(vigil_loop *loop, keeper_listing *to, uint64_t now)
         bool open = fcntl(fd, F_GETFD) != -1;
         errno = saved;
         for (const vg_watch *watch = record->first; watch != NULL; watch = watch->next) {
-            if ((watch->flags & (VIGIL_WATCH_UNREF | VG_WATCH_INNER)) != 0)
+            if ((watch->flags & VIGIL_WATCH_UNREF) != 0 || watch->inner)
                 continue;
             list_keeper(to, (vigil_keeper){.kind = VIGIL_KEEPER_WATCH,
                                            .id = vg_registry_name(watch->slot, watch),

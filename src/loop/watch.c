@@ -71,7 +71,7 @@ void vg_watch_over(vigil_loop *loop, vg_watch *watch, uint32_t flag)
     atomic_store_explicit(&watches->any_dead, true, memory_order_relaxed);
     if ((watch->flags & VIGIL_WATCH_UNREF) == 0)
         (void)atomic_fetch_sub_explicit(&loop->keep, 1, memory_order_relaxed);
-    if ((watch->flags & VG_WATCH_INNER) == 0)
+    if (!watch->inner)
         (void)atomic_fetch_sub_explicit(&watches->active, 1, memory_order_relaxed);
 }
 
@@ -213,7 +213,7 @@ static int add_watch(vigil_loop *loop, vg_watch **result, const vg_watch *wanted
         atomic_store_explicit(&watch->alive, true, memory_order_relaxed);
         if ((watch->flags & VIGIL_WATCH_UNREF) == 0)
             (void)atomic_fetch_add_explicit(&loop->keep, 1, memory_order_relaxed);
-        if ((watch->flags & VG_WATCH_INNER) == 0)
+        if (!watch->inner)
             (void)atomic_fetch_add_explicit(&watches->active, 1, memory_order_relaxed);
         vg_watch_update_wanted(loop);
         *result = watch;
@@ -247,7 +247,7 @@ static void remove_watch(vigil_loop *loop, vg_watch *watch)
 int vg_watch_add_inner(vigil_loop *loop, vg_watch **watch, int fd, uint32_t events, vigil_watch_fn fn, void *arg,
                        bool keeps_alive)
 {
-    vg_watch wanted = {.fd = fd, .flags = VG_WATCH_INNER | (keeps_alive ? 0 : VIGIL_WATCH_UNREF), .fn = fn, .arg = arg};
+    vg_watch wanted = {.fd = fd, .inner = true, .flags = keeps_alive ? 0 : VIGIL_WATCH_UNREF, .fn = fn, .arg = arg};
     atomic_init(&wanted.events, events);
     uint64_t id;
     return add_watch(loop, watch, &wanted, &id);
@@ -269,8 +269,7 @@ static vg_watch *find_watch(vigil_loop *loop, vigil_watch watch)
     if (slot == UINT32_MAX)
         return NULL;
     vg_watch *found = vg_registry_at(&loop->watches.slots, slot);
-    return atomic_load_explicit(&found->alive, memory_order_relaxed) && (found->flags & VG_WATCH_INNER) == 0 ? found
-                                                                                                             : NULL;
+    return atomic_load_explicit(&found->alive, memory_order_relaxed) && !found->inner ? found : NULL;
 }
 
 /* Remove a watch without a report. False: it is over already. */

@@ -148,7 +148,7 @@ void vg_watch_run(vigil_loop *loop)
             continue;
         vigil_watch name = {.id = vg_registry_name(watch->slot, watch)};
         vg_tally(&loop->shared->fd_events, 1);
-        loop->own_calls += (watch->flags & VG_WATCH_INNER) != 0;
+        loop->own_calls += watch->inner;
         vg_loop_note_call(loop, (uintptr_t)watch->fn);
         watch->fn(loop, name, watch->fd, events, watch->arg);
         vg_loop_note_called(loop);

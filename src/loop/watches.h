@@ -23,6 +23,7 @@ typedef struct vg_watch {
     _Atomic uint32_t events; /* wanted */
     uint32_t flags;          /* VIGIL_WATCH_*, VG_WATCH_* */
     _Atomic bool alive;
+    bool inner;                  /* the loop's own: signals, children; not counted. Set once, read without the lock */
     bool ready;                  /* owner: in the ready list */
     uint32_t ready_events;       /* owner */
     struct vg_watch *ready_next; /* owner */
@@ -35,8 +36,7 @@ typedef struct vg_watch {
 } vg_watch;
 
 enum {
-    VG_WATCH_INNER = 0x100, /* the loop's own: signals, children. Not counted in the statistics */
-    VG_WATCH_GONE = 0x200   /* its fd was closed; the close step reports it */
+    VG_WATCH_GONE = 0x200 /* its fd was closed; the close step reports it */
 };
 
 typedef struct vg_watches {
