@@ -33,11 +33,12 @@ static vigil_tls_certificate files_of(const struct cert *cert)
 static void make_server(struct scene *scene, const struct cert *cert, vigil_tls_options *more)
 {
     vigil_tls_options options = VIGIL_TLS_OPTIONS_INIT;
-    const vigil_tls_certificate files = files_of(cert);
+    vigil_tls_certificate files;
     if (more != NULL)
         options = *more;
     options.server = true;
     if (options.count == 0) {
+        files = files_of(cert);
         options.certificates = &files;
         options.count = 1;
     }
