@@ -3,6 +3,7 @@
 #include "check.hpp"
 
 #include <mutex>
+#include <atomic>
 #include <thread>
 
 using vigil::task;
@@ -93,7 +94,8 @@ TEST(coroutines_and_a_thread_share_the_other_objects)
     vigil::latch opened(1);
     vigil::barrier meeting(2);
     vigil::once once;
-    int value = 0, calls = 0, last = 0;
+    int value = 0, calls = 0;
+    std::atomic<int> last = 0; // both add to it after they have met
     std::thread other([&] {
         {
             const std::unique_lock hold(rwlock);
