@@ -2,8 +2,8 @@
 /* Locks, units and channels in C++: with the guards of the standard, and awaited by coroutines. */
 #include "check.hpp"
 
-#include <mutex>
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 using vigil::task;
