@@ -69,6 +69,14 @@ static bool keep_passed(vg_passed *it, const struct cmsghdr *control)
     return fit;
 }
 
+static struct cmsghdr *next_control(struct msghdr *message, struct cmsghdr *it)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion" /* inside musl's macro */
+    return CMSG_NXTHDR(message, it);
+#pragma GCC diagnostic pop
+}
+
 ssize_t vg_pass_receive(vigil_stream *stream, void *buffer, size_t room)
 {
     _Alignas(struct cmsghdr) unsigned char space[CMSG_SPACE(SYSTEM_MOST * sizeof(int))];
@@ -78,7 +86,7 @@ ssize_t vg_pass_receive(vigil_stream *stream, void *buffer, size_t room)
     bool fit = true;
     if (got < 0)
         return got;
-    for (struct cmsghdr *it = CMSG_FIRSTHDR(&message); it != NULL; it = CMSG_NXTHDR(&message, it))
+    for (struct cmsghdr *it = CMSG_FIRSTHDR(&message); it != NULL; it = next_control(&message, it))
         if (it->cmsg_level == SOL_SOCKET && it->cmsg_type == SCM_RIGHTS)
             fit = keep_passed(stream->passed, it) && fit;
     if (!fit || (message.msg_flags & MSG_CTRUNC) != 0) { /* some are lost: what follows cannot be understood */
