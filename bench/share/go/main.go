@@ -19,7 +19,7 @@ func main() {
 		words[key], _ = strconv.Atoi(value)
 	}
 	if os.Args[1] != "share-green" || words["param"] < 0 {
-		fmt.Println("trouble no unbounded channel")
+		fmt.Println("trouble Go has no unbounded channel")
 		return
 	}
 	producers := words["producers"]
