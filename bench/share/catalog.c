@@ -70,7 +70,7 @@ static const struct bench_def benches[] = {
         .name = "share-green",
         .what =
             "P asynchronous functions send to P of them, 8 bytes each, wall ns per message; capacity -1 is unbounded",
-        .long_ = "n messages in all. vigil: functions of one loop. go: goroutines, which have Go has no unbounded channel.",
+        .long_ = "n messages in all. vigil: functions of one loop. go: goroutines, which have no unbounded channel.",
         .param = "capacity",
         .n = 1000000,
         .n_quick = 200000,
