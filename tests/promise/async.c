@@ -213,6 +213,7 @@ static void timeout_body(void *arg)
     vigil_promise *p = async_with(blocked, &gate, &options);
     then(p, must_not_run, say_value, "running");
     drop(p);
+    gate_wait_entered(&gate, 1); /* it holds the worker, however late that was */
     p = async_with(must_not_start, &gate, &options);
     then(p, must_not_run, open_the_gate, "queued");
     drop(p);
