@@ -93,7 +93,7 @@ static void they_come_and_go_in_batches(void **state)
 {
     (void)state;
     echo_in_batches(loop_plain(), "127.0.0.1:0", NULL);
-    echo_in_batches(loop_plain(), "unix:@vigil-test-datagrams-server", "unix:@vigil-test-datagrams-client");
+    echo_in_batches(loop_plain(), own_place("server"), own_place("client"));
 }
 
 static void one_is_a_promise(void **state)
@@ -187,7 +187,7 @@ static void what_the_system_refuses_for_now_waits(void **state)
     static char bytes[1000];
     const vigil_packet packet = {.data = bytes, .length = sizeof bytes};
     /* A Unix socket whose reader does not read takes no more. */
-    vigil_datagrams *server = open_at(loop, "unix:@vigil-test-datagrams-full", NULL);
+    vigil_datagrams *server = open_at(loop, own_place("full"), NULL);
     must_equal(vigil_datagrams_address(server, &where), 0);
     vigil_datagrams *client = open_at(loop, NULL, &where);
     unsigned accepted = 0;

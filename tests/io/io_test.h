@@ -118,4 +118,14 @@ static inline void collect(vigil_stream *stream, const void *data, int64_t lengt
     pair->text[pair->length] = 0;
 }
 
+/* An address of this process alone: the same test of another build may run beside it. */
+static inline const char *own_place(const char *name)
+{
+    static char places[4][64];
+    static unsigned next;
+    char *place = places[next++ % 4];
+    (void)snprintf(place, sizeof places[0], "unix:@vigil-test-%s-%d", name, (int)getpid());
+    return place;
+}
+
 #endif

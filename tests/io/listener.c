@@ -113,7 +113,7 @@ static void server_end(struct server *server)
 static void every_connection_is_given_once(void **state)
 {
     (void)state;
-    static const char *const places[] = {"127.0.0.1:0", "*:0", "unix:@vigil-test-listener"};
+    const char *const places[] = {"127.0.0.1:0", "*:0", own_place("listener")};
     for (size_t place = 0; place < count_of(places); place++) {
         struct server server;
         int clients[MANY];
