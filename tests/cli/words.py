@@ -202,7 +202,7 @@ class Choosing(CommandTest):
         if os.getuid() != 0 or not shutil.which("setpriv"):
             self.skipTest("only root can become somebody else")
         game = self.game()
-        command = shutil.copy(support.VIGIL, "/tmp/vigil-as-nobody")
+        command = shutil.copy(support.VIGIL, f"/tmp/vigil-as-nobody-{os.getpid()}")
         self.addCleanup(os.unlink, command)
         nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", command, "report"]
         environment = {"VIGIL_DIR": self.directory, "PATH": os.environ["PATH"]}
