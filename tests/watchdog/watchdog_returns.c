@@ -77,12 +77,14 @@ static void a_stall_that_returns_is_raised_again_each_time(void **state)
             must_equal(vigil_pool_call(pool, hangs, NULL, &gate, VIGIL_NORMAL), 0);
         event_wait(&all.raised[i]);
         verdict_came_at(&timing, now_ns());
-        must(stands_in_record());
+        while (!stands_in_record()) /* a look that falls into the writing of a verdict sees none */
+            yield();
         must_equal(vigil_watchdog_stats_get(&stats), 0);
         must(stats.standing >= 1 && stats.standing <= 64);
         gate_open(&gate);
         event_wait(&all.cleared[i]);
-        must(!stands_in_record());
+        while (stands_in_record())
+            yield();
         must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     }
     must_equal(vigil_watchdog_stats_get(&stats), 0);
