@@ -40,12 +40,10 @@ function digestClass() {
     #native;
     #done = false;
     #keyed; // an Hmac: its second digest() is empty
-    #algorithm;
-    constructor(native, keyed, algorithm, options) {
+    constructor(native, keyed, options) {
       super(options);
       this.#native = native;
       this.#keyed = keyed;
-      this.#algorithm = algorithm;
     }
     update(data, encoding = undefined) {
       if (this.#done) throw new codes.ERR_CRYPTO_HASH_FINALIZED();
@@ -63,7 +61,7 @@ function digestClass() {
     }
     copy(options = undefined) {
       if (this.#done) throw new codes.ERR_CRYPTO_HASH_FINALIZED();
-      return Reflect.construct(digestClass(), [hashCopy(this.#native), this.#keyed, this.#algorithm, options], Hash);
+      return Reflect.construct(digestClass(), [hashCopy(this.#native), this.#keyed, options], Hash);
     }
     _transform(chunk, encoding, callback) {
       hashAdd(this.#native, bytesOf(chunk, 'chunk', encoding));
@@ -87,7 +85,7 @@ function make(algorithm, key, options, Kind) {
     Object.setPrototypeOf(Kind, Base);
     Object.setPrototypeOf(Kind.prototype, Base.prototype);
   }
-  return Reflect.construct(Base, [native, Kind !== Hash, name, options], Kind);
+  return Reflect.construct(Base, [native, Kind !== Hash, options], Kind);
 }
 function Hash(algorithm, options = undefined) {
   return make(algorithm, undefined, options, Hash);

@@ -190,13 +190,6 @@ class MessageChannel {
 }
 Object.defineProperty(MessageChannel.prototype, Symbol.toStringTag, { value: 'MessageChannel', configurable: true });
 
-// What came and was not delivered yet, or undefined.
-function receiveMessageOnPort(port) {
-  if (!(port instanceof MessagePort)) throw new codes.ERR_INVALID_ARG_TYPE('port', 'MessagePort', port);
-  const message = port[kState].end?.queue.shift();
-  return message === undefined ? undefined : { message: message().value };
-}
-
 // ---- broadcast ----------------------------------------------------------------------------------------------------
 
 const channels = new Map(); // name -> open channels in the order in which they were made
@@ -246,4 +239,4 @@ handlerProperty(BroadcastChannel.prototype, 'message');
 handlerProperty(BroadcastChannel.prototype, 'messageerror');
 Object.defineProperty(BroadcastChannel.prototype, Symbol.toStringTag, { value: 'BroadcastChannel', configurable: true });
 
-module.exports = { MessageChannel, MessagePort, MessageEvent, BroadcastChannel, receiveMessageOnPort };
+module.exports = { MessageChannel, MessagePort, MessageEvent, BroadcastChannel };

@@ -82,11 +82,14 @@ function basename(path, suffix) {
   return base.slice(0, base.length - suffix.length);
 }
 
-function extname(path) {
-  validateString(path, 'path');
-  const base = basename(path);
+// Of a last part, whatever separates the parts.
+function extensionOf(base) {
   const at = base.lastIndexOf('.');
   return at <= 0 || base === '..' ? '' : base.slice(at);
+}
+function extname(path) {
+  validateString(path, 'path');
+  return extensionOf(basename(path));
 }
 
 function parse(path) {
@@ -100,18 +103,19 @@ function parse(path) {
   return { root, dir, base, ext, name: ext === '' ? base : base.slice(0, base.length - ext.length) };
 }
 
-function format(object) {
+function formatWith(separator, object) {
   validateObject(object, 'pathObject');
   const dir = object.dir || object.root;
   const ext = object.ext ? (object.ext[0] === '.' ? object.ext : `.${object.ext}`) : '';
   const base = object.base || `${object.name || ''}${ext}`;
   if (!dir) return base;
-  return dir === object.root ? `${dir}${base}` : `${dir}/${base}`;
+  return dir === object.root ? `${dir}${base}` : `${dir}${separator}${base}`;
 }
 
 const path = {
   sep: '/', delimiter: ':',
-  resolve, normalize, join, relative, dirname, basename, extname, parse, format,
+  resolve, normalize, join, relative, dirname, basename, extname, parse,
+  format(pathObject) { return formatWith('/', pathObject); },
   isAbsolute(value) {
     validateString(value, 'path');
     return value.startsWith('/');
@@ -119,5 +123,6 @@ const path = {
   toNamespacedPath: (value) => value,
 };
 path.posix = path;
+Object.defineProperty(path, Symbol.for('vigil.host'), { value: { extensionOf, formatWith } });
 Object.defineProperty(path, 'win32', { enumerable: true, configurable: true, get: () => load('path_win32') });
 module.exports = path;

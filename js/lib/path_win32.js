@@ -3,7 +3,8 @@
 'use strict';
 
 const posix = load('path');
-const { validateString, validateObject } = load('errors');
+const { extensionOf, formatWith } = posix[Symbol.for('vigil.host')];
+const { validateString } = load('errors');
 
 const isSeparator = (letter) => letter === '/' || letter === '\\';
 const isDrive = (letter) => letter !== undefined && /^[a-zA-Z]$/.test(letter);
@@ -153,9 +154,7 @@ function basename(path, suffix = undefined) {
 
 function extname(path) {
   validateString(path, 'path');
-  const base = basename(path);
-  const at = base.lastIndexOf('.');
-  return at <= 0 || base === '..' ? '' : base.slice(at);
+  return extensionOf(basename(path));
 }
 
 function parse(path) {
@@ -166,24 +165,15 @@ function parse(path) {
   if (whole || path.length === length) return { root, dir: root, base: '', ext: '', name: '' };
   const [start, end] = lastPart(path, device !== '' || length > 0 ? length : 0);
   const base = path.slice(start, end);
-  const at = base.lastIndexOf('.');
-  const ext = at <= 0 || base === '..' ? '' : base.slice(at);
+  const ext = extensionOf(base);
   const dir = start > length ? path.slice(0, start - 1) : root;
   return { root, dir, base, ext, name: ext === '' ? base : base.slice(0, base.length - ext.length) };
 }
 
-function format(object) {
-  validateObject(object, 'pathObject');
-  const dir = object.dir || object.root;
-  const ext = object.ext ? (object.ext[0] === '.' ? object.ext : `.${object.ext}`) : '';
-  const base = object.base || `${object.name || ''}${ext}`;
-  if (!dir) return base;
-  return dir === object.root ? `${dir}${base}` : `${dir}\\${base}`;
-}
-
 const win32 = {
   sep: '\\', delimiter: ';',
-  resolve, normalize, join, relative, dirname, basename, extname, parse, format, isAbsolute, toNamespacedPath, posix,
+  format(pathObject) { return formatWith('\\', pathObject); },
+  resolve, normalize, join, relative, dirname, basename, extname, parse, isAbsolute, toNamespacedPath, posix,
 };
 win32.win32 = win32;
 module.exports = win32;

@@ -6,22 +6,12 @@
 const streams = load('npm:web-streams-polyfill');
 const { TransformStream } = streams;
 
-// What both have: two ends, and a brand that the getters check.
-class Pair {
-  #transform;
-  constructor(transformer) {
-    this.#transform = new TransformStream(transformer);
-  }
-  get readable() { return this.#transform.readable; }
-  get writable() { return this.#transform.writable; }
-}
-
 class TextEncoderStream {
-  #pair;
+  #transform;
   constructor() {
     let high = ''; // the first half of a pair whose second is in the next chunk
     const encoder = new TextEncoder();
-    this.#pair = new Pair({
+    this.#transform = new TransformStream({
       transform(chunk, controller) {
         let text = high + `${chunk}`;
         high = '';
@@ -38,19 +28,19 @@ class TextEncoderStream {
     });
   }
   get encoding() {
-    void this.#pair;
+    void this.#transform;
     return 'utf-8';
   }
-  get readable() { return this.#pair.readable; }
-  get writable() { return this.#pair.writable; }
+  get readable() { return this.#transform.readable; }
+  get writable() { return this.#transform.writable; }
 }
 
 class TextDecoderStream {
-  #pair;
+  #transform;
   #decoder;
   constructor(label = 'utf-8', options = undefined) {
     const decoder = this.#decoder = new TextDecoder(label, options);
-    this.#pair = new Pair({
+    this.#transform = new TransformStream({
       transform(chunk, controller) {
         const buffer = ArrayBuffer.isView(chunk) ? chunk.buffer : chunk;
         if (!(buffer instanceof ArrayBuffer) && !(typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer)) {
@@ -68,8 +58,8 @@ class TextDecoderStream {
   get encoding() { return this.#decoder.encoding; }
   get fatal() { return this.#decoder.fatal; }
   get ignoreBOM() { return this.#decoder.ignoreBOM; }
-  get readable() { return this.#pair.readable; }
-  get writable() { return this.#pair.writable; }
+  get readable() { return this.#transform.readable; }
+  get writable() { return this.#transform.writable; }
 }
 for (const Kind of [TextEncoderStream, TextDecoderStream]) {
   Object.defineProperty(Kind.prototype, Symbol.toStringTag, { value: Kind.name, configurable: true });

@@ -75,7 +75,6 @@ function settings(kind, options) {
     finish: ranged(options, 'finishFlush', 0, Z_BLOCK, Z_FINISH),
     most: ranged(options, 'maxOutputLength', 1, kMaxLength, kMaxLength),
     dictionary: dictionary === undefined ? undefined : bytesOf(dictionary, 'options.dictionary'),
-    info: options?.info === true,
   };
 }
 const open = (set) => zipOpen(set.pack, set.bits, set.level, set.memory, set.strategy, set.dictionary);

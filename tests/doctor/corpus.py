@@ -99,7 +99,7 @@ class Place:
         thaw, self.thaw = self.thaw, lambda: None
         thaw()
         for step in reversed(self.undo):
-            for _ in range(100):  # a group is empty only when its processes are gone
+            for _ in range(100):  # a group is empty only when its processes are gone; version 1 has no event for it
                 try:
                     step()
                     break

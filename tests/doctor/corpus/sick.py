@@ -38,12 +38,14 @@ def interpreter():
     """A function of C that sleeps and keeps the interpreter's lock."""
     import ctypes
     import time
+    begun = threading.Barrier(3)
     def work():
+        begun.wait()
         while True:
             time.sleep(0.001)
     for _ in range(2):
         threading.Thread(target=work, daemon=True).start()
-    time.sleep(0.1)
+    begun.wait()
     print("ready", flush=True)
     ctypes.PyDLL(None).pause()
 
