@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,7 +16,7 @@
 enum {
     SLOTS = 64,
     LAYOUT = 1,
-    TURN_MS = 10, /* the longest that a writer lets another go first */
+    TURN_MS = 20, /* the longest that a writer lets others go first */
 };
 #define SLEEPING 0x80000000U
 
@@ -189,55 +188,79 @@ unsigned vg_jobs_beside_wait(struct vg_jobs_beside *beside, int slot, int64_t ti
     }
 }
 
-/* Whether another process wants its turn and has waited longer than this one. */
-static bool somebody_first(struct shared *shared, int own, bool *dead)
+/* Whether another process wants its turn and has waited longer than this one. With `forget` they lose it: they are
+   dead, stopped or very slow. One that lives says again that it wants. */
+static bool somebody_first(struct shared *shared, int own, bool forget)
 {
     uint64_t mine = atomic_load_explicit(&shared->slots[own].turn, memory_order_relaxed);
-    bool found = false;
     for (int i = 0; i < SLOTS; i++) {
         struct slot *slot = &shared->slots[i];
         if (i == own || atomic_load_explicit(&slot->wants, memory_order_relaxed) == 0 ||
             atomic_load_explicit(&slot->turn, memory_order_relaxed) >= mine)
             continue;
-        int32_t pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
-        if (*dead && (pid == 0 || (kill(pid, 0) != 0 && errno == ESRCH)))
-            atomic_store_explicit(&slot->wants, 0, memory_order_relaxed);
-        else
-            found = true;
+        if (!forget)
+            return true;
+        atomic_store_explicit(&slot->wants, 0, memory_order_relaxed);
     }
-    *dead = false;
-    return found;
+    return false;
 }
 
-/* All relaxed: a wrong guess about turns costs time, never more. */
-void vg_jobs_beside_turn_begin(struct vg_jobs_beside *beside, int slot)
+static int64_t microseconds(void)
 {
-    if (slot < 0)
-        return;
-    struct shared *shared = beside->shared;
-    atomic_store_explicit(&shared->slots[slot].wants, 1, memory_order_relaxed);
-    bool look_for_dead = false;
-    uint32_t commits = atomic_load_explicit(&shared->commits, memory_order_relaxed);
-    if (!somebody_first(shared, slot, &look_for_dead))
-        return;
-    struct timespec time;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* All relaxed: a wrong guess about turns costs time, never more. A waiter that is killed leaves the count of waiters
+   too high, which costs later commits a system call. */
+static void wait_commit(struct shared *shared, uint32_t seen, int64_t most_us)
+{
+    struct timespec time = {.tv_nsec = most_us * 1000};
     (void)atomic_fetch_add_explicit(&shared->commit_waiters, 1, memory_order_relaxed);
-    long result = futex(&shared->commits, FUTEX_WAIT, commits, milliseconds(&time, TURN_MS));
+    (void)futex(&shared->commits, FUTEX_WAIT, seen, &time);
     (void)atomic_fetch_sub_explicit(&shared->commit_waiters, 1, memory_order_relaxed);
-    if (result != 0 && errno == ETIMEDOUT) {
-        look_for_dead = true;
-        (void)somebody_first(shared, slot, &look_for_dead);
+}
+
+uint32_t vg_jobs_beside_turn_begin(struct vg_jobs_beside *beside, int slot)
+{
+    struct shared *shared = beside->shared;
+    uint32_t commits = atomic_load_explicit(&shared->commits, memory_order_relaxed);
+    int64_t until = 0;
+    while (slot >= 0) {
+        atomic_store_explicit(&shared->slots[slot].wants, 1, memory_order_relaxed);
+        if (!somebody_first(shared, slot, false))
+            break;
+        int64_t now = microseconds();
+        if (until == 0)
+            until = now + TURN_MS * 1000;
+        if (now >= until) {
+            (void)somebody_first(shared, slot, true);
+            break;
+        }
+        wait_commit(shared, commits, until - now);
+        commits = atomic_load_explicit(&shared->commits, memory_order_relaxed);
     }
+    return commits;
+}
+
+uint32_t vg_jobs_beside_turn_wait(struct vg_jobs_beside *beside, int slot, uint32_t seen, int64_t most_us)
+{
+    struct shared *shared = beside->shared;
+    wait_commit(shared, seen, most_us);
+    if (slot >= 0)
+        atomic_store_explicit(&shared->slots[slot].wants, 1, memory_order_relaxed);
+    return atomic_load_explicit(&shared->commits, memory_order_relaxed);
 }
 
 void vg_jobs_beside_turn_end(struct vg_jobs_beside *beside, int slot)
 {
-    if (slot < 0)
-        return;
     struct shared *shared = beside->shared;
-    uint64_t turn = atomic_fetch_add_explicit(&shared->turns, 1, memory_order_relaxed) + 1;
-    atomic_store_explicit(&shared->slots[slot].turn, turn, memory_order_relaxed);
-    atomic_store_explicit(&shared->slots[slot].wants, 0, memory_order_relaxed);
+    if (slot >= 0) {
+        uint64_t turn = atomic_fetch_add_explicit(&shared->turns, 1, memory_order_relaxed) + 1;
+        atomic_store_explicit(&shared->slots[slot].turn, turn, memory_order_relaxed);
+        atomic_store_explicit(&shared->slots[slot].wants, 0, memory_order_relaxed);
+    }
     (void)atomic_fetch_add_explicit(&shared->commits, 1, memory_order_relaxed);
     if (atomic_load_explicit(&shared->commit_waiters, memory_order_relaxed) != 0)
         (void)futex(&shared->commits, FUTEX_WAKE, INT_MAX, NULL);

@@ -11,8 +11,9 @@
  * word without events. Both sides change one word alone, so no fence is needed beyond acquire and release, and no wake
  * is lost.
  *
- * Turns. SQLite lets the process that has just committed in again first. A writer that has had its turn later than
- * another that wants one waits for the other's commit, at most some milliseconds: a dead process costs that once.
+ * Turns. SQLite lets the process that has just committed in again first, and the others sleep longer and longer. So a
+ * writer lets everybody go first who wants a turn and has had one less lately, and sleeps until the next commit, which
+ * is counted here. At most some milliseconds: then a dead or stopped process loses its claim to be first.
  */
 #ifndef VG_JOBS_BESIDE_H
 #define VG_JOBS_BESIDE_H
@@ -36,8 +37,10 @@ void vg_jobs_beside_ring_all(struct vg_jobs_beside *beside, unsigned events);
 /* Take the events of the own slot, and sleep until there are some. 0 after the timeout (negative: none). */
 unsigned vg_jobs_beside_wait(struct vg_jobs_beside *beside, int slot, int64_t timeout_ms);
 
-/* Around a write transaction of a process with a slot. */
-void vg_jobs_beside_turn_begin(struct vg_jobs_beside *beside, int slot);
+/* Around a write transaction; a process without a slot (-1) has no turns. begin gives the count of commits. */
+uint32_t vg_jobs_beside_turn_begin(struct vg_jobs_beside *beside, int slot);
+/* The database was busy: sleep until there are more commits than were seen, or the time is over. Gives the count. */
+uint32_t vg_jobs_beside_turn_wait(struct vg_jobs_beside *beside, int slot, uint32_t seen, int64_t most_us);
 void vg_jobs_beside_turn_end(struct vg_jobs_beside *beside, int slot);
 
 /* Ends of jobs are counted for those who wait for one. */

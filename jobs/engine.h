@@ -135,6 +135,7 @@ enum {
 
 struct vg_jobs_engine {
     const char *name;
+    bool any_thread; /* while the runner sleeps another thread may use its connection, one at a time */
 
     /* The site is the part that all connections of a vigil_jobs share, and any thread may use. */
     int (*site_open)(struct vg_jobs_site **site, const char *where, const vigil_jobs_options *options);

@@ -92,6 +92,7 @@ static void free_jobs(vigil_jobs *jobs)
     free(jobs->kinds);
     (void)pthread_mutex_destroy(&jobs->lock);
     (void)pthread_mutex_destroy(&jobs->client_lock);
+    (void)pthread_mutex_destroy(&jobs->round_lock);
     free(jobs);
 }
 
@@ -104,6 +105,7 @@ int vigil_jobs_open(vigil_jobs **jobs, const char *where, const vigil_jobs_optio
         return -ENOMEM;
     (void)pthread_mutex_init(&it->lock, NULL);
     (void)pthread_mutex_init(&it->client_lock, NULL);
+    (void)pthread_mutex_init(&it->round_lock, NULL);
     it->owner = getpid();
     atomic_store_explicit(&it->run_ns, 100000000,
                           memory_order_relaxed); /* until it is known, jobs are taken to be long */

@@ -12,6 +12,7 @@
 
 #include "backoff.h"
 #include "heart.h"
+#include "runner.h"
 #include "why.h"
 
 static struct vg_jobs_run *of_seen(vigil_jobs_run *seen)
@@ -19,7 +20,7 @@ static struct vg_jobs_run *of_seen(vigil_jobs_run *seen)
     return (struct vg_jobs_run *)(void *)seen;
 }
 
-void vg_jobs_run_push(struct vg_jobs_run *run)
+void vg_jobs_run_push(struct vg_jobs_run *run, bool may_help)
 {
     vigil_jobs *jobs = run->jobs;
     /* vigil_jobs_close waits for pushers: the queue stays until the wake is done. Pairs with the decrement. */
@@ -30,7 +31,7 @@ void vg_jobs_run_push(struct vg_jobs_run *run)
     /* release: the runner's exchange sees the end that is inside */
     while (!atomic_compare_exchange_weak_explicit(&jobs->ends, &head, run, memory_order_release, memory_order_relaxed));
     /* The first on an empty stack wakes: the runner empties it as a whole, and looks at it after each wake. */
-    if (head == NULL)
+    if (head == NULL && !(may_help && vg_jobs_runner_help(jobs)))
         jobs->engine->ring(jobs->site);
     /* release: our last touch; pairs with the acquire in vigil_jobs_close */
     (void)atomic_fetch_sub_explicit(&jobs->pushing, 1, memory_order_release);
@@ -71,7 +72,7 @@ static void decide(struct vg_jobs_run *run, int status)
 }
 
 /* The handler's part is over. */
-static void end_run(struct vg_jobs_run *run, int status)
+static void end_run(struct vg_jobs_run *run, int status, bool may_help)
 {
     vigil_jobs *jobs = run->jobs;
     decide(run, status);
@@ -85,7 +86,7 @@ static void end_run(struct vg_jobs_run *run, int status)
     (void)pthread_mutex_unlock(&jobs->lock);
     uint64_t mean = atomic_load_explicit(&jobs->run_ns, memory_order_relaxed);
     atomic_store_explicit(&jobs->run_ns, (mean * 7 + took * 1000000) / 8, memory_order_relaxed);
-    vg_jobs_run_push(run);
+    vg_jobs_run_push(run, may_help);
 }
 
 /* The handler as a child of the run's task: vigil_raise then leaves the child alone, and the run still ends. */
@@ -130,7 +131,7 @@ static int work(vigil_task *task)
     if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0) { /* has not started: straight back */
         run->end.outcome = VG_JOBS_GIVE_BACK;
         atomic_store_explicit(&run->phase, VG_JOBS_ENDED, memory_order_relaxed);
-        vg_jobs_run_push(run);
+        vg_jobs_run_push(run, false);
         return 0;
     }
     (void)pthread_mutex_lock(&jobs->lock);
@@ -143,7 +144,7 @@ static int work(vigil_task *task)
     }
     int status = call_guarded(run);
     if (status != VIGIL_JOBS_LATER)
-        end_run(run, status);
+        end_run(run, status, true);
     return 0;
 }
 
@@ -153,7 +154,7 @@ static void not_run(vigil_task *task)
     struct vg_jobs_run *run = (struct vg_jobs_run *)(void *)((char *)task - offsetof(struct vg_jobs_run, task));
     run->end.outcome = VG_JOBS_GIVE_BACK;
     atomic_store_explicit(&run->phase, VG_JOBS_ENDED, memory_order_relaxed);
-    vg_jobs_run_push(run);
+    vg_jobs_run_push(run, false);
 }
 
 struct vg_jobs_run *vg_jobs_run_create(vigil_jobs *jobs, const struct vg_jobs_row *row)
@@ -257,7 +258,7 @@ int vigil_jobs_finish(vigil_jobs_run *seen, int status)
 {
     if (seen == NULL || status > 0)
         return vg_jobs_why(-EINVAL, seen == NULL ? "run is NULL" : "status must be 0 or negative");
-    end_run(of_seen(seen), status);
+    end_run(of_seen(seen), status, false); /* a loop's thread must not wait for the disk */
     return 0;
 }
 

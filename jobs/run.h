@@ -13,7 +13,8 @@ void vg_jobs_run_free(struct vg_jobs_run *run);
 int vg_jobs_run_submit(struct vg_jobs_run *run);
 /* Ask the handler to stop. */
 void vg_jobs_run_abort(struct vg_jobs_run *run, int status, const char *text);
-/* Push the run on the stack of ends and wake the runner. The caller loses the run. */
-void vg_jobs_run_push(struct vg_jobs_run *run);
+/* Push the run on the stack of ends, and wake the runner or, if the caller may do its work, help. The caller loses the
+   run. */
+void vg_jobs_run_push(struct vg_jobs_run *run, bool may_help);
 
 #endif

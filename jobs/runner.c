@@ -9,6 +9,9 @@
  * Claims are bounded: at most `width` jobs plus the prefetch are in flight. The prefetch follows the time that handlers
  * take, so that long jobs are not claimed ahead of idle processes.
  *
+ * A worker that ends the only run in flight makes the round itself: nobody else can use the time that the way over this
+ * thread would take.
+ *
  * When the engine is away the ends stay here and are sent again with their numbers; handlers go on.
  */
 #include "runner.h"
@@ -37,7 +40,7 @@ enum {
 
 #define NEVER UINT64_MAX
 
-struct round {
+struct vg_jobs_round {
     vigil_jobs *jobs;
     struct vg_jobs_conn *conn;
     struct vg_jobs_run *ended; /* ends that are not recorded yet */
@@ -49,6 +52,7 @@ struct round {
     uint64_t due_at; /* CLOCK_MONOTONIC, ms: when to look without being rung; NEVER */
     unsigned failures;
     uint64_t prune_at, house_at; /* CLOCK_MONOTONIC, ms */
+    uint64_t sleeps_until;       /* the same; NEVER */
 };
 
 static void count(_Atomic uint64_t *counter, uint64_t by)
@@ -56,7 +60,7 @@ static void count(_Atomic uint64_t *counter, uint64_t by)
     (void)atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
-static void collect(struct round *round)
+static void collect(struct vg_jobs_round *round)
 {
     /* acquire: pairs with the release of vg_jobs_run_push */
     struct vg_jobs_run *run = atomic_exchange_explicit(&round->jobs->ends, NULL, memory_order_acquire);
@@ -81,7 +85,7 @@ static unsigned prefetch(const vigil_jobs *jobs)
 }
 
 /* The classes in their order; of every AGEING_PERIOD claims one begins with a lower class, in rotation. */
-static void order_classes(struct round *round, int classes[VIGIL_PRIORITIES])
+static void order_classes(struct vg_jobs_round *round, int classes[VIGIL_PRIORITIES])
 {
     int first = 0;
     if (++round->takes % AGEING_PERIOD == 0)
@@ -94,7 +98,7 @@ static void order_classes(struct round *round, int classes[VIGIL_PRIORITIES])
 
 static void take(void *arg, const struct vg_jobs_row *row)
 {
-    struct round *round = arg;
+    struct vg_jobs_round *round = arg;
     struct vg_jobs_run *run = vg_jobs_run_create(round->jobs, row);
     if (run == NULL) {
         round->short_of_memory = true; /* its lease runs out: another takes it */
@@ -104,7 +108,7 @@ static void take(void *arg, const struct vg_jobs_row *row)
     round->taken = run;
 }
 
-static void drop_taken(struct round *round)
+static void drop_taken(struct vg_jobs_round *round)
 {
     while (round->taken != NULL) {
         struct vg_jobs_run *run = round->taken;
@@ -114,7 +118,7 @@ static void drop_taken(struct round *round)
 }
 
 /* Put the claimed runs in flight, oldest first, and hand them to the pool. */
-static void launch(struct round *round)
+static void launch(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     struct vg_jobs_run *order = NULL;
@@ -149,7 +153,7 @@ static void launch(struct round *round)
         order = run->next_end;
         if (vg_jobs_run_submit(run) != 0) { /* the pool is full or ends */
             run->end.outcome = VG_JOBS_GIVE_BACK;
-            vg_jobs_run_push(run);
+            vg_jobs_run_push(run, false);
         }
     }
 }
@@ -181,7 +185,7 @@ static void count_end(vigil_jobs *jobs, const struct vg_jobs_end *end)
 }
 
 /* The engine has recorded or refused these ends: the runs are over. */
-static void land(struct round *round)
+static void land(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     unsigned number = 0;
@@ -209,7 +213,7 @@ static void land(struct round *round)
     (void)atomic_fetch_sub_explicit(&jobs->flying_count, number, memory_order_relaxed);
 }
 
-static int list_ends(struct round *round)
+static int list_ends(struct vg_jobs_round *round)
 {
     if (round->end_count > round->end_room) {
         size_t room = round->end_count * 2;
@@ -226,7 +230,7 @@ static int list_ends(struct round *round)
     return (int)number;
 }
 
-static unsigned places(const struct round *round)
+static unsigned places(const struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 || round->quarantine)
@@ -236,7 +240,7 @@ static unsigned places(const struct round *round)
     return flying < most ? most - flying : 0;
 }
 
-static int exchange(struct round *round)
+static int exchange(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     int number = list_ends(round);
@@ -275,7 +279,7 @@ static int exchange(struct round *round)
 }
 
 /* Leases of others that ran out, schedules that fire, and what is old. */
-static int keep_house(struct round *round)
+static int keep_house(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     int rescued = jobs->engine->rescue(round->conn, RESCUES);
@@ -297,7 +301,7 @@ static int keep_house(struct round *round)
 }
 
 /* Give back what handlers still hold. Their own ends come later and are dropped here. */
-static int give_back_running(struct round *round)
+static int give_back_running(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     size_t number = 0;
@@ -345,7 +349,7 @@ static void tell_drained(vigil_jobs *jobs, uint32_t value)
 }
 
 /* One round. Gives how long to sleep, in ms; negative: until somebody rings. */
-static int64_t turn(struct round *round)
+static int64_t turn(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
     /* acquire: pairs with the release in stop_level; so do the looks below */
@@ -375,9 +379,42 @@ static int64_t turn(struct round *round)
     return round->due_at == NEVER ? -1 : round->due_at > now ? (int64_t)(round->due_at - now) : 0;
 }
 
+static uint64_t later(int64_t sleep_ms)
+{
+    return sleep_ms < 0 ? NEVER : vg_jobs_now_ms() + (uint64_t)sleep_ms;
+}
+
+bool vg_jobs_runner_help(vigil_jobs *jobs)
+{
+    /* relaxed: hints. A pool of the user's is not kept waiting for the disk. */
+    if (!jobs->engine->any_thread || !jobs->own_pool ||
+        atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) != 1 ||
+        atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 ||
+        pthread_mutex_trylock(&jobs->round_lock) != 0)
+        return false;
+    struct vg_jobs_round *round = jobs->round;
+    bool helped = round != NULL && round->failures == 0;
+    if (helped) {
+        uint64_t next = later(turn(round));
+        if (next < round->sleeps_until) /* the runner sleeps too long now */
+            helped = false;
+    }
+    (void)pthread_mutex_unlock(&jobs->round_lock);
+    /* acquire: pairs with the release in stop_level, whose ring may have come while the lock was held */
+    return helped && atomic_load_explicit(&jobs->stopping, memory_order_acquire) == 0;
+}
+
+/* The round, or none, for helpers. */
+static void show_round(vigil_jobs *jobs, struct vg_jobs_round *round)
+{
+    (void)pthread_mutex_lock(&jobs->round_lock);
+    jobs->round = round;
+    (void)pthread_mutex_unlock(&jobs->round_lock);
+}
+
 static void *run(void *arg)
 {
-    struct round round = {.jobs = arg, .look = true};
+    struct vg_jobs_round round = {.jobs = arg, .look = true};
     vigil_jobs *jobs = arg;
     int64_t sleep_ms = 0;
     (void)pthread_setname_np(pthread_self(), "jobs-runner");
@@ -390,24 +427,31 @@ static void *run(void *arg)
         vg_jobs_futex_wait(&jobs->drained, 0, vg_jobs_backoff_ms(RETRY_FIRST_MS, RETRY_MOST_MS, round.failures++));
     }
     round.failures = 0;
+    show_round(jobs, &round);
     for (;;) {
         unsigned events = jobs->engine->wait(round.conn, sleep_ms);
         if ((events & VG_JOBS_EVENT_CANCEL) != 0)
             vg_jobs_heart_ask(jobs);
+        (void)pthread_mutex_lock(&jobs->round_lock);
         if ((events & VG_JOBS_EVENT_CLOCK) != 0)
             round.house_at = 0;
         sleep_ms = turn(&round);
+        round.sleeps_until = later(sleep_ms);
         int stopping = atomic_load_explicit(&jobs->stopping, memory_order_acquire);
-        if (stopping != 0 && atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) == 0) {
-            tell_drained(jobs, 1);
-            if (stopping == 3)
-                break;
-        } else if (stopping == 3 && round.failures > 3) {
+        bool empty = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) == 0;
+        if (stopping == 3 && !empty && round.failures > 3) {
             /* The engine is away: leases run out by themselves. Handlers still have to return. */
             collect(&round);
             land(&round);
         }
+        (void)pthread_mutex_unlock(&jobs->round_lock);
+        if (stopping != 0 && empty) {
+            tell_drained(jobs, 1);
+            if (stopping == 3)
+                break;
+        }
     }
+    show_round(jobs, NULL);
     free(round.ends);
     jobs->engine->disconnect(round.conn);
     tell_drained(jobs, 2);

@@ -5,6 +5,9 @@
 
 #include "struct.h"
 
+/* A worker has ended the only run in flight: make a round in its place, if the runner sleeps. That saves the way to the
+   runner's thread and back. False: the runner must be rung. */
+bool vg_jobs_runner_help(vigil_jobs *jobs);
 int vg_jobs_runner_start(vigil_jobs *jobs);
 /* Give back what has not started; after timeout_ns give back what runs. 0, or -ETIMEDOUT if something ran. */
 int vg_jobs_runner_stop(vigil_jobs *jobs, int64_t timeout_ns);

@@ -18,7 +18,10 @@
 #include "why.h"
 
 enum {
-    BUSY_MS = 60000 /* a writer that holds the database longer is an error */
+    BUSY_MS = 60000, /* a writer that holds the database longer is an error */
+    BUSY_SHORT = 50, /* so many sleeps are short */
+    BUSY_SHORT_US = 1000,
+    BUSY_LONG_US = 10000,
 };
 
 static int64_t clock_ms(clockid_t clock)
@@ -35,7 +38,7 @@ int64_t vg_jobs_sqlite_now(struct vg_jobs_site *site)
 
 int64_t vg_jobs_sqlite_lease_now(struct vg_jobs_site *site)
 {
-    return clock_ms(CLOCK_BOOTTIME) + vg_jobs_beside_ahead_ms(site->beside);
+    return VG_SQL_LEASE_ZERO + clock_ms(CLOCK_BOOTTIME) + vg_jobs_beside_ahead_ms(site->beside);
 }
 
 int vg_jobs_sqlite_error(struct vg_jobs_conn *conn, const char *what)
@@ -97,7 +100,7 @@ static void unlock_writers(struct vg_jobs_site *site)
 int vg_jobs_sqlite_begin(struct vg_jobs_conn *conn)
 {
     lock_writers(conn->site);
-    vg_jobs_beside_turn_begin(conn->site->beside, conn->site->slot);
+    conn->commits = vg_jobs_beside_turn_begin(conn->site->beside, conn->site->slot);
     int error = vg_jobs_sqlite_run(conn, vg_jobs_sqlite_get(conn, VG_SQL_BEGIN));
     if (error != 0) {
         vg_jobs_beside_turn_end(conn->site->beside, conn->site->slot);
@@ -137,8 +140,24 @@ static void disconnect(struct vg_jobs_conn *conn)
     for (int i = 0; i < VG_SQL_COUNT; i++)
         (void)sqlite3_finalize(conn->statements[i]);
     (void)sqlite3_close_v2(conn->db);
+    free(conn->ids.list);
     free(conn->ids.text);
     free(conn);
+}
+
+/* Instead of SQLite's own, which sleeps longer each time and so loses against those who come later. A foreign writer
+   is not counted: hence the short sleeps. */
+static int when_busy(void *arg, int times)
+{
+    struct vg_jobs_conn *conn = arg;
+    int64_t now = clock_ms(CLOCK_MONOTONIC);
+    if (times == 0)
+        conn->busy_since = now;
+    if (now - conn->busy_since > BUSY_MS)
+        return 0;
+    conn->commits = vg_jobs_beside_turn_wait(conn->site->beside, conn->site->slot, conn->commits,
+                                             times < BUSY_SHORT ? BUSY_SHORT_US : BUSY_LONG_US);
+    return 1;
 }
 
 static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
@@ -152,7 +171,7 @@ static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
         SQLITE_OK)
         error = vg_jobs_sqlite_error(it, "it cannot be opened");
     if (error == 0) {
-        (void)sqlite3_busy_timeout(it->db, BUSY_MS);
+        (void)sqlite3_busy_handler(it->db, when_busy, it);
         error = execute(it, "PRAGMA journal_mode = WAL");
     }
     if (error == 0)
@@ -160,7 +179,7 @@ static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
                             : site->fast     ? "PRAGMA synchronous = NORMAL"
                                              : "PRAGMA synchronous = FULL");
     if (error == 0)
-        error = execute(it, "PRAGMA wal_autocheckpoint = 4000");
+        error = execute(it, "PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000");
     if (error != 0)
         disconnect(it);
     else
@@ -206,6 +225,9 @@ static int make_tables(struct vg_jobs_conn *conn)
         (void)snprintf(sql, sizeof sql, "INSERT OR IGNORE INTO vigil_jobs_meta VALUES('schema', %d)", VG_JOBS_SCHEMA);
         error = execute(conn, sql);
     }
+    if (error == 0) /* numbers of workers have four bytes: see sqlite_sql.c */
+        error = execute(conn, "INSERT INTO sqlite_sequence(name, seq) SELECT 'vigil_jobs_workers', 16777216 WHERE NOT "
+                              "EXISTS(SELECT 1 FROM sqlite_sequence WHERE name = 'vigil_jobs_workers')");
     if (error == 0)
         error = void_old_leases(conn);
     int end = execute(conn, error == 0 ? "COMMIT" : "ROLLBACK");
@@ -328,6 +350,7 @@ static int clock_advance(struct vg_jobs_site *site, int64_t by_ns)
 
 const struct vg_jobs_engine vg_jobs_sqlite = {
     .name = "sqlite",
+    .any_thread = true,
     .site_open = site_open,
     .site_close = site_close,
     .connect = connect_to,

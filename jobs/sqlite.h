@@ -26,7 +26,8 @@ enum vg_jobs_sql {
     VG_SQL_BATCH_RELEASE,
     VG_SQL_PEEK,
     VG_SQL_PEEK_QUARANTINE,
-    VG_SQL_CLAIM_MANY,
+    VG_SQL_CLAIM_RANGE,
+    VG_SQL_CLAIM_LIST,
     VG_SQL_CLAIM_KEY,
     VG_SQL_WORKER,
     VG_SQL_WORKERS_PRUNE,
@@ -34,9 +35,11 @@ enum vg_jobs_sql {
     VG_SQL_KIND_TOKENS,
     VG_SQL_KIND_RUNNING,
     VG_SQL_END_KEEP,
-    VG_SQL_COMPLETE_MANY,
+    VG_SQL_COMPLETE_RANGE,
+    VG_SQL_COMPLETE_LIST,
     VG_SQL_IS_MINE,
-    VG_SQL_DELETE_MANY,
+    VG_SQL_DELETE_RANGE,
+    VG_SQL_DELETE_LIST,
     VG_SQL_END_DELETE,
     VG_SQL_AGAIN,
     VG_SQL_GIVE_BACK,
@@ -74,6 +77,9 @@ enum vg_jobs_sql {
 extern const char *const vg_jobs_sqlite_text[VG_SQL_COUNT];
 extern const char *const vg_jobs_sqlite_schema;
 
+/* The zero of leases. All of them, and the place that a waiting row keeps for one, have six bytes then. */
+#define VG_SQL_LEASE_ZERO (INT64_C(1) << 40)
+
 struct vg_jobs_site {
     char *path;
     struct vg_jobs_beside *beside;
@@ -88,11 +94,15 @@ struct vg_jobs_conn {
     struct vg_jobs_site *site;
     sqlite3 *db;
     sqlite3_stmt *statements[VG_SQL_COUNT];
-    int64_t worker; /* row of this process; 0: not yet */
-    bool released;  /* the transaction has made a job wait that did not, or has made room under a cap */
+    int64_t worker;     /* row of this process; 0: not yet */
+    bool released;      /* the transaction has made a job wait that did not, or has made room under a cap */
+    uint32_t commits;   /* as they were counted before the last try to begin */
+    int64_t busy_since; /* CLOCK_MONOTONIC ms */
     struct vg_jobs_ids {
-        char *text; /* a JSON array */
-        size_t length, room;
+        uint64_t *list;
+        size_t count, room;
+        char *text; /* the same as a JSON array */
+        size_t text_room;
     } ids;
 };
 
@@ -120,8 +130,10 @@ int vg_jobs_sqlite_bury(struct vg_jobs_conn *conn, const struct vg_jobs_end *end
 /* Lists of ids for statements that concern many jobs. Inside a transaction; one list at a time. */
 void vg_jobs_ids_begin(struct vg_jobs_conn *conn);
 int vg_jobs_ids_add(struct vg_jobs_conn *conn, uint64_t id);
-/* Bind the list as the first value. */
-void vg_jobs_ids_bind(struct vg_jobs_conn *conn, sqlite3_stmt *statement);
+/* Run a statement for all of them: the one for a range of ids (?1 to ?2), or if they are scattered the one for a list
+   (?1, a JSON array). values are ?3 and so on. Gives how many rows it changed. */
+int vg_jobs_ids_run(struct vg_jobs_conn *conn, enum vg_jobs_sql range, enum vg_jobs_sql list, const int64_t *values,
+                    int count);
 
 /* Record the completions among the ends that need nothing special. Marks them in `done`. */
 int vg_jobs_sqlite_complete_many(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, bool *done);

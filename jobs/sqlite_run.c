@@ -181,14 +181,9 @@ static int free_key(struct vg_jobs_conn *conn, uint64_t id)
 /* Nobody else writes inside the transaction: the listed rows are as the peek has seen them. */
 static int claim_listed(struct vg_jobs_conn *conn, int64_t lease, int64_t now)
 {
-    sqlite3_stmt *claim = vg_jobs_sqlite_get(conn, VG_SQL_CLAIM_MANY);
-    if (claim == NULL)
-        return -ENOTCONN;
-    vg_jobs_ids_bind(conn, claim);
-    (void)sqlite3_bind_int64(claim, 2, lease);
-    (void)sqlite3_bind_int64(claim, 3, conn->worker);
-    (void)sqlite3_bind_int64(claim, 4, now);
-    return vg_jobs_sqlite_run(conn, claim);
+    int64_t values[] = {lease, conn->worker, now};
+    int claimed = vg_jobs_ids_run(conn, VG_SQL_CLAIM_RANGE, VG_SQL_CLAIM_LIST, values, 3);
+    return claimed < 0 ? claimed : 0;
 }
 
 /* Take the rows of a peek, and claim them when it is over. */

@@ -4,8 +4,12 @@
  *
  * vigil_jobs has the jobs that wait or run; vigil_jobs_ended those that have ended. So the claim never sees an ended
  * job, however many are kept. States are those of vigil_jobs_state. number is the fencing number: every change of
- * hands raises it. What concerns many jobs is one statement with their ids as a JSON array: a statement for each row
- * costs twice as much. Times are milliseconds: due, created, started and ended since 1970; lease since the boot.
+ * hands raises it. What concerns many jobs is one statement for a range of ids, or with their ids as a JSON array if
+ * they are scattered: a statement for each row costs more than twice as much. Times are milliseconds: due, created,
+ * started and ended since 1970; lease since the boot, plus VG_SQL_LEASE_ZERO.
+ *
+ * A new row has numbers of the same width in lease, worker and started as a running one. So the first claim writes over
+ * it in its place; a row that grew would split its page. What is in them says nothing while number is 0.
  */
 #include "sqlite.h"
 
@@ -46,6 +50,17 @@ const char *const vg_jobs_sqlite_schema =
     "id, kind, class, state, due, number, worker, created, started, ended, errors, crashes, max_errors, limit_ms, " \
     "version, content_type, ukey, ustart, batch, text, error, payload, result"
 
+/* OR ROLLBACK: no savepoint for the statement. */
+#define CLAIM_MANY                                                                                                    \
+    "UPDATE OR ROLLBACK vigil_jobs NOT INDEXED SET state = 1, number = number + 1, lease = ?3, worker = ?4, started " \
+    "= "                                                                                                              \
+    "?5, cancel = 0"
+/* Completions without result and batch that have one number. */
+#define COMPLETE_MANY                                                                                         \
+    "INSERT OR ROLLBACK INTO vigil_jobs_ended(" ENDED_COLUMNS                                                 \
+    ") SELECT j.id, kind, class, 4, due, number, worker, created, started, ?4, errors, crashes, max_errors, " \
+    "limit_ms, version, content_type, ukey, ustart, batch, text, error, NULL, NULL FROM "
+
 const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_BEGIN] = "BEGIN IMMEDIATE",
     [VG_SQL_BEGIN_READ] = "BEGIN",
@@ -53,8 +68,8 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_ROLLBACK] = "ROLLBACK",
     [VG_SQL_INSERT] =
         "INSERT INTO vigil_jobs(kind, class, state, due, created, max_errors, limit_ms, version, content_type, "
-        "ukey, ustart, batch, after_batch, payload) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-        "?13, ?14) ON CONFLICT DO NOTHING",
+        "ukey, ustart, batch, after_batch, payload, lease, worker, started) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, 1099511627776, 16777216, ?5) ON CONFLICT DO NOTHING",
     [VG_SQL_COUNT_ENQUEUED] = "INSERT INTO vigil_jobs_meta VALUES('enqueued', ?1) "
                               "ON CONFLICT(name) DO UPDATE SET value = value + ?1",
     [VG_SQL_HOLDER] = "SELECT id FROM vigil_jobs WHERE ukey = ?1",
@@ -74,9 +89,8 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, "
         "payload, checkpoint, ustart FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND "
         "version <= ?3 ORDER BY due, id LIMIT 1",
-    [VG_SQL_CLAIM_MANY] = "UPDATE OR ROLLBACK vigil_jobs SET state = 1, number = number + 1, lease = ?2, worker = ?3, "
-                          "started = ?4, cancel = 0 "
-                          "WHERE id IN (SELECT value FROM json_each(?1))",
+    [VG_SQL_CLAIM_RANGE] = CLAIM_MANY " WHERE id BETWEEN ?1 AND ?2",
+    [VG_SQL_CLAIM_LIST] = CLAIM_MANY " WHERE id IN (SELECT value FROM json_each(?1))",
     [VG_SQL_CLAIM_KEY] = "UPDATE vigil_jobs SET ukey = NULL WHERE id = ?1 AND ustart = 1",
     [VG_SQL_WORKER] = "INSERT INTO vigil_jobs_workers(name, identity, started) VALUES(?1, ?2, ?3)",
     [VG_SQL_WORKERS_PRUNE] = "DELETE FROM vigil_jobs_workers WHERE started < ?1 AND id <> ?2",
@@ -89,19 +103,20 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     /* the ends: each is conditional on the number */
     [VG_SQL_END_KEEP] =
         "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, kind, class, ?3, due, number, worker, created, "
-        "started, ?4, errors + ?8, crashes, max_errors, limit_ms, version, content_type, ukey, ustart, batch, text, "
+        "CASE WHEN number = 0 THEN NULL ELSE started END, ?4, errors + ?8, crashes, max_errors, limit_ms, version, "
+        "content_type, ukey, ustart, batch, text, "
         "coalesce(?5, error), CASE ?3 WHEN 4 THEN NULL ELSE payload END, ?6 FROM vigil_jobs WHERE id = ?1 AND "
         "number = ?2 AND (state = 1 OR ?7)",
     /* Completions without result and batch that have one number. OR ROLLBACK: no savepoint for the statement. */
-    [VG_SQL_COMPLETE_MANY] =
-        "INSERT OR ROLLBACK INTO vigil_jobs_ended(" ENDED_COLUMNS
-        ") SELECT j.id, kind, class, 4, due, number, worker, created, "
-        "started, ?3, errors, crashes, max_errors, limit_ms, version, content_type, ukey, ustart, batch, text, error, "
-        "NULL, "
-        "NULL FROM json_each(?1) e CROSS JOIN vigil_jobs j ON j.id = e.value WHERE number = ?2 AND j.state = 1",
+    [VG_SQL_COMPLETE_RANGE] = COMPLETE_MANY "vigil_jobs j NOT INDEXED WHERE j.id BETWEEN ?1 AND ?2 AND number = ?3 AND "
+                                            "j.state = 1",
+    [VG_SQL_COMPLETE_LIST] = COMPLETE_MANY "json_each(?1) e CROSS JOIN vigil_jobs j ON j.id = e.value WHERE number = "
+                                           "?3 AND j.state = 1",
     [VG_SQL_IS_MINE] = "SELECT 1 FROM vigil_jobs WHERE id = ?1 AND number = ?2 AND state = 1",
-    [VG_SQL_DELETE_MANY] =
-        "DELETE FROM vigil_jobs WHERE id IN (SELECT value FROM json_each(?1)) AND number = ?2 AND state = 1",
+    [VG_SQL_DELETE_RANGE] =
+        "DELETE FROM vigil_jobs NOT INDEXED WHERE id BETWEEN ?1 AND ?2 AND number = ?3 AND state = 1",
+    [VG_SQL_DELETE_LIST] =
+        "DELETE FROM vigil_jobs WHERE id IN (SELECT value FROM json_each(?1)) AND number = ?3 AND state = 1",
     [VG_SQL_END_DELETE] = "DELETE FROM vigil_jobs WHERE id = ?1",
     [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
                      "errors = errors + 1, due = ?3, error = ?4, checkpoint = coalesce(?5, checkpoint), lease = NULL "
@@ -151,7 +166,7 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_PRUNE_COUNT] = "INSERT INTO vigil_jobs_meta VALUES('pruned' || ?1, ?2) ON CONFLICT(name) DO UPDATE SET "
                            "value = value + ?2",
     [VG_SQL_LOOK] = "SELECT * FROM (SELECT j.id, number, state, class, kind, version, errors, crashes, created, due, "
-                    "j.started, 0, progress, "
+                    "CASE WHEN number = 0 THEN NULL ELSE j.started END, 0, progress, "
                     "text, error, w.name, ukey, payload, NULL, batch FROM vigil_jobs j LEFT JOIN vigil_jobs_workers w "
                     "ON w.id = worker WHERE "
                     "j.id > ?1 AND j.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = ?4) ORDER BY "

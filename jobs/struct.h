@@ -68,8 +68,10 @@ struct vigil_jobs {
     unsigned handler_count;
     struct vg_jobs_kind_want *kinds; /* the same for the engine */
 
-    /* The runner's thread. */
+    /* The runner's thread, and what a round of it needs: under round_lock. NULL before and after. */
     pthread_t runner;
+    pthread_mutex_t round_lock;
+    struct vg_jobs_round *round;
     bool started;         /* under client_lock */
     _Atomic int stopping; /* 1: claims no more; 2: gives back what runs; 3: ends when nothing is in flight */
     _Atomic(struct vg_jobs_run *) ends;
