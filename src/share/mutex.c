@@ -3,7 +3,7 @@
  * mutex.c - a word with the owner and three bits, and a list of waiters (WAITS.md).
  *
  * WAITERS: the list is not empty; it changes under the guard. WOKEN: one waiter was woken to look again and has not
- * done so; unlocking wakes nobody else. FAIR: a waiter is older than VG_FAIR_NS; unlocking hands the lock over.
+ * done so; unlocking wakes nobody else. FAIR: the next unlock hands over to the first waiter.
  * Invariants: FAIR implies an owner. Without WOKEN, FAIR or an owner there are no WAITERS.
  *
  * The word is the last thing that an unlock touches: the next holder may free the mutex.
@@ -61,11 +61,9 @@ static bool mutex_queue(vigil_mutex *mutex, vg_sleeper *sleeper, bool woken)
 {
     _Atomic uint32_t *word = &mutex->vg_waiters.vg_word;
     const uint64_t now = vg_now_ns();
-    if (sleeper->since == 0)
-        sleeper->since = now;
-    const uint32_t fair = now - sleeper->since >= VG_FAIR_NS ? MUTEX_FAIR : 0;
     const uint32_t clear = woken ? MUTEX_WOKEN : 0;
     vg_guard_lock(&mutex->vg_waiters);
+    const uint32_t fair = woken && vg_sleeper_is_due(sleeper, now) ? MUTEX_FAIR : 0;
     uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
     bool taken = false;
     do {
@@ -78,6 +76,8 @@ static bool mutex_queue(vigil_mutex *mutex, vg_sleeper *sleeper, bool woken)
         vg_waiters_push_front(&mutex->vg_waiters, &sleeper->second);
     else if (!taken)
         vg_waiters_push_back(&mutex->vg_waiters, &sleeper->second);
+    if (!taken)
+        (void)vg_sleeper_is_due(vg_waiters_first(&mutex->vg_waiters)->sleeper, now); /* its time as the first begins */
     vg_guard_unlock(&mutex->vg_waiters);
     return taken;
 }
@@ -176,17 +176,16 @@ bool vg_share_lock_async(vigil_mutex *mutex, vg_sleeper *sleeper)
 /* ---- unlocking --------------------------------------------------------------------------------------------------- */
 
 /* Hand over to the claimed sleeper, or free the mutex and let the sleeper look again. */
-static void mutex_pass(vigil_mutex *mutex, vg_sleeper *sleeper, bool next_is_old)
+static void mutex_pass(vigil_mutex *mutex, vg_sleeper *sleeper, bool due)
 {
     _Atomic uint32_t *word = &mutex->vg_waiters.vg_word;
     uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
     uint32_t next = 0;
     bool hand = false;
     do {
-        hand = (seen & MUTEX_FAIR) != 0 || sleeper->notify != NULL;
+        hand = due || (seen & MUTEX_FAIR) != 0 || sleeper->notify != NULL;
         if (hand)
-            next = (seen & ~(MUTEX_OWNER | MUTEX_FAIR)) | sleeper->owner |
-                   (next_is_old && (seen & MUTEX_WAITERS) != 0 ? MUTEX_FAIR : 0);
+            next = (seen & ~(MUTEX_OWNER | MUTEX_FAIR)) | sleeper->owner;
         else
             next = (seen & ~MUTEX_OWNER) | MUTEX_WOKEN;
         /* M2 release: what we did as holder; pairs with M1 */
@@ -194,28 +193,45 @@ static void mutex_pass(vigil_mutex *mutex, vg_sleeper *sleeper, bool next_is_old
     vg_sleeper_end(sleeper, hand ? VG_SLEEP_GIVEN : VG_SLEEP_RETRY);
 }
 
+/* Does the unlock concern nobody but newcomers: no waiter, or another was woken and the first is not due? Asks for the
+   guard only if it must; *due is the answer, and with false the guard is held. */
+static bool mutex_leave_alone(vigil_mutex *mutex, uint32_t seen, bool *due)
+{
+    const bool woken = (seen & MUTEX_FAIR) == 0 && (seen & (MUTEX_WOKEN | MUTEX_WAITERS)) != MUTEX_WAITERS;
+    *due = false;
+    if (woken && ((seen & MUTEX_WAITERS) == 0 || !vg_time_to_ask()))
+        return true;
+    vg_guard_lock(&mutex->vg_waiters);
+    vg_entry *first = vg_waiters_first(&mutex->vg_waiters);
+    *due = first != NULL && vg_sleeper_is_due(first->sleeper, vg_now_ns());
+    if (!woken || *due)
+        return false;
+    vg_guard_unlock(&mutex->vg_waiters);
+    return true;
+}
+
 static __attribute__((noinline)) int mutex_unlock_slow(vigil_mutex *mutex, uint32_t seen)
 {
     _Atomic uint32_t *word = &mutex->vg_waiters.vg_word;
     for (;;) {
-        if ((seen & MUTEX_FAIR) == 0 && (seen & (MUTEX_WOKEN | MUTEX_WAITERS)) != MUTEX_WAITERS) {
+        bool due = false;
+        if (mutex_leave_alone(mutex, seen, &due)) {
             /* M2 release: as above */
             if (atomic_compare_exchange_weak_explicit(word, &seen, seen & ~MUTEX_OWNER, memory_order_release,
                                                       memory_order_relaxed))
                 return 0;
             continue;
         }
-        vg_guard_lock(&mutex->vg_waiters);
         vg_sleeper *sleeper = vg_waiters_claim(&mutex->vg_waiters);
-        const vg_entry *next = vg_waiters_first(&mutex->vg_waiters);
-        const bool next_is_old =
-            next != NULL && (seen & MUTEX_FAIR) != 0 && vg_now_ns() - next->sleeper->since >= VG_FAIR_NS;
-        if (next == NULL) /* relaxed: the word stays ours until M2 */
+        vg_entry *next = vg_waiters_first(&mutex->vg_waiters);
+        if (next != NULL)
+            (void)vg_sleeper_is_due(next->sleeper, vg_now_ns()); /* its time as the first begins */
+        else                                                     /* relaxed: the word stays ours until M2 */
             (void)atomic_fetch_and_explicit(word, ~(MUTEX_WAITERS | (sleeper == NULL ? MUTEX_FAIR : 0U)),
                                             memory_order_relaxed);
         vg_guard_unlock(&mutex->vg_waiters);
         if (sleeper != NULL) {
-            mutex_pass(mutex, sleeper, next_is_old);
+            mutex_pass(mutex, sleeper, due);
             return 0;
         }
         seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -257,7 +273,7 @@ int vigil_mutex_unlock_slow(vigil_mutex *mutex)
 void vg_share_requeue(vigil_mutex *mutex, vg_sleeper *sleeper)
 {
     _Atomic uint32_t *word = &mutex->vg_waiters.vg_word;
-    sleeper->since = vg_now_ns();
+    sleeper->since = 0;
     vg_guard_lock(&mutex->vg_waiters);
     uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
     bool taken = false;

@@ -39,8 +39,8 @@ static bool semaphore_take_units(vigil_semaphore *semaphore, uint64_t units)
     return false;
 }
 
-/* Keep the invariant, and leave the guard. An old waiter, and one that cannot look again by itself, gets its units by
-   hand; a young one is woken to compete for them. */
+/* Keep the invariant, and leave the guard. A waiter that is due, and one that cannot look again by itself, gets its
+   units by hand; another is woken to compete for them. */
 static void semaphore_look(vigil_semaphore *semaphore)
 {
     _Atomic uint64_t *count =
@@ -53,7 +53,7 @@ static void semaphore_look(vigil_semaphore *semaphore)
     bool fair = false;
     while ((first = vg_waiters_first(&semaphore->vg_waiters)) != NULL && woken == NULL) {
         vg_sleeper *sleeper = first->sleeper;
-        fair = now - sleeper->since >= VG_FAIR_NS && now >= sleeper->since;
+        fair = vg_sleeper_is_due(sleeper, now);
         if (fair || sleeper->notify != NULL) {
             if (!semaphore_take_units(semaphore, sleeper->amount))
                 break;
@@ -107,8 +107,6 @@ static bool semaphore_take(vigil_semaphore *semaphore, uint64_t units, uint64_t 
 static bool semaphore_queue(vigil_semaphore *semaphore, vg_sleeper *sleeper, bool woken)
 {
     const uint64_t clear = woken ? SEMAPHORE_WOKEN : 0;
-    if (sleeper->since == 0)
-        sleeper->since = vg_now_ns();
     vg_guard_lock(&semaphore->vg_waiters);
     uint64_t seen = atomic_load_explicit(&semaphore->vg_count, memory_order_relaxed);
     bool taken = false;
@@ -224,7 +222,7 @@ int vigil_semaphore_post(vigil_semaphore *semaphore, uint64_t units)
     } while (!atomic_compare_exchange_weak_explicit(&semaphore->vg_count, &seen, seen + units, memory_order_release,
                                                     memory_order_relaxed));
     if (__builtin_expect((seen & SEMAPHORE_WAITERS) != 0, 0) &&
-        (seen & (SEMAPHORE_WOKEN | SEMAPHORE_FAIR)) != SEMAPHORE_WOKEN) {
+        ((seen & (SEMAPHORE_WOKEN | SEMAPHORE_FAIR)) != SEMAPHORE_WOKEN || vg_time_to_ask())) {
         vg_guard_lock(&semaphore->vg_waiters);
         semaphore_look(semaphore);
     }

@@ -69,7 +69,7 @@ struct vg_sleeper {
     vg_entry entry;
     vg_entry second;    /* in a mutex: a condition's waiter is in both, one after the other */
     vigil_mutex *mutex; /* of a condition's waiter */
-    uint64_t since;     /* ns; 0: unknown */
+    uint64_t since;     /* ns: when it was first seen to be the first of its list; 0: not yet. Under the guard */
     uint64_t amount;    /* of a semaphore: units; of a rwlock: 1 for a writer; of a condition: 1 when signalled */
     uint32_t chosen;    /* of a channel: the index of the entry that was claimed */
     void (*notify)(vg_sleeper *sleeper); /* NULL: a thread sleeps on the word. Else called at the end, under no lock */
@@ -77,7 +77,7 @@ struct vg_sleeper {
 
 #define VG_OWNER_ASYNC  (UINT32_C(1) << 27)
 #define VG_OWNER_THREAD (VG_OWNER_ASYNC - 1)
-#define VG_FAIR_NS      UINT64_C(400000) /* a waiter older than this gets the lock by hand */
+#define VG_FAIR_NS      UINT64_C(250000) /* a waiter that is the first for so long gets the lock by hand */
 
 /* The parameters of a wait that its user chose. */
 typedef struct vg_sleep_how {
@@ -123,6 +123,26 @@ static inline void vg_guard_unlock(vigil_waiters *waiters)
 static inline vg_entry *vg_waiters_first(const vigil_waiters *waiters)
 {
     return waiters->vg_first;
+}
+
+/* Has the first of a list been the first for VG_FAIR_NS? Its time begins with the first such question, so there is one
+   hand-over per VG_FAIR_NS at most: a longer line must not turn every unlock into a hand-over. */
+static inline bool vg_sleeper_is_due(vg_sleeper *first, uint64_t now_ns)
+{
+    if (first->since == 0 || first->since > now_ns)
+        first->since = now_ns;
+    return now_ns - first->since >= VG_FAIR_NS;
+}
+
+/* One unlock in some asks whether the first is due although another was woken: the woken one may have no processor. */
+static inline bool vg_time_to_ask(void)
+{
+#ifdef VIGIL_CHECK
+    return true;
+#else
+    static _Thread_local unsigned unlocks;
+    return ++unlocks % 32 == 0;
+#endif
 }
 
 void vg_waiters_push_back(vigil_waiters *waiters, vg_entry *entry);
