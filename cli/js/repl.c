@@ -207,8 +207,17 @@ static void start_editing(const char *prompt)
         the.editing = false;
 }
 
+/* Ended from outside: the terminal becomes what it was, then the signal does what it does. */
+static void on_end(int signo)
+{
+    (void)tcsetattr(0, TCSANOW, &the.found);
+    (void)raise(signo);
+}
+
 static void begin_editor(void)
 {
+    static const int ends[] = {SIGHUP, SIGQUIT, SIGTERM};
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
     static char breaks[] = " \t\n\"\\'`><=;|&{(+-*/%!~^,:?[";
     rl_readline_name = (char *)(uintptr_t) "vigil";
     rl_catch_signals = 0;
@@ -217,7 +226,15 @@ static void begin_editor(void)
     rl_basic_word_break_characters = breaks;
     rl_completion_append_character = 0;
     (void)tcgetattr(0, &the.found);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        (void)sigaction(ends[i], &action, NULL);
     using_history();
+    /* When a line ends the editor itself leaves its mode, before `edited` is called. A terminal that collects lines at
+       that moment would take a Control-D for the end of one, and lose it. The editor learns the terminal's keys when
+       it enters its mode from one with lines: once, before there are none. */
+    rl_prep_terminal(1);
+    rl_deprep_terminal();
+    (void)rl_parse_and_bind("setty -x -icanon -echo");
     stifle_history(HISTORY_LINES);
     the.history = history_file();
     if (the.history)
