@@ -22,12 +22,13 @@ static const struct option_spec options[] = {
 
 const struct command command_jobs = {
     .name = "jobs",
-    .operands = "[ls|show|retry|kill|pause|resume|drain|add|top|audit|schedules|schedule|unschedule] [ARG]",
+    .operands = "[ls|show|retry|edit|drop|kill|pause|resume|drain|add|top|audit|schedules|schedule|unschedule] [ARG]",
     .summary = "look at a queue of jobs that outlive the process, and steer it",
     .text =
-        "ls lists jobs; show ID shows one with its error, payload and result. retry ID lets a dead or cancelled job "
-        "run\n"
-        "again; kill ID cancels one, also while it runs. pause [KIND] and resume [KIND] stop and start the starting "
+        "ls lists jobs; show ID shows one with its error, verdict, payload and result. retry ID lets a dead or "
+        "cancelled\n"
+        "job run again; edit ID PAYLOAD gives one that does not run another payload; drop ID removes an ended one; "
+        "kill ID cancels one, also while it runs. pause [KIND] and resume [KIND] stop and start the starting "
         "of\n"
         "jobs, in all processes. drain waits until nothing waits or runs. add KIND [PAYLOAD] enqueues a job. top "
         "shows\n"

@@ -64,6 +64,8 @@ static struct json_object *job_json(const vigil_jobs_info *info)
     add(it, "error", text_json(info->error, strlen(info->error)));
     add(it, "worker", text_json(info->worker, strlen(info->worker)));
     add(it, "key", text_json(info->key, strlen(info->key)));
+    add(it, "tenant", text_json(info->tenant, strlen(info->tenant)));
+    add(it, "verdict", text_json(info->verdict, strlen(info->verdict)));
     add(it, "payload", text_json(info->payload != NULL ? info->payload : "", info->payload_size));
     add(it, "result", text_json(info->result != NULL ? info->result : "", info->result_size));
     return it;
@@ -83,13 +85,15 @@ static void when(char *room, size_t length, int64_t ms)
         (void)snprintf(room, length, "-");
 }
 
-/* What a person wants to know about it in the list: progress while it runs, the error otherwise. */
+/* What a person wants to know about it in the list: progress or the verdict while it runs, the error otherwise. */
 static void print_row(const vigil_jobs_info *info, void *arg)
 {
     (void)arg;
     char about[64], name[24], due[32];
-    const char *said = info->state == VIGIL_JOBS_RUNNING && info->text[0] != '\0' ? info->text : info->error;
-    clean_text(about, sizeof about, said, strnlen(said, sizeof about - 1), false);
+    const char *words = info->state != VIGIL_JOBS_RUNNING ? info->error
+                        : info->text[0] != '\0'           ? info->text
+                                                          : info->verdict;
+    clean_text(about, sizeof about, words, strcspn(words, "\n"), false);
     clean_text(name, sizeof name, info->kind, strnlen(info->kind, sizeof name - 1), false);
     when(due, sizeof due,
          info->ended_ms != 0     ? info->ended_ms
@@ -160,6 +164,14 @@ static void print_whole(const vigil_jobs_info *info, void *arg)
     clean_text(text, sizeof text, info->error, strlen(info->error), true);
     if (text[0] != '\0')
         printf("  error     %s\n", text);
+    if (info->tenant[0] != '\0') {
+        clean_text(text, sizeof text, info->tenant, strlen(info->tenant), false);
+        printf("  tenant    %s\n", text);
+    }
+    if (info->verdict[0] != '\0') {
+        clean_text(text, sizeof text, info->verdict, strlen(info->verdict), true);
+        printf("  verdict   %s\n", text);
+    }
     if (info->payload_size > 0) {
         clean_text(text, sizeof text, info->payload,
                    info->payload_size < sizeof text ? info->payload_size : sizeof text - 1, true);
@@ -266,6 +278,22 @@ static int top(vigil_jobs *jobs)
 
 /* ---- the verbs --------------------------------------------------------------------------------------------------- */
 
+/* The outcome of a verb on one job. */
+static int said(int result, const char *verb, uint64_t id)
+{
+    if (result >= 0)
+        return EXIT_FINE;
+    if (result == -ENOENT)
+        say_error("jobs %s: there is no job %" PRIu64, verb, id);
+    else if (result == -EALREADY)
+        say_error("jobs %s: job %" PRIu64 " has %s", verb, id, strcmp(verb, "kill") == 0 ? "ended" : "completed");
+    else if (result == -EBUSY)
+        say_error("jobs %s: job %" PRIu64 " %s", verb, id, strcmp(verb, "drop") == 0 ? "has not ended" : "runs");
+    else
+        return failed(verb);
+    return EXIT_FAILED;
+}
+
 static int with_id(vigil_jobs *jobs, const char *verb, const char *word)
 {
     char *end = NULL;
@@ -281,22 +309,13 @@ static int with_id(vigil_jobs *jobs, const char *verb, const char *word)
         result = vigil_jobs_look(jobs, &filter, print_whole, NULL);
         result = result == 0 ? -ENOENT : result;
     } else {
-        result = strcmp(verb, "retry") == 0 ? vigil_jobs_retry(jobs, id) : vigil_jobs_cancel(jobs, id);
+        result = strcmp(verb, "retry") == 0  ? vigil_jobs_retry(jobs, id)
+                 : strcmp(verb, "drop") == 0 ? vigil_jobs_remove(jobs, id)
+                                             : vigil_jobs_cancel(jobs, id);
     }
-    if (result >= 0) {
-        if (strcmp(verb, "kill") == 0 && !jobs_request.json)
-            puts(result == 1 ? "it runs, and has been asked to stop" : "cancelled");
-        return EXIT_FINE;
-    }
-    if (result == -ENOENT)
-        say_error("jobs %s: there is no job %" PRIu64, verb, id);
-    else if (result == -EALREADY)
-        say_error("jobs %s: job %" PRIu64 " has %s", verb, id, strcmp(verb, "retry") == 0 ? "completed" : "ended");
-    else if (result == -EBUSY)
-        say_error("jobs %s: job %" PRIu64 " runs", verb, id);
-    else
-        return failed(verb);
-    return EXIT_FAILED;
+    if (result >= 0 && strcmp(verb, "kill") == 0 && !jobs_request.json)
+        puts(result == 1 ? "it runs, and has been asked to stop" : "cancelled");
+    return said(result, verb, id);
 }
 
 static int enqueue(vigil_jobs *jobs, const char *name, const char *payload)
@@ -374,8 +393,19 @@ static int set_schedule(vigil_jobs *jobs, int count, char **words)
     return vigil_jobs_schedule_set(jobs, words[0], &schedule) != 0 ? failed("schedule") : EXIT_FINE;
 }
 
-static const char *const verbs[] = {"ls",  "show", "retry", "kill",      "pause",    "resume",     "drain",
-                                    "add", "top",  "audit", "schedules", "schedule", "unschedule", NULL};
+static int edit(vigil_jobs *jobs, const char *word, const char *payload)
+{
+    char *end = NULL;
+    uint64_t id = word != NULL ? strtoull(word, &end, 10) : 0;
+    if (id == 0 || *end != '\0' || payload == NULL) {
+        say_error("jobs edit: needs the number of a job and a payload");
+        return EXIT_USAGE;
+    }
+    return said(vigil_jobs_edit(jobs, id, payload, strlen(payload)), "edit", id);
+}
+
+static const char *const verbs[] = {"ls",  "show", "retry", "kill",      "pause",    "resume",     "drain", "edit",
+                                    "add", "top",  "audit", "schedules", "schedule", "unschedule", "drop",  NULL};
 
 static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
 {
@@ -388,7 +418,10 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
         return vigil_jobs_schedule_remove(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
     if (strcmp(verb, "ls") == 0)
         return list(jobs);
-    if (strcmp(verb, "show") == 0 || strcmp(verb, "retry") == 0 || strcmp(verb, "kill") == 0)
+    if (strcmp(verb, "edit") == 0)
+        return edit(jobs, first, second);
+    if (strcmp(verb, "show") == 0 || strcmp(verb, "retry") == 0 || strcmp(verb, "kill") == 0 ||
+        strcmp(verb, "drop") == 0)
         return with_id(jobs, verb, first);
     if (strcmp(verb, "pause") == 0)
         return vigil_jobs_pause(jobs, first) != 0 ? failed(verb) : EXIT_FINE;

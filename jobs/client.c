@@ -8,7 +8,9 @@
 #include "why.h"
 
 enum {
-    SOME = 16 /* jobs that need no memory of their own */
+    SOME = 16,       /* jobs that need no memory of their own */
+    ROOM_SHARE = 16, /* of the room that was found, this part is used before it is looked for again */
+    ROOM_MS = 100,   /* and for so long */
 };
 
 /* The client's connection for one verb. */
@@ -43,6 +45,8 @@ int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struc
         return vg_jobs_why(-EINVAL, "options.priority is %d; the classes are 0 to 4", (int)options.priority);
     if (options.delay_ns < 0 || options.limit_ns < 0 || options.at_ms < 0)
         return vg_jobs_why(-EINVAL, "options.delay_ns, options.limit_ns or options.at_ms is negative");
+    if (options.unique_ns < 0 || (options.unique_ns > 0 && options.key == NULL))
+        return vg_jobs_why(-EINVAL, "options.unique_ns is negative, or has no key");
     if ((int)options.unique < 0 || options.unique > VIGIL_JOBS_UNTIL_START)
         return vg_jobs_why(-EINVAL, "options.unique is %d", (int)options.unique);
     *to = (struct vg_jobs_new){.kind = item->kind,
@@ -58,8 +62,68 @@ int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struc
                                .max_errors = options.max_errors,
                                .limit_ms = (options.limit_ns + 999999) / 1000000,
                                .batch = options.batch,
-                               .after = options.after_batch};
+                               .after = options.after_batch,
+                               .unique_ms = (options.unique_ns + 999999) / 1000000,
+                               .tenant = options.tenant != NULL && options.tenant[0] != '\0' ? options.tenant : NULL};
     return 0;
+}
+
+/* Whether max_waiting allows so many more. Near the bound the waiting jobs are counted each time, far from it now and
+   then. Under client_lock. */
+static int find_room(vigil_jobs *jobs, struct vg_jobs_conn *conn, size_t count)
+{
+    uint64_t most = jobs->options.max_waiting, waiting = 0, now = vg_jobs_now_ms();
+    if (most == 0)
+        return 0;
+    if (jobs->room >= count && now < jobs->room_until_ms) {
+        jobs->room -= count;
+        return 0;
+    }
+    jobs->room = 0;
+    int error = jobs->engine->waiting(conn, most, &waiting);
+    if (error != 0)
+        return error;
+    if (waiting + count > most)
+        return vg_jobs_why(-EAGAIN, "%llu jobs wait, and the most is %llu (max_waiting)", (unsigned long long)waiting,
+                           (unsigned long long)most);
+    jobs->room = (most - waiting - count) / ROOM_SHARE;
+    jobs->room_until_ms = now + ROOM_MS;
+    return 0;
+}
+
+static int insert(vigil_jobs *jobs, void *foreign, struct vg_jobs_new *all, size_t count)
+{
+    struct vg_jobs_conn *conn = borrow(jobs);
+    int error = find_room(jobs, conn, count);
+    if (error == 0 && foreign == NULL)
+        error = jobs->engine->enqueue(conn, all, count);
+    (void)give(jobs, 0);
+    return error != 0 || foreign == NULL ? error : jobs->engine->enqueue_within(jobs->site, foreign, all, count);
+}
+
+/* Every job that leaves the waiting ones ends later, so ends are what to wait for. A connection of its own, as in
+   vigil_jobs_wait. */
+static int insert_when_there_is_room(vigil_jobs *jobs, struct vg_jobs_new *all, size_t count)
+{
+    int64_t timeout_ns = jobs->options.full_wait_ns;
+    if (count > jobs->options.max_waiting)
+        return vg_jobs_why(-EAGAIN, "%zu jobs at once are more than max_waiting", count);
+    struct vg_jobs_conn *conn;
+    int error = jobs->engine->connect(jobs->site, &conn);
+    if (error != 0)
+        return error;
+    uint64_t until = vg_jobs_now_ms() + (uint64_t)(timeout_ns > 0 ? timeout_ns / 1000000 : 0);
+    int total;
+    for (;;) {
+        uint32_t ended = jobs->engine->ended_count(conn);
+        total = insert(jobs, NULL, all, count);
+        uint64_t now = vg_jobs_now_ms();
+        if (total != -EAGAIN || (timeout_ns >= 0 && now >= until))
+            break;
+        jobs->engine->ended_wait(conn, ended, timeout_ns < 0 ? -1 : (int64_t)(until - now));
+    }
+    jobs->engine->disconnect(conn);
+    return total;
 }
 
 static int enqueue(vigil_jobs *jobs, void *foreign, vigil_jobs_item *items, size_t count, uint64_t *holder)
@@ -76,8 +140,9 @@ static int enqueue(vigil_jobs *jobs, void *foreign, vigil_jobs_item *items, size
         error = vg_jobs_read_item(jobs, &items[i], &all[i]);
     int total = error;
     if (error == 0)
-        total = foreign != NULL ? jobs->engine->enqueue_within(jobs->site, foreign, all, count)
-                                : give(jobs, jobs->engine->enqueue(borrow(jobs), all, count));
+        total = insert(jobs, foreign, all, count);
+    if (total == -EAGAIN && foreign == NULL && jobs->options.full_wait_ns != 0)
+        total = insert_when_there_is_room(jobs, all, count);
     for (size_t i = 0; i < count && total >= 0; i++) {
         items[i].id = all[i].id;
         if (holder != NULL)
@@ -167,13 +232,8 @@ static void see_end(const vigil_jobs_info *info, void *arg)
 }
 
 /* A connection of its own: the wait must not hold up others. */
-int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_jobs_see_fn see, void *arg)
+static int wait_for(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_jobs_see_fn see, void *arg)
 {
-    int error = vg_jobs_guard(jobs);
-    if (error != 0)
-        return error;
-    if (id == 0)
-        return vg_jobs_why(-EINVAL, "id is 0");
     vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
     filter.id = id;
     struct looked first = {.state = -ENOENT, .see = see, .arg = arg};
@@ -181,7 +241,7 @@ int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_job
     if (result < 0 || first.state < 0 || first.state >= VIGIL_JOBS_COMPLETED || timeout_ns == 0)
         return result < 0 ? result : first.state < 0 || first.state >= VIGIL_JOBS_COMPLETED ? first.state : -ETIMEDOUT;
     struct vg_jobs_conn *conn;
-    error = jobs->engine->connect(jobs->site, &conn);
+    int error = jobs->engine->connect(jobs->site, &conn);
     if (error != 0)
         return error;
     uint64_t until = vg_jobs_now_ms() + (uint64_t)(timeout_ns > 0 ? timeout_ns / 1000000 : 0);
@@ -204,6 +264,20 @@ int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_job
     return result;
 }
 
+int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_jobs_see_fn see, void *arg)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (id == 0)
+        return vg_jobs_why(-EINVAL, "id is 0");
+    bool task = vigil_blocking_begin() == 0;
+    int result = wait_for(jobs, id, timeout_ns, see, arg);
+    if (task)
+        (void)vigil_blocking_end();
+    return result;
+}
+
 int vigil_jobs_cancel(vigil_jobs *jobs, uint64_t id)
 {
     int error = vg_jobs_guard(jobs);
@@ -214,6 +288,25 @@ int vigil_jobs_retry(vigil_jobs *jobs, uint64_t id)
 {
     int error = vg_jobs_guard(jobs);
     return error != 0 ? error : give(jobs, jobs->engine->retry(borrow(jobs), id));
+}
+
+int vigil_jobs_edit(vigil_jobs *jobs, uint64_t id, const void *payload, size_t length)
+{
+    int error = vg_jobs_guard(jobs);
+    if (error != 0)
+        return error;
+    if (payload == NULL && length > 0)
+        return vg_jobs_why(-EINVAL, "payload is NULL");
+    if (length > jobs->options.max_payload)
+        return vg_jobs_why(-EMSGSIZE, "the payload has %zu bytes; the most is %zu (max_payload)", length,
+                           jobs->options.max_payload);
+    return give(jobs, jobs->engine->edit(borrow(jobs), id, payload, length));
+}
+
+int vigil_jobs_remove(vigil_jobs *jobs, uint64_t id)
+{
+    int error = vg_jobs_guard(jobs);
+    return error != 0 ? error : give(jobs, jobs->engine->drop(borrow(jobs), id));
 }
 
 int vigil_jobs_pause(vigil_jobs *jobs, const char *kind)

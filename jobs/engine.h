@@ -17,6 +17,8 @@
 
 /* The version of the tables. An engine refuses a database with a higher one. */
 #define VG_JOBS_SCHEMA             1
+/* What was added within the version: columns and tables that older libraries do not see. */
+#define VG_JOBS_LEVEL              2
 /* Leases that ran out until a job is quarantined, and until it is dead. */
 #define VG_JOBS_CRASHES_QUARANTINE 2
 #define VG_JOBS_CRASHES_DEAD       3
@@ -39,6 +41,8 @@ struct vg_jobs_new {
     unsigned max_errors;
     int64_t limit_ms;
     uint64_t batch, after;
+    int64_t unique_ms; /* how long the key is kept at least */
+    const char *tenant;
     uint64_t id;     /* result; 0: the key is taken */
     uint64_t holder; /* result: the job that holds the key */
 };
@@ -61,9 +65,10 @@ struct vg_jobs_end {
     size_t result_length;
     const void *checkpoint; /* NULL: unchanged */
     size_t checkpoint_length;
-    bool any_state; /* also a job that does not run */
-    bool capped;    /* its kind has a cap: others may start one when this has ended */
-    bool accepted;  /* result; false: the number is old */
+    const char *verdict; /* NULL: unchanged */
+    bool any_state;      /* also a job that does not run */
+    bool capped;         /* its kind has a cap, or its tenants have: others may start one when this has ended */
+    bool accepted;       /* result; false: the number is old */
 };
 
 /* A claimed job. The bytes are the engine's until `take` returns. */
@@ -84,6 +89,8 @@ struct vg_jobs_kind_want {
     const char *name;
     unsigned version; /* highest; 0: any */
     unsigned cap, rate;
+    bool fair; /* tenants take turns */
+    unsigned tenant_cap, tenant_rate;
 };
 
 struct vg_jobs_want {
@@ -110,6 +117,7 @@ struct vg_jobs_lease {
     uint64_t id, number;
     double progress; /* negative: unchanged */
     const char *text;
+    const char *verdict; /* NULL: unchanged */
     const void *checkpoint;
     size_t checkpoint_length;
     enum vg_jobs_beat beat; /* result */
@@ -148,6 +156,8 @@ struct vg_jobs_engine {
     int (*enqueue)(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
     /* The same on a foreign connection, inside its transaction. */
     int (*enqueue_within)(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
+    /* How many jobs wait, counted up to `most`. */
+    int (*waiting)(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
     /* Record ends, then claim. */
     int (*exchange)(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                     const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
@@ -160,6 +170,10 @@ struct vg_jobs_engine {
     int (*look)(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
     int (*cancel)(struct vg_jobs_conn *conn, uint64_t id);
     int (*retry)(struct vg_jobs_conn *conn, uint64_t id);
+    /* Another payload for a job that does not run. */
+    int (*edit)(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length);
+    /* Remove an ended job. */
+    int (*drop)(struct vg_jobs_conn *conn, uint64_t id);
     int (*pause)(struct vg_jobs_conn *conn, const char *kind, bool paused);
     int (*batch)(struct vg_jobs_conn *conn, uint64_t *batch);
     int (*batch_end)(struct vg_jobs_conn *conn, uint64_t batch);
@@ -187,6 +201,10 @@ struct vg_jobs_engine {
     /* Sleep until some job may have ended. The count of ends is read before looking. */
     uint32_t (*ended_count)(struct vg_jobs_conn *conn);
     void (*ended_wait)(struct vg_jobs_conn *conn, uint32_t seen, int64_t timeout_ms);
+    /* End an ended_wait of this connection, or the next one. Any thread. */
+    void (*ended_poke)(struct vg_jobs_conn *conn);
+    /* Which of the jobs neither wait nor run. */
+    int (*gone)(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);
     int (*clock_advance)(struct vg_jobs_site *site, int64_t by_ns);
 };
 

@@ -7,6 +7,7 @@
 
 #include "futex.h"
 #include "run.h"
+#include "verdict.h"
 
 struct beat {
     struct vg_jobs_lease *leases;
@@ -41,6 +42,7 @@ static void *copy(const void *bytes, size_t length)
 static bool list_leases(vigil_jobs *jobs, struct beat *beat)
 {
     bool fits = true;
+    uint64_t now = vg_jobs_now_ms();
     beat->count = 0;
     (void)pthread_mutex_lock(&jobs->lock);
     for (struct vg_jobs_run *run = jobs->flying; run != NULL; run = run->next) {
@@ -58,6 +60,9 @@ static bool list_leases(vigil_jobs *jobs, struct beat *beat)
         }
         struct vg_jobs_lease *lease = &beat->leases[beat->count++];
         *lease = (struct vg_jobs_lease){.id = run->end.id, .number = run->end.number, .progress = -1};
+        if (run->started_ms != 0)
+            lease->verdict =
+                vg_jobs_verdict(atomic_load_explicit(&run->thread, memory_order_relaxed), run->started_ms, now);
         if (run->beat_due) {
             lease->progress = run->progress;
             if (run->text != NULL)
@@ -76,6 +81,7 @@ static void free_copies(struct beat *beat)
 {
     for (size_t i = 0; i < beat->count; i++) {
         free((void *)(uintptr_t)beat->leases[i].text);
+        free((void *)(uintptr_t)beat->leases[i].verdict);
         free((void *)(uintptr_t)beat->leases[i].checkpoint);
     }
 }
@@ -147,6 +153,10 @@ static int64_t check_limits(vigil_jobs *jobs)
                 next = next < 0 || left < next ? left : next;
             } else if (atomic_compare_exchange_strong_explicit(&run->aborted, &none, -ETIMEDOUT, memory_order_seq_cst,
                                                                memory_order_seq_cst)) {
+                /* While it still stands where it stood too long. */
+                if (run->verdict == NULL)
+                    run->verdict =
+                        vg_jobs_verdict(atomic_load_explicit(&run->thread, memory_order_relaxed), run->started_ms, now);
                 source = atomic_load_explicit(&run->source, memory_order_seq_cst);
                 if (source != NULL)
                     token = vigil_cancel_ref(vigil_cancel_token_of(source));

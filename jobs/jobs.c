@@ -12,6 +12,7 @@
 #include "heart.h"
 #include "runner.h"
 #include "struct.h"
+#include "waiter.h"
 #include "why.h"
 
 #define SECOND INT64_C(1000000000)
@@ -44,7 +45,8 @@ static int read_options(vigil_jobs_options *to, const vigil_jobs_options *from)
         memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
         to->size = sizeof *to;
     }
-    if (to->lease_ns < 0 || to->poll_ns < 0 || to->keep_completed_ns < 0 || to->keep_dead_ns < 0)
+    if (to->lease_ns < 0 || to->poll_ns < 0 || to->keep_completed_ns < 0 || to->keep_dead_ns < 0 ||
+        (to->full_wait_ns < 0 && to->full_wait_ns != VIGIL_FOREVER))
         return vg_jobs_why(-EINVAL, "a time in the options is negative");
     if (to->lease_ns != 0 && to->lease_ns < 3000000)
         return vg_jobs_why(-EINVAL, "options.lease_ns is less than 3 ms");
@@ -161,7 +163,13 @@ int vigil_jobs_handle(vigil_jobs *jobs, const char *kind, vigil_jobs_fn fn, void
             if (it->options.backoff_max_ns == 0)
                 it->options.backoff_max_ns = 3600 * SECOND;
             kinds[jobs->handler_count++] = (struct vg_jobs_kind_want){
-                .name = name, .version = it->options.version, .cap = it->options.cap, .rate = it->options.rate};
+                .name = name,
+                .version = it->options.version,
+                .cap = it->options.cap,
+                .rate = it->options.rate,
+                .fair = it->options.fair || it->options.tenant_cap != 0 || it->options.tenant_rate != 0,
+                .tenant_cap = it->options.tenant_cap,
+                .tenant_rate = it->options.tenant_rate};
         }
     }
     (void)pthread_mutex_unlock(&jobs->client_lock);
@@ -225,6 +233,7 @@ void vigil_jobs_close(vigil_jobs *jobs)
         return;
     if (jobs->owner != getpid()) /* the threads, locks and connections are the parent's */
         return;
+    vg_jobs_waiter_stop(jobs);
     if (jobs->started) {
         (void)vg_jobs_runner_stop(jobs, 0);
         vg_jobs_runner_join(jobs);

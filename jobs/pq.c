@@ -72,6 +72,13 @@ static void on_ring(vigil_post *post)
     (void)vigil_loop_pause(site->runner->loop);
 }
 
+static void on_poke(vigil_post *post)
+{
+    struct vg_jobs_conn *conn = (struct vg_jobs_conn *)(void *)((char *)post - offsetof(struct vg_jobs_conn, poke));
+    conn->ended++;
+    (void)vigil_loop_pause(conn->loop);
+}
+
 /* Run the loop until something has happened or the time is over. */
 static void run_until(struct vg_jobs_conn *conn, int64_t timeout_ms)
 {
@@ -411,6 +418,9 @@ static void disconnect(struct vg_jobs_conn *conn)
     if (conn->loop != NULL)
         (void)vigil_loop_destroy(conn->loop);
     free(conn->low);
+    for (unsigned i = 0; i < conn->turn_count; i++)
+        free(conn->turns[i]);
+    free(conn->turns);
     free(conn);
 }
 
@@ -420,6 +430,7 @@ static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
     if (it == NULL)
         return -ENOMEM;
     it->site = site;
+    vigil_post_init(&it->poke, on_poke, NULL);
     vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
     options.name = "jobs-pq";
     int error = vigil_loop_create(&it->loop, &options);
@@ -439,9 +450,32 @@ static void site_close(struct vg_jobs_site *site)
     free(site);
 }
 
-/* The tables, and whether the server keeps what it acknowledges. */
+/* Whether the tables are there and as new as this library: 1, 0, or an error. */
+static int has_tables(struct vg_jobs_conn *conn)
+{
+    PGresult *result = NULL;
+    int error = vg_pq_run(conn, VG_PQ_HAS_TABLES, NULL, &result);
+    bool there = error == 0 && vg_pq_get_int(result, 0, 0) != 0;
+    PQclear(result);
+    if (!there)
+        return error;
+    result = NULL;
+    error = vg_pq_run(conn, VG_PQ_LEVEL, NULL, &result);
+    int64_t schema = error == 0 ? vg_pq_get_number(result, 0, 0) : 0,
+            level = error == 0 ? vg_pq_get_number(result, 0, 1) : 0;
+    PQclear(result);
+    if (schema > VG_JOBS_SCHEMA)
+        return vg_jobs_why(-EPROTO, "the database has tables of version %lld; this library knows %d", (long long)schema,
+                           VG_JOBS_SCHEMA);
+    return error != 0 ? error : level >= VG_JOBS_LEVEL;
+}
+
+/* Tables that are there are not touched: making them takes locks, and rights that a worker's role need not have. */
 static int make_tables(struct vg_jobs_conn *conn)
 {
+    int there = has_tables(conn);
+    if (there != 0)
+        return there < 0 ? there : 0;
     if (PQexitPipelineMode(conn->pg) == 0)
         return vg_pq_error(conn, NULL);
     int error = vg_pq_execute(conn, vg_pq_schema);
@@ -559,6 +593,11 @@ static void ended_wait(struct vg_jobs_conn *conn, uint32_t seen, int64_t timeout
     }
 }
 
+static void ended_poke(struct vg_jobs_conn *conn)
+{
+    (void)vigil_loop_post(conn->loop, &conn->poke); /* -EBUSY: it has been poked */
+}
+
 static int clock_advance(struct vg_jobs_site *site, int64_t by_ns)
 {
     (void)site, (void)by_ns;
@@ -574,6 +613,7 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .start_running = start_running,
     .enqueue = vg_pq_enqueue,
     .enqueue_within = vg_pq_enqueue_within,
+    .waiting = vg_pq_waiting,
     .exchange = vg_pq_exchange,
     .extend = vg_pq_extend,
     .rescue = vg_pq_rescue,
@@ -581,6 +621,8 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .look = vg_pq_look,
     .cancel = vg_pq_cancel,
     .retry = vg_pq_retry,
+    .edit = vg_pq_edit,
+    .drop = vg_pq_drop,
     .pause = vg_pq_pause,
     .batch = vg_pq_batch,
     .batch_end = vg_pq_batch_end,
@@ -595,5 +637,7 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .ring_all = ring_all,
     .ended_count = ended_count,
     .ended_wait = ended_wait,
+    .ended_poke = ended_poke,
+    .gone = vg_pq_gone,
     .clock_advance = clock_advance,
 };

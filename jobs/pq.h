@@ -22,6 +22,12 @@ enum vg_pq_sql {
     VG_PQ_NOTIFY,
     VG_PQ_NOTIFY_ENDED,
     VG_PQ_HOLDER,
+    VG_PQ_PERIOD_HOLDER,
+    VG_PQ_PERIOD_SET,
+    VG_PQ_UNINSERT,
+    VG_PQ_WAITING,
+    VG_PQ_HAS_TABLES,
+    VG_PQ_LEVEL,
     VG_PQ_BATCH_NEW,
     VG_PQ_BATCH_JOIN,
     VG_PQ_BATCH_OPEN,
@@ -33,6 +39,7 @@ enum vg_pq_sql {
     VG_PQ_CLAIM_QUARANTINE,
     VG_PQ_LOCK_KIND,
     VG_PQ_CLAIM_LIMITED,
+    VG_PQ_CLAIM_FAIR,
     VG_PQ_SPEND,
     VG_PQ_COMPLETE_MANY,
     VG_PQ_END_ONE,
@@ -53,9 +60,12 @@ enum vg_pq_sql {
     VG_PQ_LOOK,
     VG_PQ_CANCEL_WAITING,
     VG_PQ_CANCEL_RUNNING,
+    VG_PQ_GONE,
     VG_PQ_STATE_OF,
     VG_PQ_RETRY_WAITING,
     VG_PQ_RETRY_ENDED,
+    VG_PQ_EDIT,
+    VG_PQ_DROP,
     VG_PQ_PAUSE,
     VG_PQ_AUDIT,
     VG_PQ_WAITER_ADD,
@@ -85,7 +95,8 @@ struct vg_jobs_conn {
     int failure;        /* the first error of the pipeline */
     uint64_t preparing; /* which of the statements sent are preparations */
     unsigned events;    /* what the loop has seen */
-    uint32_t ended;     /* notifications of ended jobs */
+    uint32_t ended;     /* notifications of ended jobs, and pokes */
+    vigil_post poke;
     bool prepared[VG_PQ_COUNT];
     unsigned sent; /* statements in the pipeline whose results have not been read */
     int64_t worker;
@@ -93,13 +104,15 @@ struct vg_jobs_conn {
     int64_t *low;          /* per kind and class: due times below have been claimed */
     unsigned low_count;
     int64_t lease_low; /* no lease was below; dropped at each rescue */
-    bool was_short;    /* the last exchange had fewer jobs than wanted */
+    char **turns;      /* per kind of the want: the tenant that was served last */
+    unsigned turn_count;
+    bool was_short; /* the last exchange had fewer jobs than wanted */
     bool full_look_cheap;
 };
 
 /* The arguments of one statement. */
 enum {
-    VG_PQ_ARGUMENTS = 14
+    VG_PQ_ARGUMENTS = 15
 };
 struct vg_pq_call {
     const char *values[VG_PQ_ARGUMENTS];
@@ -139,13 +152,30 @@ int vg_pq_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t co
 int vg_pq_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
 int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                    const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
+/* Who gets the claimed rows. */
+struct vg_pq_taker {
+    const struct vg_jobs_want *want;
+    vg_jobs_take_fn take;
+    void *arg;
+};
+void vg_pq_take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
+                    vg_jobs_take_fn take, void *arg);
+/* So many jobs of a kind with a rate have started. */
+void vg_pq_spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, int taken);
+int64_t vg_pq_version_of(const struct vg_jobs_kind_want *kind);
+/* Claim at most `count` jobs of a kind whose tenants take turns. Gives how many. */
+int vg_pq_claim_fair(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count);
 int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
 int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most);
 int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
 int vg_pq_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
+int vg_pq_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);
 int vg_pq_cancel(struct vg_jobs_conn *conn, uint64_t id);
 int vg_pq_retry(struct vg_jobs_conn *conn, uint64_t id);
+int vg_pq_edit(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length);
+int vg_pq_drop(struct vg_jobs_conn *conn, uint64_t id);
 int vg_pq_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
+int vg_pq_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
 int vg_pq_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_pq_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_pq_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);

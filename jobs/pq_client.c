@@ -2,9 +2,11 @@
 /* pq_client.c - the PostgreSQL engine's side of enqueueing, looking and steering. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pq.h"
+#include "pq_array.h"
 #include "why.h"
 
 static void fill_insert(struct vg_pq_call *call, const struct vg_jobs_new *job, int state)
@@ -24,6 +26,7 @@ static void fill_insert(struct vg_pq_call *call, const struct vg_jobs_new *job, 
     vg_pq_number_or_null(call, (int64_t)job->after);
     vg_pq_bytes(call, job->payload != NULL ? job->payload : "", job->length);
     vg_pq_number(call, job->at_ms);
+    vg_pq_text_of(call, job->tenant);
 }
 
 /* The same statements on this engine's connection, in a pipeline, or on the caller's, one by one. */
@@ -45,6 +48,40 @@ static int call_one(const struct inserter *in, enum vg_pq_sql which, const struc
 {
     return in->foreign != NULL ? call_foreign(in->foreign, which, call, result)
                                : vg_pq_run(in->conn, which, call, result);
+}
+
+/* The inserted row holds the key, so nobody else decides about its period meanwhile. Gives 1, or 0 if the period of
+   another job is not over: then the row is gone again. */
+static int keep_period(const struct inserter *in, struct vg_jobs_new *job)
+{
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    int error = 0, rows = 0;
+    vg_pq_text_of(&call, job->key);
+    if (job->unique_ms != 0) {
+        vg_pq_number(&call, job->unique_ms);
+        vg_pq_number(&call, (int64_t)job->id);
+        error = call_one(in, VG_PQ_PERIOD_SET, &call, &result);
+        rows = error == 0 ? PQntuples(result) : 0;
+        PQclear(result);
+        result = NULL;
+        if (error != 0 || rows == 1)
+            return error != 0 ? error : 1;
+        call.count = 1;
+    }
+    error = call_one(in, VG_PQ_PERIOD_HOLDER, &call, &result);
+    rows = error == 0 ? PQntuples(result) : 0;
+    job->holder = rows > 0 ? (uint64_t)vg_pq_get_number(result, 0, 0) : 0;
+    PQclear(result);
+    result = NULL;
+    if (error != 0 || rows == 0)
+        return error != 0 ? error : 1;
+    call.count = 0;
+    vg_pq_number(&call, (int64_t)job->id);
+    error = call_one(in, VG_PQ_UNINSERT, &call, &result);
+    PQclear(result);
+    job->id = 0;
+    return error;
 }
 
 /* Jobs of batches, and on foreign connections: one statement after the other. The caller has a transaction. */
@@ -81,15 +118,18 @@ static int insert_one(const struct inserter *in, struct vg_jobs_new *job)
     job->id = inserted == 1 ? (uint64_t)vg_pq_get_number(result, 0, 0) : 0;
     PQclear(result);
     result = NULL;
-    if (error == 0 && inserted == 0) {
+    if (error == 0 && inserted == 1 && job->key != NULL) {
+        inserted = keep_period(in, job);
+        error = inserted < 0 ? inserted : 0;
+    } else if (error == 0 && inserted == 0) {
         call.count = 0;
         vg_pq_text_of(&call, job->key);
         error = call_one(in, VG_PQ_HOLDER, &call, &result);
         job->holder = error == 0 && PQntuples(result) == 1 ? (uint64_t)vg_pq_get_number(result, 0, 0) : 0;
         PQclear(result);
-        if (error == 0 && job->batch != 0)
-            error = vg_jobs_why(-EEXIST, "a job of a batch has a key that is taken");
     }
+    if (error == 0 && inserted == 0 && job->batch != 0)
+        error = vg_jobs_why(-EEXIST, "a job of a batch has a key that is taken");
     return error != 0 ? error : inserted;
 }
 
@@ -232,6 +272,8 @@ int vg_pq_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil
         info.result = PQgetvalue(rows, i, 18);
         info.result_size = (size_t)PQgetlength(rows, i, 18);
         info.batch = (uint64_t)vg_pq_get_number(rows, i, 19);
+        info.tenant = vg_pq_get_text(rows, i, 20);
+        info.verdict = vg_pq_get_text(rows, i, 21);
         see(&info, arg);
     }
     PQclear(rows);
@@ -292,12 +334,71 @@ int vg_pq_retry(struct vg_jobs_conn *conn, uint64_t id)
     return state > VIGIL_JOBS_COMPLETED ? vg_jobs_why(-EEXIST, "another job has taken its key") : -EBUSY;
 }
 
+/* Why a statement has found nothing to change. */
+static int why_not(struct vg_jobs_conn *conn, uint64_t id)
+{
+    int64_t state = -1;
+    int rows = with_id(conn, VG_PQ_STATE_OF, id, &state);
+    if (rows <= 0)
+        return rows < 0 ? rows : -ENOENT;
+    return state >= VIGIL_JOBS_COMPLETED ? -EALREADY : -EBUSY;
+}
+
+int vg_pq_edit(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length)
+{
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    vg_pq_number(&call, (int64_t)id);
+    vg_pq_bytes(&call, payload != NULL ? payload : "", length);
+    int error = vg_pq_run(conn, VG_PQ_EDIT, &call, &result);
+    bool changed = error == 0 && PQntuples(result) > 0;
+    PQclear(result);
+    return error != 0 ? error : changed ? 0 : why_not(conn, id);
+}
+
+int vg_pq_drop(struct vg_jobs_conn *conn, uint64_t id)
+{
+    int rows = with_id(conn, VG_PQ_DROP, id, NULL);
+    return rows < 0 ? rows : rows > 0 ? 0 : why_not(conn, id);
+}
+
 int vg_pq_pause(struct vg_jobs_conn *conn, const char *kind, bool paused)
 {
     struct vg_pq_call call = {.count = 0};
     vg_pq_text_of(&call, kind != NULL ? kind : "");
     vg_pq_text_of(&call, paused ? "t" : "f");
     return vg_pq_run(conn, VG_PQ_PAUSE, &call, NULL);
+}
+
+int vg_pq_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting)
+{
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    vg_pq_number(&call, most < INT64_MAX ? (int64_t)most : INT64_MAX);
+    int error = vg_pq_run(conn, VG_PQ_WAITING, &call, &result);
+    if (error == 0)
+        *waiting = (uint64_t)vg_pq_get_number(result, 0, 0);
+    PQclear(result);
+    return error;
+}
+
+int vg_pq_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone)
+{
+    struct vg_pq_array array = {0};
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    for (size_t i = 0; i < count; i++)
+        vg_pq_array_number(&array, (int64_t)ids[i]);
+    vg_pq_text_of(&call, vg_pq_array_text(&array));
+    int error = call.values[0] == NULL ? -ENOMEM : vg_pq_run(conn, VG_PQ_GONE, &call, &result);
+    for (int i = 0; error == 0 && i < PQntuples(result); i++) {
+        int64_t place = vg_pq_get_number(result, i, 0);
+        if (place >= 0 && (size_t)place < count)
+            gone[place] = true;
+    }
+    PQclear(result);
+    free(array.text);
+    return error;
 }
 
 int vg_pq_batch(struct vg_jobs_conn *conn, uint64_t *batch)

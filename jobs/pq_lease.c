@@ -51,7 +51,7 @@ static int send_saves(struct vg_jobs_conn *conn, const struct vg_jobs_lease *lea
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         const struct vg_jobs_lease *lease = &leases[i];
-        if (lease->progress < 0 && lease->text == NULL && lease->checkpoint == NULL)
+        if (lease->progress < 0 && lease->text == NULL && lease->checkpoint == NULL && lease->verdict == NULL)
             continue;
         char progress[32];
         struct vg_pq_call save = {.count = 0};
@@ -61,6 +61,7 @@ static int send_saves(struct vg_jobs_conn *conn, const struct vg_jobs_lease *lea
         vg_pq_text_of(&save, lease->progress >= 0 ? progress : NULL);
         vg_pq_text_of(&save, lease->text);
         vg_pq_bytes(&save, lease->checkpoint, lease->checkpoint_length);
+        vg_pq_text_of(&save, lease->verdict);
         error = vg_pq_send(conn, VG_PQ_SAVE, &save);
     }
     return error;

@@ -34,6 +34,7 @@ static int send_end(struct vg_jobs_conn *conn, const struct vg_jobs_end *end)
         vg_pq_number(&call, end->delay_ms);
         vg_pq_text_of(&call, end->error);
         vg_pq_bytes(&call, end->checkpoint, end->checkpoint_length);
+        vg_pq_text_of(&call, end->verdict);
         return vg_pq_send(conn, VG_PQ_AGAIN, &call);
     case VG_JOBS_GIVE_BACK:
         vg_pq_bytes(&call, end->checkpoint, end->checkpoint_length);
@@ -48,6 +49,7 @@ static int send_end(struct vg_jobs_conn *conn, const struct vg_jobs_end *end)
         vg_pq_text_of(&call, end->error);
         vg_pq_bytes(&call, end->result, end->result_length);
         vg_pq_number(&call, end->outcome == VG_JOBS_BURY);
+        vg_pq_text_of(&call, end->outcome != VG_JOBS_COMPLETE ? end->verdict : NULL);
         return vg_pq_send(conn, VG_PQ_END_ONE, &call);
     }
 }
@@ -196,8 +198,8 @@ static int by_class_and_due(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
-                     vg_jobs_take_fn take, void *arg)
+void vg_pq_take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
+                    vg_jobs_take_fn take, void *arg)
 {
     struct vg_jobs_row row = {
         .id = (uint64_t)vg_pq_get_number(result, i, 0),
@@ -241,7 +243,7 @@ static int take_rows(struct vg_jobs_conn *conn, const PGresult *result, const st
     for (int i = 0; i < rows; i++) {
         int row = order != NULL ? order[i].row : i;
         kind = kind_of(want, vg_pq_get_text(result, row, 13), kind);
-        take_row(conn, result, row, kind, quarantined, take, arg);
+        vg_pq_take_row(conn, result, row, kind, quarantined, take, arg);
     }
     free(order);
     return rows;
@@ -249,10 +251,10 @@ static int take_rows(struct vg_jobs_conn *conn, const PGresult *result, const st
 
 static bool is_limited(const struct vg_jobs_kind_want *kind)
 {
-    return kind->cap != 0 || kind->rate != 0;
+    return kind->cap != 0 || kind->rate != 0 || kind->fair;
 }
 
-static int64_t version_of(const struct vg_jobs_kind_want *kind)
+int64_t vg_pq_version_of(const struct vg_jobs_kind_want *kind)
 {
     return kind->version != 0 && kind->version < INT_MAX ? (int64_t)kind->version : INT_MAX;
 }
@@ -281,7 +283,7 @@ static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_wan
             unsigned pair = kind * VIGIL_PRIORITIES + (unsigned)want->classes[c];
             vg_pq_array_string(&arrays->kinds, want->kinds[kind].name);
             vg_pq_array_number(&arrays->classes, want->classes[c]);
-            vg_pq_array_number(&arrays->versions, version_of(&want->kinds[kind]));
+            vg_pq_array_number(&arrays->versions, vg_pq_version_of(&want->kinds[kind]));
             vg_pq_array_number(&arrays->low, full || pair >= conn->low_count ? 0 : conn->low[pair]);
             arrays->pairs++;
         }
@@ -303,18 +305,28 @@ static int send_claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want
     return vg_pq_send(conn, VG_PQ_CLAIM, &call);
 }
 
-/* A kind with a cap or a rate: a transaction of its own, because the count must be taken under the lock. */
-static int claim_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, unsigned kind, unsigned count,
-                         vg_jobs_take_fn take, void *arg)
+void vg_pq_spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, int taken)
 {
-    const struct vg_jobs_kind_want *it = &want->kinds[kind];
+    struct vg_pq_call spend = {.count = 0};
+    char rate[24];
+    (void)snprintf(rate, sizeof rate, "%u", kind->rate);
+    vg_pq_text_of(&spend, kind->name);
+    vg_pq_text_of(&spend, rate);
+    vg_pq_number(&spend, taken);
+    (void)vg_pq_run(conn, VG_PQ_SPEND, &spend, NULL); /* if it fails a few more start in this second */
+}
+
+/* A kind with a cap or a rate: a transaction of its own, because the count must be taken under the lock. */
+static int claim_limited(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count)
+{
+    const struct vg_jobs_kind_want *it = &taker->want->kinds[kind];
     struct vg_pq_call lock = {.count = 0}, claim = {.count = 0};
     char rate[24];
     vg_pq_text_of(&lock, it->name);
-    vg_pq_number(&claim, want->lease_ms);
+    vg_pq_number(&claim, taker->want->lease_ms);
     vg_pq_number(&claim, conn->worker);
     vg_pq_text_of(&claim, it->name);
-    vg_pq_number(&claim, version_of(it));
+    vg_pq_number(&claim, vg_pq_version_of(it));
     vg_pq_number(&claim, it->cap);
     (void)snprintf(rate, sizeof rate, "%u", it->rate);
     vg_pq_text_of(&claim, rate);
@@ -329,15 +341,10 @@ static int claim_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *w
     PQclear(vg_pq_next(conn));
     PGresult *result = vg_pq_next(conn);
     error = vg_pq_finish(conn, 0);
-    int taken = error == 0 ? take_rows(conn, result, want, false, take, arg) : 0;
+    int taken = error == 0 ? take_rows(conn, result, taker->want, false, taker->take, taker->arg) : 0;
     PQclear(result);
-    if (error == 0 && taken > 0 && it->rate != 0) {
-        struct vg_pq_call spend = {.count = 0};
-        vg_pq_text_of(&spend, it->name);
-        vg_pq_text_of(&spend, rate);
-        vg_pq_number(&spend, taken);
-        (void)vg_pq_run(conn, VG_PQ_SPEND, &spend, NULL); /* if it fails a few more start in this second */
-    }
+    if (error == 0 && taken > 0 && it->rate != 0)
+        vg_pq_spend(conn, it, taken);
     return error != 0 ? error : taken;
 }
 
@@ -347,7 +354,7 @@ static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_wan
     struct vg_pq_array kinds = {0}, versions = {0};
     for (unsigned i = 0; i < want->kind_count; i++) {
         vg_pq_array_string(&kinds, want->kinds[i].name);
-        vg_pq_array_number(&versions, version_of(&want->kinds[i]));
+        vg_pq_array_number(&versions, vg_pq_version_of(&want->kinds[i]));
     }
     struct vg_pq_call call = {.count = 0};
     vg_pq_number(&call, want->lease_ms);
@@ -376,8 +383,9 @@ static int send_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
             const struct vg_jobs_kind_want *kind = &want->kinds[i];
             vg_pq_array_string(&kinds, kind->name);
             vg_pq_array_number(&classes, c);
-            vg_pq_array_number(&versions, version_of(kind));
-            vg_pq_array_number(&steps, kind->rate != 0 ? 1000 / kind->rate + 1 : 0);
+            vg_pq_array_number(&versions, vg_pq_version_of(kind));
+            unsigned rate = kind->tenant_rate != 0 ? kind->tenant_rate : kind->rate;
+            vg_pq_array_number(&steps, rate != 0 ? 1000 / rate + 1 : 0);
         }
     struct vg_pq_call call = {.count = 0};
     vg_pq_text_of(&call, vg_pq_array_text(&kinds));
@@ -487,7 +495,9 @@ static int claim_others(struct vg_jobs_conn *conn, const struct vg_jobs_want *wa
     int taken = 0;
     for (unsigned i = 0; i < want->kind_count && *claimed < want->count && taken >= 0; i++)
         if (is_limited(&want->kinds[i])) {
-            taken = claim_limited(conn, want, i, want->count - *claimed, take, arg);
+            struct vg_pq_taker taker = {.want = want, .take = take, .arg = arg};
+            taken = want->kinds[i].fair ? vg_pq_claim_fair(conn, &taker, i, want->count - *claimed)
+                                        : claim_limited(conn, &taker, i, want->count - *claimed);
             *claimed += taken > 0 ? (unsigned)taken : 0;
         }
     if (taken >= 0 && *claimed == 0 && want->alone) {

@@ -55,11 +55,25 @@ const char *const vg_pq_schema =
     "NOT NULL,"
     " zone text NOT NULL, content_type text, payload bytea);"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_waiters(since bigint NOT NULL, backend int NOT NULL);"
-    "INSERT INTO vigil_jobs_meta VALUES('schema', 1) ON CONFLICT DO NOTHING;";
+    "INSERT INTO vigil_jobs_meta VALUES('schema', 1) ON CONFLICT DO NOTHING;"
+    /* What came later. Libraries without it do not name it. */
+    "ALTER TABLE vigil_jobs ADD COLUMN IF NOT EXISTS tenant text COLLATE \"C\";"
+    "ALTER TABLE vigil_jobs ADD COLUMN IF NOT EXISTS verdict text;"
+    "ALTER TABLE vigil_jobs_ended ADD COLUMN IF NOT EXISTS tenant text COLLATE \"C\";"
+    "ALTER TABLE vigil_jobs_ended ADD COLUMN IF NOT EXISTS verdict text;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_tenant ON vigil_jobs(kind, class, tenant, due, id) WHERE state = 0 AND "
+    "tenant IS NOT NULL;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_tenant_runs ON vigil_jobs(kind, tenant) WHERE state = 1 AND tenant IS NOT "
+    "NULL;"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_periods(ukey text PRIMARY KEY, until bigint NOT NULL, job bigint NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_tenants(kind text NOT NULL, tenant text COLLATE \"C\" NOT NULL, tokens "
+    "float8 NOT NULL, stamp bigint NOT NULL, PRIMARY KEY(kind, tenant));"
+    "INSERT INTO vigil_jobs_meta VALUES('level', 2) ON CONFLICT(name) DO UPDATE SET value = greatest("
+    "vigil_jobs_meta.value, excluded.value);";
 
 #define ENDED_COLUMNS                                                                                                \
     "id, number, due, created, started, ended, limit_ms, batch, worker, class, state, errors, crashes, max_errors, " \
-    "version, ustart, kind, content_type, ukey, text, error, payload, result"
+    "version, ustart, kind, content_type, ukey, text, error, payload, result, tenant, verdict"
 #define CLAIMED                                                                                                  \
     "j.id, j.number, coalesce(j.batch, 0), j.class, j.version, j.errors, j.crashes, coalesce(j.max_errors, 0), " \
     "coalesce(j.limit_ms, 0), j.content_type, j.payload, j.checkpoint, j.due, j.kind"
@@ -68,6 +82,13 @@ const char *const vg_pq_schema =
     " + $1::bigint, worker = $2::bigint, started = " NOW                   \
     ", cancel = false, ukey = CASE WHEN ustart THEN NULL ELSE ukey END "
 #define NOT_PAUSED(kind) "NOT ARRAY['', " kind "] && ARRAY(SELECT k.kind FROM vigil_jobs_kinds k WHERE k.paused)"
+/* How many jobs of kind $3 may start: $5 is the cap, $6 the rate, $7 what is wanted. */
+#define ROOM_OF_KIND                                                                                           \
+    "room AS MATERIALIZED (SELECT least($7::bigint, CASE WHEN $5::bigint = 0 THEN $7::bigint ELSE $5::bigint " \
+    "- (SELECT count(*) FROM vigil_jobs WHERE state = 1 AND kind = $3::text) END, CASE WHEN $6::float8 = 0 "   \
+    "THEN $7::bigint ELSE floor(least($6::float8, coalesce((SELECT tokens + greatest(0, " NOW                  \
+    " - stamp) * $6::float8 / 1000 FROM vigil_jobs_kinds WHERE kind = $3::text AND tokens IS NOT NULL), "      \
+    "$6::float8)))::bigint END) AS n)"
 /* The batch of what `gone` has ended. */
 #define LEAVE_BATCH                                                                                                   \
     ", left_batch AS (UPDATE vigil_jobs_batches b SET open = open - g.n FROM (SELECT batch, count(*) AS n FROM gone " \
@@ -77,14 +98,26 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_INSERT] =
         "INSERT INTO vigil_jobs(kind, class, state, due, created, max_errors, limit_ms, version, content_type, ukey, "
         "ustart, "
-        "batch, after_batch, payload) VALUES($1::text, $2::int, $3::int, greatest(" NOW " + $4::bigint, "
+        "batch, after_batch, payload, tenant) VALUES($1::text, $2::int, $3::int, greatest(" NOW " + $4::bigint, "
         "$14::bigint), " NOW ", $5::int, "
-        "$6::bigint, $7::int, $8::text, $9::text, $10::boolean, $11::bigint, $12::bigint, $13::bytea) "
+        "$6::bigint, $7::int, $8::text, $9::text, $10::boolean, $11::bigint, $12::bigint, $13::bytea, $15::text) "
         "ON CONFLICT DO NOTHING RETURNING id",
     [VG_PQ_COUNT_ENQUEUED] = "INSERT INTO vigil_jobs_counts VALUES($1::bigint)",
     [VG_PQ_NOTIFY] = "SELECT pg_notify('vigil_jobs', $1::text)",
     [VG_PQ_NOTIFY_ENDED] = "SELECT pg_notify('vigil_ended', '') WHERE EXISTS(SELECT 1 FROM vigil_jobs_waiters)",
     [VG_PQ_HOLDER] = "SELECT id FROM vigil_jobs WHERE ukey = $1::text",
+    [VG_PQ_PERIOD_HOLDER] = "SELECT job FROM vigil_jobs_periods WHERE ukey = $1::text AND until > " NOW,
+    [VG_PQ_PERIOD_SET] = "INSERT INTO vigil_jobs_periods AS p(ukey, until, job) VALUES($1::text, " NOW
+                         " + $2::bigint, $3::bigint) ON CONFLICT(ukey) DO UPDATE SET until = excluded.until, job = "
+                         "excluded.job WHERE p.until <= " NOW " RETURNING job",
+    [VG_PQ_UNINSERT] = "DELETE FROM vigil_jobs WHERE id = $1::bigint RETURNING id",
+    /* The three partial indexes; each is counted no further than the bound. */
+    [VG_PQ_WAITING] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 0 LIMIT $1::bigint) a) + "
+                      "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 2 LIMIT $1::bigint) b) + "
+                      "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 3 LIMIT $1::bigint) c)",
+    [VG_PQ_HAS_TABLES] = "SELECT (to_regclass('vigil_jobs_meta') IS NOT NULL)::int",
+    [VG_PQ_LEVEL] = "SELECT coalesce(max(value) FILTER (WHERE name = 'schema'), 0)::bigint, coalesce(max(value) FILTER "
+                    "(WHERE name = 'level'), 0)::bigint FROM vigil_jobs_meta",
     [VG_PQ_BATCH_NEW] = "INSERT INTO vigil_jobs_batches DEFAULT VALUES RETURNING id",
     [VG_PQ_BATCH_JOIN] =
         "UPDATE vigil_jobs_batches SET open = open + 1 WHERE id = $1::bigint AND NOT closed RETURNING id",
@@ -111,17 +144,46 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     /* A kind with a cap or a rate: one process at a time claims, so that the count is exact. */
     [VG_PQ_LOCK_KIND] = "SELECT pg_advisory_xact_lock(73057904, hashtext($1::text))",
     [VG_PQ_CLAIM_LIMITED] =
-        "WITH room AS MATERIALIZED (SELECT least($7::bigint, CASE WHEN $5::bigint = 0 THEN "
-        "$7::bigint ELSE $5::bigint - (SELECT count(*) "
-        "FROM vigil_jobs WHERE state = 1 AND kind = $3::text) END, CASE WHEN $6::float8 = 0 THEN "
-        "$7::bigint ELSE floor(least($6::float8, "
-        "coalesce((SELECT tokens + greatest(0, " NOW
-        " - stamp) * $6::float8 / 1000 FROM vigil_jobs_kinds WHERE kind = $3::text AND "
-        "tokens IS NOT NULL), $6::float8)))::bigint END) AS n) " TAKE
+        "WITH " ROOM_OF_KIND " " TAKE
         "WHERE id = ANY(ARRAY(SELECT s.id FROM room CROSS JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = 0 AND "
         "kind = $3::text AND due <= " NOW
         " AND version <= $4::int ORDER BY class, due, id LIMIT greatest(0, room.n) FOR "
         "UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED("$3::text") ")) RETURNING " CLAIMED,
+    /* Tenants take turns: the ring of names with waiting jobs, read by skipping through the index; nobody's jobs have
+       the empty name. The ring begins after $9, who was served last. Under the lock of the kind, so no row needs one.
+       It may give fewer than there are, but none only if none may start. */
+    [VG_PQ_CLAIM_FAIR] =
+        "WITH RECURSIVE ring AS ((SELECT tenant FROM vigil_jobs WHERE state = 0 AND tenant IS NOT NULL AND kind = "
+        "$3::text AND class = $8::int ORDER BY tenant LIMIT 1) UNION ALL SELECT (SELECT v.tenant FROM vigil_jobs v "
+        "WHERE v.state = 0 AND v.tenant IS NOT NULL AND v.kind = $3::text AND v.class = $8::int AND v.tenant > "
+        "r.tenant ORDER BY v.tenant LIMIT 1) FROM ring r WHERE r.tenant IS NOT NULL), " ROOM_OF_KIND
+        ", names AS (SELECT tenant FROM ring WHERE tenant IS NOT NULL UNION ALL SELECT '' COLLATE \"C\"), "
+        "share AS MATERIALIZED (SELECT t.tenant, row_number() OVER (ORDER BY t.tenant <= $9::text, t.tenant) AS place, "
+        "b.tokens, least(greatest(1, ceil(room.n * 2.0 / count(*) OVER ()))::bigint, CASE WHEN $10::bigint = 0 OR "
+        "t.tenant = '' THEN $7::bigint ELSE $10::bigint - (SELECT count(*) FROM vigil_jobs WHERE state = 1 AND tenant "
+        "IS NOT NULL AND kind = $3::text AND tenant = t.tenant) END, CASE WHEN $11::float8 = 0 OR t.tenant = '' THEN "
+        "$7::bigint ELSE floor(b.tokens)::bigint END) AS most FROM names t CROSS JOIN room CROSS JOIN LATERAL (SELECT "
+        "least($11::float8, coalesce((SELECT k.tokens + greatest(0, " NOW
+        " - k.stamp) * $11::float8 / 1000 FROM vigil_jobs_tenants k WHERE k.kind = $3::text AND k.tenant = t.tenant), "
+        "$11::float8)) AS tokens) b), "
+        "picks AS MATERIALIZED (SELECT s.place, j.id, row_number() OVER (PARTITION BY s.place ORDER BY j.due, j.id) AS "
+        "turn FROM share s CROSS JOIN LATERAL (SELECT id, due FROM vigil_jobs WHERE state = 0 AND tenant IS NOT NULL "
+        "AND kind = $3::text AND class = $8::int AND tenant = s.tenant AND due <= " NOW
+        " AND version <= $4::int ORDER BY due, id LIMIT greatest(0, s.most)) j WHERE s.tenant <> '' UNION ALL SELECT "
+        "s.place, j.id, row_number() OVER (ORDER BY j.due, j.id) FROM share s CROSS JOIN LATERAL (SELECT id, due FROM "
+        "vigil_jobs WHERE state = 0 AND tenant IS NULL AND kind = $3::text AND class = $8::int AND due <= " NOW
+        " AND version <= $4::int ORDER BY due, id LIMIT greatest(0, s.most)) j WHERE s.tenant = ''), taken AS (" TAKE
+        "WHERE id = ANY(ARRAY(SELECT p.id FROM picks p WHERE " NOT_PAUSED(
+            "$3::text") " ORDER BY p.turn, p.place LIMIT "
+                        "greatest(0, (SELECT n FROM room)))) AND state = 0 RETURNING j.*), spent AS (INSERT INTO "
+                        "vigil_jobs_tenants(kind, tenant, tokens, stamp) SELECT $3::text, s.tenant, s.tokens - "
+                        "c.n, " NOW " FROM (SELECT tenant, count(*) AS n FROM taken WHERE tenant IS NOT NULL GROUP BY "
+                        "1) c JOIN share s ON s.tenant "
+                        "= c.tenant WHERE $11::float8 > 0 ON CONFLICT(kind, tenant) DO UPDATE SET tokens = "
+                        "excluded.tokens, stamp = "
+                        "excluded.stamp) SELECT " CLAIMED
+                        ", coalesce(j.tenant, '') FROM taken j JOIN picks p ON p.id = j.id ORDER BY "
+                        "p.turn, p.place",
     [VG_PQ_SPEND] =
         "INSERT INTO vigil_jobs_kinds(kind, tokens, stamp) VALUES($1::text, $2::float8 - $3::float8, " NOW
         ") ON CONFLICT(kind) "
@@ -132,10 +194,12 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "number, due, "
         "created, started, limit_ms, worker, class, errors, crashes, max_errors, version, ustart, kind, content_type, "
         "ukey, "
-        "text, error) INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, started, " NOW
+        "text, error, tenant, verdict) INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS
+        ") SELECT id, number, due, created, started, " NOW
         ", limit_ms, NULL, worker, class, 4, errors, crashes, max_errors, version, ustart, kind, content_type, ukey, "
         "text, "
-        "error, NULL, NULL FROM gone RETURNING id, CASE WHEN EXISTS(SELECT 1 FROM vigil_jobs_waiters) THEN "
+        "error, NULL, NULL, tenant, verdict FROM gone RETURNING id, CASE WHEN EXISTS(SELECT 1 FROM vigil_jobs_waiters) "
+        "THEN "
         "pg_notify('vigil_ended', '') END",
     [VG_PQ_END_ONE] =
         "WITH gone AS (DELETE FROM vigil_jobs WHERE id = $1::bigint AND number = $2::bigint RETURNING *)" LEAVE_BATCH
@@ -143,12 +207,15 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         ", limit_ms, batch, worker, class, "
         "$3::int, errors + $6::int, crashes, max_errors, version, ustart, kind, content_type, ukey, text, "
         "coalesce($4::text, error), CASE "
-        "WHEN $3::int = 4 THEN NULL ELSE payload END, $5::bytea FROM gone RETURNING id",
-    [VG_PQ_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
-                    "errors = errors + 1, due = " NOW " + $3::bigint, error = "
-                    "$4::text, checkpoint = coalesce($5::bytea, checkpoint), lease = NULL WHERE id = $1::bigint AND "
-                    "number = $2::bigint "
-                    "RETURNING id",
+        "WHEN $3::int = 4 THEN NULL ELSE payload END, $5::bytea, tenant, coalesce($7::text, verdict) FROM gone "
+        "RETURNING id",
+    [VG_PQ_AGAIN] =
+        "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
+        "errors = errors + 1, due = " NOW " + $3::bigint, error = "
+        "$4::text, checkpoint = coalesce($5::bytea, checkpoint), lease = NULL, verdict = coalesce($6::text, verdict) "
+        "WHERE id = $1::bigint AND "
+        "number = $2::bigint "
+        "RETURNING id",
     [VG_PQ_GIVE_BACK] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, checkpoint = "
         "coalesce($3::bytea, checkpoint), lease = NULL WHERE id = $1::bigint AND number = $2::bigint RETURNING id",
@@ -202,9 +269,11 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "RETURNING 1), counted AS (INSERT INTO vigil_jobs_counts SELECT count(*) FROM added HAVING count(*) > 0) "
         "SELECT "
         "count(*), pg_notify('vigil_jobs', 'w') FROM moved HAVING count(*) > 0",
-    [VG_PQ_SAVE] = "UPDATE vigil_jobs SET progress = coalesce($3::float8, progress), text = coalesce($4::text, text), "
-                   "checkpoint = "
-                   "coalesce($5::bytea, checkpoint) WHERE id = $1::bigint AND number = $2::bigint",
+    [VG_PQ_SAVE] =
+        "UPDATE vigil_jobs SET progress = coalesce($3::float8, progress), text = coalesce($4::text, text), "
+        "checkpoint = "
+        "coalesce($5::bytea, checkpoint), verdict = coalesce($6::text, verdict) WHERE id = $1::bigint AND number = "
+        "$2::bigint",
     [VG_PQ_RESCUE] = "UPDATE vigil_jobs SET state = CASE WHEN crashes + 1 >= 2 THEN 3 ELSE 0 END, number = number + 1, "
                      "crashes = crashes + 1, "
                      "lease = NULL, error = 'the process died or was cut off: the lease ran out' WHERE id IN (SELECT "
@@ -220,7 +289,7 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                           "class, CASE WHEN cancel THEN 6 ELSE 5 END, errors, crashes + 1, max_errors, version, "
                           "ustart, kind, content_type, ukey, text, CASE "
                           "WHEN cancel THEN 'cancelled; its process died' ELSE 'its process died or was cut off three "
-                          "times' END, payload, NULL "
+                          "times' END, payload, NULL, tenant, verdict "
                           "FROM gone RETURNING coalesce(batch, 0)",
     [VG_PQ_PRUNE] = "WITH gone AS (DELETE FROM vigil_jobs_ended WHERE id IN (SELECT id FROM vigil_jobs_ended WHERE "
                     "state = $1::int AND ended < " NOW " - $2::bigint ORDER BY ended LIMIT $3::bigint FOR UPDATE SKIP "
@@ -230,20 +299,23 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                     "SET value = vigil_jobs_meta.value + excluded.value) SELECT n FROM n",
     [VG_PQ_PRUNE_WORKERS] = "WITH a AS (DELETE FROM vigil_jobs_workers WHERE started < " NOW
                             " - $1::bigint), b AS (DELETE FROM vigil_jobs_waiters WHERE since < " NOW
-                            " - 3600000), c AS (DELETE FROM vigil_jobs_counts RETURNING enqueued) INSERT INTO "
+                            " - 3600000), d AS (DELETE FROM vigil_jobs_periods WHERE until <= " NOW
+                            "), e AS (DELETE FROM vigil_jobs_tenants WHERE stamp < " NOW
+                            " - 1000), c AS (DELETE FROM vigil_jobs_counts RETURNING enqueued) INSERT INTO "
                             "vigil_jobs_counts SELECT sum(enqueued) "
                             "FROM c HAVING count(*) > 0",
     [VG_PQ_LOOK] =
         "SELECT * FROM ((SELECT j.id, number, state, class, kind, version, errors, crashes, created, due, "
         "coalesce(j.started, 0) AS s, "
-        "0::bigint AS ended, progress, text, error, w.name, ukey, payload, NULL::bytea AS result, coalesce(batch, 0) "
-        "FROM vigil_jobs j LEFT "
+        "0::bigint AS ended, progress, text, error, w.name, ukey, payload, NULL::bytea AS result, coalesce(batch, 0), "
+        "tenant, verdict FROM vigil_jobs j LEFT "
         "JOIN vigil_jobs_workers w ON w.id = worker WHERE j.id > $1::bigint AND j.id <= $2::bigint AND ($3::int >> "
         "state) & 1 = 1 AND ($4::text IS NULL OR kind = $4::text) ORDER BY j.id LIMIT $5::bigint) UNION ALL (SELECT "
         "e.id, number, "
         "state, class, kind, version, errors, crashes, created, due, coalesce(e.started, 0), ended, NULL, text, error, "
         "w.name, ukey, "
-        "payload, result, coalesce(batch, 0) FROM vigil_jobs_ended e LEFT JOIN vigil_jobs_workers w ON w.id = worker "
+        "payload, result, coalesce(batch, 0), tenant, verdict FROM vigil_jobs_ended e LEFT JOIN vigil_jobs_workers w "
+        "ON w.id = worker "
         "WHERE e.id > $1::bigint "
         "AND e.id <= $2::bigint AND ($3::int >> state) & 1 = 1 AND ($4::text IS NULL OR kind = $4::text) ORDER BY e.id "
         "LIMIT $5::bigint)) u ORDER BY 1 LIMIT $5::bigint",
@@ -251,10 +323,13 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "WITH gone AS (DELETE FROM vigil_jobs WHERE id = $1::bigint AND state <> 1 RETURNING *)" LEAVE_BATCH
         "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, started, " NOW
         ", limit_ms, batch, worker, class, 6, errors, crashes, max_errors, "
-        "version, ustart, kind, content_type, ukey, text, 'cancelled', payload, NULL FROM gone RETURNING "
+        "version, ustart, kind, content_type, ukey, text, 'cancelled', payload, NULL, tenant, verdict FROM gone "
+        "RETURNING "
         "coalesce(batch, 0)",
     [VG_PQ_CANCEL_RUNNING] = "UPDATE vigil_jobs SET cancel = true WHERE id = $1::bigint AND state = 1 RETURNING "
                              "pg_notify('vigil_jobs', 'c')",
+    [VG_PQ_GONE] = "SELECT t.place::bigint - 1 FROM unnest($1::bigint[]) WITH ORDINALITY AS t(id, place) WHERE NOT "
+                   "EXISTS(SELECT 1 FROM vigil_jobs j WHERE j.id = t.id)",
     [VG_PQ_STATE_OF] = "SELECT state FROM vigil_jobs WHERE id = $1::bigint UNION ALL SELECT state FROM "
                        "vigil_jobs_ended WHERE id = $1::bigint",
     [VG_PQ_RETRY_WAITING] =
@@ -264,12 +339,20 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "WITH old AS MATERIALIZED (SELECT * FROM vigil_jobs_ended WHERE id = $1::bigint AND state IN (5, 6) FOR "
         "UPDATE), back AS (INSERT INTO "
         "vigil_jobs(id, kind, class, state, due, number, created, max_errors, limit_ms, version, content_type, ukey, "
-        "ustart, payload) SELECT "
+        "ustart, payload, tenant) SELECT "
         "id, kind, class, 0, " NOW
-        ", number + 1, created, max_errors, limit_ms, version, content_type, ukey, ustart, payload FROM old ON "
+        ", number + 1, created, max_errors, limit_ms, version, content_type, ukey, ustart, payload, tenant FROM old ON "
         "CONFLICT DO NOTHING RETURNING id) DELETE FROM vigil_jobs_ended WHERE id IN (SELECT id FROM back) RETURNING "
         "pg_notify("
         "'vigil_jobs', 'w')",
+    [VG_PQ_EDIT] =
+        "WITH live AS (UPDATE vigil_jobs SET payload = $2::bytea WHERE id = $1::bigint AND state <> 1 RETURNING 1), "
+        "ended AS (UPDATE vigil_jobs_ended SET payload = $2::bytea WHERE id = $1::bigint AND state IN (5, 6) RETURNING "
+        "1) SELECT * FROM live UNION ALL SELECT * FROM ended",
+    /* It stays in the account. */
+    [VG_PQ_DROP] = "WITH gone AS (DELETE FROM vigil_jobs_ended WHERE id = $1::bigint RETURNING state) INSERT INTO "
+                   "vigil_jobs_meta SELECT 'pruned' || state, 1 FROM gone ON CONFLICT(name) DO UPDATE SET value = "
+                   "vigil_jobs_meta.value + 1 RETURNING value",
     [VG_PQ_PAUSE] = "INSERT INTO vigil_jobs_kinds(kind, paused) VALUES($1::text, $2::boolean) ON CONFLICT(kind) DO "
                     "UPDATE SET paused = "
                     "excluded.paused RETURNING pg_notify('vigil_jobs', 'w')",

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "backoff.h"
 #include "heart.h"
@@ -80,6 +82,7 @@ static void end_run(struct vg_jobs_run *run, int status, bool may_help)
     (void)pthread_mutex_lock(&jobs->lock);
     run->end.checkpoint = run->checkpoint;
     run->end.checkpoint_length = run->checkpoint_length;
+    run->end.verdict = run->verdict;
     if (run->started_ms != 0)
         took = vg_jobs_now_ms() - run->started_ms;
     atomic_store_explicit(&run->phase, VG_JOBS_ENDED, memory_order_relaxed);
@@ -97,6 +100,16 @@ struct inner {
     bool returned;
 };
 
+/* The run is somebody else's now, and may have ended: it is there if it is in flight. */
+static void leave_thread(vigil_jobs *jobs, uint64_t id, uint64_t number)
+{
+    (void)pthread_mutex_lock(&jobs->lock);
+    for (struct vg_jobs_run *it = jobs->flying; it != NULL; it = it->next)
+        if (it->end.id == id && it->end.number == number)
+            atomic_store_explicit(&it->thread, 0, memory_order_relaxed);
+    (void)pthread_mutex_unlock(&jobs->lock);
+}
+
 static int call_handler(vigil_task *task)
 {
     struct inner *inner = (struct inner *)(void *)task;
@@ -104,7 +117,12 @@ static int call_handler(vigil_task *task)
     char label[40];
     (void)snprintf(label, sizeof label, "%.18s %llu", run->handler->name, (unsigned long long)run->seen.id);
     (void)vigil_task_label(label);
+    vigil_jobs *jobs = run->jobs;
+    uint64_t id = run->end.id, number = run->end.number;
+    atomic_store_explicit(&run->thread, (int)syscall(SYS_gettid), memory_order_relaxed);
     inner->status = run->handler->fn(&run->seen, run->handler->arg);
+    if (inner->status == VIGIL_JOBS_LATER)
+        leave_thread(jobs, id, number);
     inner->returned = true;
     return 0;
 }
@@ -192,7 +210,7 @@ struct vg_jobs_run *vg_jobs_run_create(vigil_jobs *jobs, const struct vg_jobs_ro
     run->end.id = row->id;
     run->end.number = row->number;
     run->end.batch = row->batch;
-    run->end.capped = run->handler->options.cap != 0;
+    run->end.capped = run->handler->options.cap != 0 || run->handler->options.tenant_cap != 0;
     run->max_errors = row->max_errors;
     run->quarantined = row->quarantined;
     run->limit_ms = row->limit_ms != 0 ? row->limit_ms : run->handler->options.limit_ns / 1000000;
@@ -207,6 +225,7 @@ void vg_jobs_run_free(struct vg_jobs_run *run)
     /* acquire: pairs with the exchange in vigil_jobs_token */
     vigil_cancel_destroy(atomic_load_explicit(&run->source, memory_order_acquire));
     free(run->text);
+    free(run->verdict);
     free(run->checkpoint);
     free(run->result);
     free(run->error);

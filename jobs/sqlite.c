@@ -142,6 +142,9 @@ static void disconnect(struct vg_jobs_conn *conn)
     (void)sqlite3_close_v2(conn->db);
     free(conn->ids.list);
     free(conn->ids.text);
+    for (unsigned i = 0; i < conn->turn_count; i++)
+        free(conn->turns[i]);
+    free(conn->turns);
     free(conn);
 }
 
@@ -201,6 +204,24 @@ static int void_old_leases(struct vg_jobs_conn *conn)
     return execute(conn, sql);
 }
 
+/* Columns that came later. Libraries without them do not name them. */
+static int add_columns(struct vg_jobs_conn *conn)
+{
+    static const char *const columns[][2] = {{"vigil_jobs", "tenant"},
+                                             {"vigil_jobs_ended", "tenant"},
+                                             {"vigil_jobs", "verdict"},
+                                             {"vigil_jobs_ended", "verdict"}};
+    int error = 0;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && error == 0; i++)
+        if (sqlite3_table_column_metadata(conn->db, NULL, columns[i][0], columns[i][1], NULL, NULL, NULL, NULL, NULL) !=
+            SQLITE_OK) {
+            char sql[96];
+            (void)snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s TEXT", columns[i][0], columns[i][1]);
+            error = execute(conn, sql);
+        }
+    return error;
+}
+
 static int make_tables(struct vg_jobs_conn *conn)
 {
     char sql[96];
@@ -208,6 +229,10 @@ static int make_tables(struct vg_jobs_conn *conn)
     if (error != 0)
         return error;
     error = execute(conn, vg_jobs_sqlite_schema);
+    if (error == 0)
+        error = add_columns(conn);
+    if (error == 0)
+        error = execute(conn, vg_jobs_sqlite_added);
     int64_t version = VG_JOBS_SCHEMA;
     if (error == 0) {
         sqlite3_stmt *meta = vg_jobs_sqlite_get(conn, VG_SQL_META);
@@ -341,6 +366,12 @@ static void ended_wait(struct vg_jobs_conn *conn, uint32_t seen, int64_t timeout
     vg_jobs_beside_ended_wait(conn->site->beside, seen, timeout_ms);
 }
 
+/* It counts as an end: those who wait elsewhere look once for nothing. */
+static void ended_poke(struct vg_jobs_conn *conn)
+{
+    vg_jobs_beside_ended_add(conn->site->beside);
+}
+
 static int clock_advance(struct vg_jobs_site *site, int64_t by_ns)
 {
     vg_jobs_beside_advance(site->beside, by_ns / 1000000);
@@ -358,6 +389,7 @@ const struct vg_jobs_engine vg_jobs_sqlite = {
     .start_running = start_running,
     .enqueue = vg_jobs_sqlite_enqueue,
     .enqueue_within = vg_jobs_sqlite_enqueue_within,
+    .waiting = vg_jobs_sqlite_waiting,
     .exchange = vg_jobs_sqlite_exchange,
     .extend = vg_jobs_sqlite_extend,
     .rescue = vg_jobs_sqlite_rescue,
@@ -365,6 +397,8 @@ const struct vg_jobs_engine vg_jobs_sqlite = {
     .look = vg_jobs_sqlite_look,
     .cancel = vg_jobs_sqlite_cancel,
     .retry = vg_jobs_sqlite_retry,
+    .edit = vg_jobs_sqlite_edit,
+    .drop = vg_jobs_sqlite_drop,
     .pause = vg_jobs_sqlite_pause,
     .batch = vg_jobs_sqlite_batch,
     .batch_end = vg_jobs_sqlite_batch_end,
@@ -379,5 +413,7 @@ const struct vg_jobs_engine vg_jobs_sqlite = {
     .ring_all = ring_all,
     .ended_count = ended_count,
     .ended_wait = ended_wait,
+    .ended_poke = ended_poke,
+    .gone = vg_jobs_sqlite_gone,
     .clock_advance = clock_advance,
 };

@@ -18,6 +18,10 @@ enum vg_jobs_sql {
     VG_SQL_INSERT,
     VG_SQL_COUNT_ENQUEUED,
     VG_SQL_HOLDER,
+    VG_SQL_PERIOD_HOLDER,
+    VG_SQL_PERIOD_SET,
+    VG_SQL_PERIODS_PRUNE,
+    VG_SQL_WAITING,
     VG_SQL_BATCH_NEW,
     VG_SQL_BATCH_JOIN,
     VG_SQL_BATCH_OPEN,
@@ -28,6 +32,13 @@ enum vg_jobs_sql {
     VG_SQL_PEEK_QUARANTINE,
     VG_SQL_CLAIM_RANGE,
     VG_SQL_CLAIM_LIST,
+    VG_SQL_PEEK_TENANT,
+    VG_SQL_PEEK_NOBODY,
+    VG_SQL_NEXT_TENANT,
+    VG_SQL_TENANT_RUNNING,
+    VG_SQL_TENANT_TOKENS,
+    VG_SQL_TENANT_SPEND,
+    VG_SQL_TENANTS_PRUNE,
     VG_SQL_CLAIM_KEY,
     VG_SQL_WORKER,
     VG_SQL_WORKERS_PRUNE,
@@ -66,6 +77,8 @@ enum vg_jobs_sql {
     VG_SQL_ENDED_STATE_OF,
     VG_SQL_RETRY_WAITING,
     VG_SQL_RETRY_ENDED,
+    VG_SQL_EDIT,
+    VG_SQL_EDIT_ENDED,
     VG_SQL_FORGET,
     VG_SQL_PAUSE,
     VG_SQL_META,
@@ -76,6 +89,8 @@ enum vg_jobs_sql {
 };
 extern const char *const vg_jobs_sqlite_text[VG_SQL_COUNT];
 extern const char *const vg_jobs_sqlite_schema;
+/* What comes after the columns that were added later. */
+extern const char *const vg_jobs_sqlite_added;
 
 /* The zero of leases. All of them, and the place that a waiting row keeps for one, have six bytes then. */
 #define VG_SQL_LEASE_ZERO (INT64_C(1) << 40)
@@ -98,6 +113,8 @@ struct vg_jobs_conn {
     bool released;      /* the transaction has made a job wait that did not, or has made room under a cap */
     uint32_t commits;   /* as they were counted before the last try to begin */
     int64_t busy_since; /* CLOCK_MONOTONIC ms */
+    char **turns;       /* per kind of the want: the tenant that was served last */
+    unsigned turn_count;
     struct vg_jobs_ids {
         uint64_t *list;
         size_t count, room;
@@ -138,6 +155,21 @@ int vg_jobs_ids_run(struct vg_jobs_conn *conn, enum vg_jobs_sql range, enum vg_j
 /* Record the completions among the ends that need nothing special. Marks them in `done`. */
 int vg_jobs_sqlite_complete_many(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, bool *done);
 
+/* A claim from one class of one kind. */
+struct vg_jobs_turn {
+    const struct vg_jobs_want *want;
+    unsigned kind;
+    int class;
+    int64_t now;
+    vg_jobs_take_fn take;
+    void *arg;
+};
+/* Claim at most `most` jobs of a kind whose tenants take turns. Gives how many. Inside a transaction. */
+int vg_jobs_sqlite_claim_fair(struct vg_jobs_conn *conn, const struct vg_jobs_turn *turn, unsigned most);
+/* Take the rows of a peek, and claim them when it is over. Gives how many. Inside a transaction. */
+int vg_jobs_sqlite_take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct vg_jobs_turn *turn,
+                             bool quarantined);
+
 /* Insert jobs and count them. Gives how many. Inside a transaction. */
 int vg_jobs_sqlite_insert(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
 
@@ -151,9 +183,13 @@ int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *lease
 int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most);
 int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
 int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
+int vg_jobs_sqlite_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);
 int vg_jobs_sqlite_cancel(struct vg_jobs_conn *conn, uint64_t id);
 int vg_jobs_sqlite_retry(struct vg_jobs_conn *conn, uint64_t id);
+int vg_jobs_sqlite_edit(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length);
+int vg_jobs_sqlite_drop(struct vg_jobs_conn *conn, uint64_t id);
 int vg_jobs_sqlite_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
+int vg_jobs_sqlite_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
 int vg_jobs_sqlite_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_jobs_sqlite_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_jobs_sqlite_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);

@@ -39,6 +39,23 @@ static int change(struct vg_jobs_conn *conn, enum vg_jobs_sql which, uint64_t ar
     return error != 0 ? error : sqlite3_changes(conn->db);
 }
 
+/* Whether a job with this key was enqueued in its period. */
+static int kept_by_period(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t now)
+{
+    sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, VG_SQL_PERIOD_HOLDER);
+    if (statement == NULL)
+        return -ENOTCONN;
+    bind_text(statement, 1, job->key);
+    (void)sqlite3_bind_int64(statement, 2, now);
+    bool kept = sqlite3_step(statement) == SQLITE_ROW;
+    if (kept) {
+        job->id = 0;
+        job->holder = (uint64_t)sqlite3_column_int64(statement, 0);
+    }
+    (void)sqlite3_reset(statement);
+    return kept;
+}
+
 static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t now)
 {
     int state = VIGIL_JOBS_WAITING;
@@ -49,6 +66,9 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
         if (open != 0)
             state = VIGIL_JOBS_HELD;
     }
+    int kept = job->key != NULL ? kept_by_period(conn, job, now) : 0;
+    if (kept != 0)
+        return kept < 0 ? kept : 0;
     sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, VG_SQL_INSERT);
     if (statement == NULL)
         return -ENOTCONN;
@@ -72,6 +92,7 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
     if (job->after != 0)
         bind_number(statement, 13, job->after);
     (void)sqlite3_bind_blob64(statement, 14, job->payload != NULL ? job->payload : "", job->length, SQLITE_STATIC);
+    bind_text(statement, 15, job->tenant);
     int error = vg_jobs_sqlite_run(conn, statement);
     if (error != 0)
         return error;
@@ -86,6 +107,17 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
         return 0;
     }
     job->id = (uint64_t)sqlite3_last_insert_rowid(conn->db);
+    if (job->key != NULL && job->unique_ms != 0) {
+        sqlite3_stmt *set = vg_jobs_sqlite_get(conn, VG_SQL_PERIOD_SET);
+        if (set == NULL)
+            return -ENOTCONN;
+        bind_text(set, 1, job->key);
+        (void)sqlite3_bind_int64(set, 2, now + job->unique_ms);
+        bind_number(set, 3, job->id);
+        error = vg_jobs_sqlite_run(conn, set);
+        if (error != 0)
+            return error;
+    }
     if (job->batch != 0) {
         int joined = change(conn, VG_SQL_BATCH_JOIN, job->batch);
         if (joined <= 0)
@@ -177,6 +209,8 @@ int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filt
         info.result = sqlite3_column_blob(look, 18);
         info.result_size = (size_t)sqlite3_column_bytes(look, 18);
         info.batch = (uint64_t)sqlite3_column_int64(look, 19);
+        info.tenant = text_at(look, 20);
+        info.verdict = text_at(look, 21);
         if (see != NULL)
             see(&info, arg);
         seen++;
@@ -271,6 +305,54 @@ int vg_jobs_sqlite_retry(struct vg_jobs_conn *conn, uint64_t id)
     return result;
 }
 
+static int edit_in(struct vg_jobs_conn *conn, enum vg_jobs_sql which, uint64_t id, const void *payload, size_t length)
+{
+    sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, which);
+    if (statement == NULL)
+        return -ENOTCONN;
+    bind_number(statement, 1, id);
+    (void)sqlite3_bind_blob64(statement, 2, payload != NULL ? payload : "", length, SQLITE_STATIC);
+    int error = vg_jobs_sqlite_run(conn, statement);
+    return error != 0 ? error : sqlite3_changes(conn->db);
+}
+
+int vg_jobs_sqlite_edit(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length)
+{
+    uint64_t number = 0, batch = 0;
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    int changed = edit_in(conn, VG_SQL_EDIT, id, payload, length);
+    if (changed == 0)
+        changed = edit_in(conn, VG_SQL_EDIT_ENDED, id, payload, length);
+    if (changed == 0)
+        changed = state_of(conn, id, &number, &batch) >= 0              ? -EBUSY
+                  : number_of(conn, VG_SQL_ENDED_STATE_OF, id, -1) >= 0 ? -EALREADY
+                                                                        : -ENOENT;
+    changed = vg_jobs_sqlite_end(conn, changed);
+    return changed < 0 ? changed : 0;
+}
+
+int vg_jobs_sqlite_drop(struct vg_jobs_conn *conn, uint64_t id)
+{
+    uint64_t number = 0, batch = 0;
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    int64_t state = number_of(conn, VG_SQL_ENDED_STATE_OF, id, -1);
+    if (state < 0)
+        error = state_of(conn, id, &number, &batch) >= 0 ? -EBUSY : -ENOENT;
+    else
+        error = change(conn, VG_SQL_FORGET, id);
+    sqlite3_stmt *count = error > 0 ? vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COUNT) : NULL; /* it stays in the account */
+    if (count != NULL) {
+        (void)sqlite3_bind_int64(count, 1, state);
+        (void)sqlite3_bind_int(count, 2, 1);
+        error = vg_jobs_sqlite_run(conn, count);
+    }
+    return vg_jobs_sqlite_end(conn, error);
+}
+
 int vg_jobs_sqlite_pause(struct vg_jobs_conn *conn, const char *kind, bool paused)
 {
     int error = vg_jobs_sqlite_begin(conn);
@@ -285,6 +367,27 @@ int vg_jobs_sqlite_pause(struct vg_jobs_conn *conn, const char *kind, bool pause
     if (error == 0 && !paused)
         vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
     return error;
+}
+
+int vg_jobs_sqlite_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting)
+{
+    int64_t found = number_of(conn, VG_SQL_WAITING, most, -1);
+    if (found < 0)
+        return vg_jobs_sqlite_error(conn, "it cannot be counted");
+    *waiting = (uint64_t)found;
+    return 0;
+}
+
+int vg_jobs_sqlite_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone)
+{
+    uint64_t number, batch;
+    for (size_t i = 0; i < count; i++) {
+        int state = state_of(conn, ids[i], &number, &batch);
+        if (state < 0 && state != -ENOENT)
+            return state;
+        gone[i] = state < 0;
+    }
+    return 0;
 }
 
 int vg_jobs_sqlite_batch(struct vg_jobs_conn *conn, uint64_t *batch)

@@ -48,6 +48,8 @@ int vg_jobs_sqlite_bury(struct vg_jobs_conn *conn, const struct vg_jobs_end *end
     bind_bytes(keep, 6, end->result, end->result_length);
     (void)sqlite3_bind_int(keep, 7, end->any_state);
     (void)sqlite3_bind_int(keep, 8, end->outcome == VG_JOBS_BURY && !end->any_state);
+    if (end->outcome != VG_JOBS_COMPLETE)
+        (void)sqlite3_bind_text(keep, 9, end->verdict, -1, SQLITE_STATIC);
     int error = vg_jobs_sqlite_run(conn, keep);
     if (error != 0 || sqlite3_changes(conn->db) == 0)
         return error;
@@ -87,6 +89,7 @@ static int record_end(struct vg_jobs_conn *conn, struct vg_jobs_end *end)
         if (end->outcome == VG_JOBS_AGAIN) {
             (void)sqlite3_bind_int64(update, 3, vg_jobs_sqlite_now(conn->site) + end->delay_ms);
             (void)sqlite3_bind_text(update, 4, end->error, -1, SQLITE_STATIC);
+            (void)sqlite3_bind_text(update, 6, end->verdict, -1, SQLITE_STATIC);
         }
         bind_bytes(update, end->outcome == VG_JOBS_AGAIN ? 5 : 3, end->checkpoint, end->checkpoint_length);
         result = vg_jobs_sqlite_run(conn, update);
@@ -186,11 +189,10 @@ static int claim_listed(struct vg_jobs_conn *conn, int64_t lease, int64_t now)
     return claimed < 0 ? claimed : 0;
 }
 
-/* Take the rows of a peek, and claim them when it is over. */
-static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct vg_jobs_want *want, unsigned kind,
-                     bool quarantined, int64_t now, vg_jobs_take_fn take, void *arg)
+int vg_jobs_sqlite_take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct vg_jobs_turn *turn,
+                             bool quarantined)
 {
-    int64_t lease = vg_jobs_sqlite_lease_now(conn->site) + want->lease_ms;
+    int64_t lease = vg_jobs_sqlite_lease_now(conn->site) + turn->want->lease_ms;
     int taken = 0, step = SQLITE_DONE, error = 0;
     vg_jobs_ids_begin(conn);
     while (error == 0 && (step = sqlite3_step(peek)) == SQLITE_ROW) {
@@ -198,7 +200,7 @@ static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct
             .id = (uint64_t)sqlite3_column_int64(peek, 0),
             .number = (uint64_t)sqlite3_column_int64(peek, 1),
             .batch = (uint64_t)sqlite3_column_int64(peek, 2),
-            .kind = kind,
+            .kind = turn->kind,
             .priority = sqlite3_column_int(peek, 3),
             .version = (unsigned)sqlite3_column_int(peek, 4),
             .errors = (unsigned)sqlite3_column_int(peek, 5),
@@ -213,7 +215,7 @@ static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct
             .quarantined = quarantined,
         };
         bool until_start = sqlite3_column_int(peek, 12) != 0;
-        take(arg, &row);
+        turn->take(turn->arg, &row);
         error = vg_jobs_ids_add(conn, row.id);
         if (error == 0 && until_start)
             error = free_key(conn, row.id);
@@ -223,7 +225,7 @@ static int take_rows(struct vg_jobs_conn *conn, sqlite3_stmt *peek, const struct
         error = vg_jobs_sqlite_error(conn, "jobs cannot be claimed");
     (void)sqlite3_reset(peek);
     if (error == 0 && taken > 0)
-        error = claim_listed(conn, lease, now);
+        error = claim_listed(conn, lease, turn->now);
     return error != 0 ? error : taken;
 }
 
@@ -245,9 +247,24 @@ static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_wan
         (void)sqlite3_bind_text(peek, 1, want->kinds[i].name, -1, SQLITE_STATIC);
         (void)sqlite3_bind_int64(peek, 2, now);
         (void)sqlite3_bind_int64(peek, 3, want->kinds[i].version != 0 ? want->kinds[i].version : UINT_MAX);
-        taken = take_rows(conn, peek, want, i, true, now, take, arg);
+        struct vg_jobs_turn turn = {.want = want, .kind = i, .now = now, .take = take, .arg = arg};
+        taken = vg_jobs_sqlite_take_rows(conn, peek, &turn, true);
     }
     return taken;
+}
+
+static int claim_oldest(struct vg_jobs_conn *conn, const struct vg_jobs_turn *turn, unsigned most)
+{
+    const struct vg_jobs_kind_want *kind = &turn->want->kinds[turn->kind];
+    sqlite3_stmt *peek = vg_jobs_sqlite_get(conn, VG_SQL_PEEK);
+    if (peek == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_text(peek, 1, kind->name, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(peek, 2, turn->class);
+    (void)sqlite3_bind_int64(peek, 3, turn->now);
+    (void)sqlite3_bind_int64(peek, 4, kind->version != 0 ? kind->version : UINT_MAX);
+    (void)sqlite3_bind_int64(peek, 5, most);
+    return vg_jobs_sqlite_take_rows(conn, peek, turn, false);
 }
 
 static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int64_t now, vg_jobs_take_fn take,
@@ -266,15 +283,11 @@ static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int
             unsigned kind = (want->first_kind + n) % want->kind_count;
             if (allowed[kind] == 0)
                 continue;
-            sqlite3_stmt *peek = vg_jobs_sqlite_get(conn, VG_SQL_PEEK);
-            if (peek == NULL)
-                return -ENOTCONN;
-            (void)sqlite3_bind_text(peek, 1, want->kinds[kind].name, -1, SQLITE_STATIC);
-            (void)sqlite3_bind_int(peek, 2, want->classes[c]);
-            (void)sqlite3_bind_int64(peek, 3, now);
-            (void)sqlite3_bind_int64(peek, 4, want->kinds[kind].version != 0 ? want->kinds[kind].version : UINT_MAX);
-            (void)sqlite3_bind_int64(peek, 5, allowed[kind] < left ? allowed[kind] : left);
-            int taken = take_rows(conn, peek, want, kind, false, now, take, arg);
+            struct vg_jobs_turn turn = {
+                .want = want, .kind = kind, .class = want->classes[c], .now = now, .take = take, .arg = arg};
+            unsigned most = allowed[kind] < left ? (unsigned)allowed[kind] : left;
+            int taken =
+                want->kinds[kind].fair ? vg_jobs_sqlite_claim_fair(conn, &turn, most) : claim_oldest(conn, &turn, most);
             if (taken < 0)
                 return taken;
             left -= (unsigned)taken;
@@ -330,11 +343,12 @@ static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want,
                 *due = earliest(*due, sqlite3_column_int64(next, 0) - now);
             (void)sqlite3_reset(next);
         }
-        int waits = want->kinds[i].rate != 0 ? waits_for_rate(conn, &want->kinds[i], now) : 0;
+        unsigned rate = want->kinds[i].tenant_rate != 0 ? want->kinds[i].tenant_rate : want->kinds[i].rate;
+        int waits = rate != 0 ? waits_for_rate(conn, &want->kinds[i], now) : 0;
         if (waits < 0)
             return waits;
         if (waits > 0)
-            *due = earliest(*due, 1000 / want->kinds[i].rate + 1);
+            *due = earliest(*due, 1000 / rate + 1);
     }
     if (want->alone) { /* otherwise the end of the last run makes the runner look */
         sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_QUARANTINED);
@@ -440,7 +454,8 @@ int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *lease
         (void)sqlite3_reset(extend);
         if (step != SQLITE_ROW && step != SQLITE_DONE)
             error = vg_jobs_sqlite_error(conn, "leases cannot be extended");
-        if (error == 0 && (lease->progress >= 0 || lease->text != NULL || lease->checkpoint != NULL)) {
+        if (error == 0 &&
+            (lease->progress >= 0 || lease->text != NULL || lease->checkpoint != NULL || lease->verdict != NULL)) {
             sqlite3_stmt *save = vg_jobs_sqlite_get(conn, VG_SQL_SAVE);
             if (save == NULL) {
                 error = -ENOTCONN;
@@ -452,6 +467,7 @@ int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *lease
                 (void)sqlite3_bind_double(save, 3, lease->progress);
             (void)sqlite3_bind_text(save, 4, lease->text, -1, SQLITE_STATIC);
             bind_bytes(save, 5, lease->checkpoint, lease->checkpoint_length);
+            (void)sqlite3_bind_text(save, 6, lease->verdict, -1, SQLITE_STATIC);
             error = vg_jobs_sqlite_run(conn, save);
         }
     }
@@ -561,6 +577,15 @@ int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_
     for (int state = VIGIL_JOBS_DEAD; total >= 0 && state <= VIGIL_JOBS_CANCELLED; state++) {
         int count = prune_state(conn, state, now - dead_ms, most);
         total = count < 0 ? count : total + count;
+    }
+    static const enum vg_jobs_sql passed[] = {VG_SQL_PERIODS_PRUNE, VG_SQL_TENANTS_PRUNE};
+    for (size_t i = 0; i < sizeof passed / sizeof *passed && total >= 0; i++) {
+        sqlite3_stmt *remove = vg_jobs_sqlite_get(conn, passed[i]);
+        if (remove != NULL)
+            (void)sqlite3_bind_int64(remove, 1, now);
+        error = vg_jobs_sqlite_run(conn, remove);
+        if (error != 0)
+            total = error;
     }
     sqlite3_stmt *workers = total >= 0 ? vg_jobs_sqlite_get(conn, VG_SQL_WORKERS_PRUNE) : NULL;
     if (workers != NULL) {

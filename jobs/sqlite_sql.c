@@ -44,11 +44,22 @@ const char *const vg_jobs_sqlite_schema =
     "INTEGER"
     " NOT NULL, content_type TEXT, max_errors INTEGER, limit_ms INTEGER, payload BLOB) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_workers(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"
-    " identity TEXT NOT NULL, started INTEGER NOT NULL);";
+    " identity TEXT NOT NULL, started INTEGER NOT NULL);"
+    /* Keys that are kept for a time, and the buckets of tenants with a rate. */
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_periods(ukey TEXT PRIMARY KEY, until INTEGER NOT NULL, job INTEGER NOT "
+    "NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_tenants(kind TEXT NOT NULL, tenant TEXT NOT NULL, tokens REAL NOT NULL,"
+    " stamp INTEGER NOT NULL, PRIMARY KEY(kind, tenant)) WITHOUT ROWID;";
+
+const char *const vg_jobs_sqlite_added =
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_tenant ON vigil_jobs(kind, class, tenant, due) WHERE state = 0 AND tenant "
+    "IS NOT NULL;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_tenant_runs ON vigil_jobs(kind, tenant) WHERE state = 1 AND tenant IS NOT "
+    "NULL;";
 
 #define ENDED_COLUMNS                                                                                               \
     "id, kind, class, state, due, number, worker, created, started, ended, errors, crashes, max_errors, limit_ms, " \
-    "version, content_type, ukey, ustart, batch, text, error, payload, result"
+    "version, content_type, ukey, ustart, batch, text, error, payload, result, tenant, verdict"
 
 /* OR ROLLBACK: no savepoint for the statement. */
 #define CLAIM_MANY                                                                                                    \
@@ -59,7 +70,7 @@ const char *const vg_jobs_sqlite_schema =
 #define COMPLETE_MANY                                                                                         \
     "INSERT OR ROLLBACK INTO vigil_jobs_ended(" ENDED_COLUMNS                                                 \
     ") SELECT j.id, kind, class, 4, due, number, worker, created, started, ?4, errors, crashes, max_errors, " \
-    "limit_ms, version, content_type, ukey, ustart, batch, text, error, NULL, NULL FROM "
+    "limit_ms, version, content_type, ukey, ustart, batch, text, error, NULL, NULL, tenant, verdict FROM "
 
 const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -68,11 +79,20 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_ROLLBACK] = "ROLLBACK",
     [VG_SQL_INSERT] =
         "INSERT INTO vigil_jobs(kind, class, state, due, created, max_errors, limit_ms, version, content_type, "
-        "ukey, ustart, batch, after_batch, payload, lease, worker, started) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-        "?10, ?11, ?12, ?13, ?14, 1099511627776, 16777216, ?5) ON CONFLICT DO NOTHING",
+        "ukey, ustart, batch, after_batch, payload, lease, worker, started, tenant) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+        "?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, 1099511627776, 16777216, ?5, ?15) ON CONFLICT DO NOTHING",
     [VG_SQL_COUNT_ENQUEUED] = "INSERT INTO vigil_jobs_meta VALUES('enqueued', ?1) "
                               "ON CONFLICT(name) DO UPDATE SET value = value + ?1",
     [VG_SQL_HOLDER] = "SELECT id FROM vigil_jobs WHERE ukey = ?1",
+    [VG_SQL_PERIOD_HOLDER] = "SELECT job FROM vigil_jobs_periods WHERE ukey = ?1 AND until > ?2",
+    [VG_SQL_PERIOD_SET] = "INSERT INTO vigil_jobs_periods(ukey, until, job) VALUES(?1, ?2, ?3) ON CONFLICT(ukey) DO "
+                          "UPDATE SET until = ?2, job = ?3",
+    [VG_SQL_PERIODS_PRUNE] = "DELETE FROM vigil_jobs_periods WHERE until <= ?1",
+    /* The three partial indexes; each is counted no further than the bound. */
+    [VG_SQL_WAITING] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 0 LIMIT ?1)) + "
+                       "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 2 LIMIT ?1)) + "
+                       "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 3 LIMIT ?1))",
     [VG_SQL_BATCH_NEW] = "INSERT INTO vigil_jobs_batches DEFAULT VALUES",
     [VG_SQL_BATCH_JOIN] = "UPDATE vigil_jobs_batches SET open = open + 1 WHERE id = ?1 AND NOT closed",
     [VG_SQL_BATCH_OPEN] = "SELECT NOT closed OR open > 0 FROM vigil_jobs_batches WHERE id = ?1",
@@ -89,6 +109,23 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, "
         "payload, checkpoint, ustart FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND "
         "version <= ?3 ORDER BY due, id LIMIT 1",
+    /* tenants: the next one after a name that has a due job, then its jobs */
+    [VG_SQL_NEXT_TENANT] = "SELECT tenant FROM vigil_jobs WHERE state = 0 AND tenant IS NOT NULL AND kind = ?1 AND "
+                           "class = ?2 AND tenant > ?3 ORDER BY tenant LIMIT 1",
+    [VG_SQL_PEEK_TENANT] =
+        "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, payload, "
+        "checkpoint, ustart FROM vigil_jobs WHERE state = 0 AND tenant IS NOT NULL AND kind = ?1 AND class = ?2 AND "
+        "tenant = ?6 AND due <= ?3 AND version <= ?4 ORDER BY due, id LIMIT ?5",
+    [VG_SQL_PEEK_NOBODY] =
+        "SELECT id, number + 1, batch, class, version, errors, crashes, max_errors, limit_ms, content_type, payload, "
+        "checkpoint, ustart FROM vigil_jobs WHERE state = 0 AND tenant IS NULL AND kind = ?1 AND class = ?2 AND "
+        "due <= ?3 AND version <= ?4 ORDER BY due, id LIMIT ?5",
+    [VG_SQL_TENANT_RUNNING] = "SELECT count(*) FROM vigil_jobs WHERE state = 1 AND kind = ?1 AND tenant = ?2",
+    [VG_SQL_TENANT_TOKENS] = "SELECT tokens, stamp FROM vigil_jobs_tenants WHERE kind = ?1 AND tenant = ?2",
+    [VG_SQL_TENANT_SPEND] = "INSERT INTO vigil_jobs_tenants VALUES(?1, ?2, ?3, ?4) ON CONFLICT(kind, tenant) DO UPDATE "
+                            "SET tokens = ?3, stamp = ?4",
+    /* A bucket that nobody has touched for a second is full. */
+    [VG_SQL_TENANTS_PRUNE] = "DELETE FROM vigil_jobs_tenants WHERE stamp < ?1 - 1000",
     [VG_SQL_CLAIM_RANGE] = CLAIM_MANY " WHERE id BETWEEN ?1 AND ?2",
     [VG_SQL_CLAIM_LIST] = CLAIM_MANY " WHERE id IN (SELECT value FROM json_each(?1))",
     [VG_SQL_CLAIM_KEY] = "UPDATE vigil_jobs SET ukey = NULL WHERE id = ?1 AND ustart = 1",
@@ -105,7 +142,8 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, kind, class, ?3, due, number, worker, created, "
         "CASE WHEN number = 0 THEN NULL ELSE started END, ?4, errors + ?8, crashes, max_errors, limit_ms, version, "
         "content_type, ukey, ustart, batch, text, "
-        "coalesce(?5, error), CASE ?3 WHEN 4 THEN NULL ELSE payload END, ?6 FROM vigil_jobs WHERE id = ?1 AND "
+        "coalesce(?5, error), CASE ?3 WHEN 4 THEN NULL ELSE payload END, ?6, tenant, coalesce(?9, verdict) FROM "
+        "vigil_jobs WHERE id = ?1 AND "
         "number = ?2 AND (state = 1 OR ?7)",
     /* Completions without result and batch that have one number. OR ROLLBACK: no savepoint for the statement. */
     [VG_SQL_COMPLETE_RANGE] = COMPLETE_MANY "vigil_jobs j NOT INDEXED WHERE j.id BETWEEN ?1 AND ?2 AND number = ?3 AND "
@@ -119,7 +157,8 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "DELETE FROM vigil_jobs WHERE id IN (SELECT value FROM json_each(?1)) AND number = ?3 AND state = 1",
     [VG_SQL_END_DELETE] = "DELETE FROM vigil_jobs WHERE id = ?1",
     [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
-                     "errors = errors + 1, due = ?3, error = ?4, checkpoint = coalesce(?5, checkpoint), lease = NULL "
+                     "errors = errors + 1, due = ?3, error = ?4, checkpoint = coalesce(?5, checkpoint), lease = NULL, "
+                     "verdict = coalesce(?6, verdict) "
                      "WHERE id = ?1 AND number = ?2 AND state = 1",
     [VG_SQL_GIVE_BACK] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
@@ -149,8 +188,10 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
                              "next = ?2",
     [VG_SQL_NEXT_LEASE] = "SELECT min(lease) FROM vigil_jobs WHERE state = 1",
     [VG_SQL_EXTEND] = "UPDATE vigil_jobs SET lease = ?3 WHERE id = ?1 AND number = ?2 AND state = 1 RETURNING cancel",
-    [VG_SQL_SAVE] = "UPDATE vigil_jobs SET progress = coalesce(?3, progress), text = coalesce(?4, text), "
-                    "checkpoint = coalesce(?5, checkpoint) WHERE id = ?1 AND number = ?2 AND state = 1",
+    [VG_SQL_SAVE] =
+        "UPDATE vigil_jobs SET progress = coalesce(?3, progress), text = coalesce(?4, text), "
+        "checkpoint = coalesce(?5, checkpoint), verdict = coalesce(?6, verdict) WHERE id = ?1 AND number = ?2 AND "
+        "state = 1",
     [VG_SQL_EXPIRED] =
         "SELECT id, number, crashes, batch, cancel FROM vigil_jobs WHERE state = 1 AND lease < ?1 ORDER BY lease "
         "LIMIT ?2",
@@ -165,30 +206,35 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_PRUNE] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",
     [VG_SQL_PRUNE_COUNT] = "INSERT INTO vigil_jobs_meta VALUES('pruned' || ?1, ?2) ON CONFLICT(name) DO UPDATE SET "
                            "value = value + ?2",
-    [VG_SQL_LOOK] = "SELECT * FROM (SELECT j.id, number, state, class, kind, version, errors, crashes, created, due, "
-                    "CASE WHEN number = 0 THEN NULL ELSE j.started END, 0, progress, "
-                    "text, error, w.name, ukey, payload, NULL, batch FROM vigil_jobs j LEFT JOIN vigil_jobs_workers w "
-                    "ON w.id = worker WHERE "
-                    "j.id > ?1 AND j.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = ?4) ORDER BY "
-                    "j.id LIMIT ?5) "
-                    "UNION ALL SELECT * FROM (SELECT e.id, number, state, class, kind, version, errors, crashes, "
-                    "created, due, e.started, ended, "
-                    "NULL, text, error, w.name, ukey, payload, result, batch FROM vigil_jobs_ended e LEFT JOIN "
-                    "vigil_jobs_workers w ON w.id = "
-                    "worker WHERE e.id > ?1 AND e.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = "
-                    "?4) ORDER BY e.id LIMIT ?5) "
-                    "ORDER BY 1 LIMIT ?5",
+    [VG_SQL_LOOK] =
+        "SELECT * FROM (SELECT j.id, number, state, class, kind, version, errors, crashes, created, due, "
+        "CASE WHEN number = 0 THEN NULL ELSE j.started END, 0, progress, "
+        "text, error, w.name, ukey, payload, NULL, batch, tenant, verdict FROM vigil_jobs j LEFT JOIN "
+        "vigil_jobs_workers w "
+        "ON w.id = worker WHERE "
+        "j.id > ?1 AND j.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = ?4) ORDER BY "
+        "j.id LIMIT ?5) "
+        "UNION ALL SELECT * FROM (SELECT e.id, number, state, class, kind, version, errors, crashes, "
+        "created, due, e.started, ended, "
+        "NULL, text, error, w.name, ukey, payload, result, batch, tenant, verdict FROM vigil_jobs_ended e LEFT JOIN "
+        "vigil_jobs_workers w ON w.id = "
+        "worker WHERE e.id > ?1 AND e.id <= ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR kind = "
+        "?4) ORDER BY e.id LIMIT ?5) "
+        "ORDER BY 1 LIMIT ?5",
     [VG_SQL_STATE_OF] = "SELECT state, number, batch FROM vigil_jobs WHERE id = ?1",
     [VG_SQL_CANCEL_RUNNING] = "UPDATE vigil_jobs SET cancel = 1 WHERE id = ?1 AND state = 1",
     [VG_SQL_ENDED_STATE_OF] = "SELECT state FROM vigil_jobs_ended WHERE id = ?1",
     [VG_SQL_RETRY_WAITING] =
         "UPDATE vigil_jobs SET state = 0, due = ?2, number = number + 1, crashes = 0 WHERE id = ?1 AND "
         "state IN (0, 3)",
-    [VG_SQL_RETRY_ENDED] = "INSERT INTO vigil_jobs(id, kind, class, state, due, number, created, max_errors, limit_ms, "
-                           "version, content_type, ukey, "
-                           "ustart, payload) SELECT id, kind, class, 0, ?2, number + 1, created, max_errors, limit_ms, "
-                           "version, content_type, "
-                           "ukey, ustart, payload FROM vigil_jobs_ended WHERE id = ?1 ON CONFLICT DO NOTHING",
+    [VG_SQL_RETRY_ENDED] =
+        "INSERT INTO vigil_jobs(id, kind, class, state, due, number, created, max_errors, limit_ms, "
+        "version, content_type, ukey, "
+        "ustart, payload, tenant) SELECT id, kind, class, 0, ?2, number + 1, created, max_errors, limit_ms, "
+        "version, content_type, "
+        "ukey, ustart, payload, tenant FROM vigil_jobs_ended WHERE id = ?1 ON CONFLICT DO NOTHING",
+    [VG_SQL_EDIT] = "UPDATE vigil_jobs SET payload = ?2 WHERE id = ?1 AND state <> 1",
+    [VG_SQL_EDIT_ENDED] = "UPDATE vigil_jobs_ended SET payload = ?2 WHERE id = ?1 AND state IN (5, 6)",
     [VG_SQL_FORGET] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",
     [VG_SQL_PAUSE] =
         "INSERT INTO vigil_jobs_kinds(kind, paused) VALUES(?1, ?2) ON CONFLICT(kind) DO UPDATE SET paused = ?2",

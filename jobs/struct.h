@@ -40,6 +40,8 @@ struct vg_jobs_run {
     bool given_back; /* the engine has it back while the handler still runs; under the lock */
     int64_t limit_ms;
     uint64_t started_ms; /* CLOCK_MONOTONIC; 0: not yet; under the lock */
+    _Atomic int thread;  /* that the handler runs on; 0: none. A hint for verdicts: relaxed */
+    char *verdict;       /* about it when it reached its limit; under the lock, the run's own when it has ended */
     /* What the next beat carries; under the lock. */
     double progress;
     char *text;
@@ -57,9 +59,12 @@ struct vigil_jobs {
     struct vg_jobs_site *site;
     struct vg_jobs_conn *client; /* of all threads that enqueue, look and steer; under client_lock */
     pthread_mutex_t client_lock;
+    /* Jobs that may be enqueued until the waiting ones are counted again; under client_lock. */
+    uint64_t room, room_until_ms;
     pid_t owner; /* the process that opened it */
     vigil_jobs_options options;
-    void *library; /* of a loaded engine */
+    void *library;                 /* of a loaded engine */
+    struct vg_jobs_waiter *waiter; /* NULL until a promise needs it; under client_lock */
 
     vigil_pool *pool;
     bool own_pool;

@@ -34,6 +34,7 @@
  *
  *   -ENOTCONN    the engine is away: the server does not answer, or the file cannot be reached
  *   -EEXIST      a job with this key is there already
+ *   -EAGAIN      the queue is full (max_waiting)
  *   -EMSGSIZE    the payload is larger than max_payload
  *   -EPROTO      the database has tables of another version, or an unknown engine was named
  */
@@ -47,6 +48,7 @@
 #include <vigil/base.h>
 #include <vigil/cancel.h>
 #include <vigil/pool.h>
+#include <vigil/promise.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +74,11 @@ typedef struct vigil_jobs_options {
     int64_t keep_completed_ns; /* how long completed jobs and results are kept; 0: 1 day */
     int64_t keep_dead_ns;      /* the same for dead and cancelled ones; 0: 30 days */
     bool fast; /* SQLite: synchronous=NORMAL. A power cut may undo the last commits, never more */
+    /* most waiting jobs, also those that are not due yet: enqueueing more answers -EAGAIN. Checked
+       at the enqueueing, by the processes that set it; several at once may exceed it by a sixteenth
+       each. 0: no bound */
+    uint64_t max_waiting;
+    int64_t full_wait_ns; /* how long enqueueing waits for room first; 0: not */
 } vigil_jobs_options;
 #define VIGIL_JOBS_OPTIONS_INIT VG_SIZED(vigil_jobs_options)
 
@@ -134,6 +141,10 @@ typedef struct vigil_jobs_kind {
     int64_t limit_ns;       /* for a run: then its token is aborted with -ETIMEDOUT; 0: none */
     unsigned cap;           /* most runs at a time over all processes; 0: no cap */
     unsigned rate;          /* most starts per second over all processes; 0: no limit */
+    unsigned tenant_cap;    /* the same for the jobs of one tenant; 0: no cap */
+    unsigned tenant_rate;   /* the same for the jobs of one tenant; 0: no limit */
+    bool fair; /* tenants take turns within a class, however many jobs each has. A tenant_cap or
+                  tenant_rate means so too */
 } vigil_jobs_kind;
 #define VIGIL_JOBS_KIND_INIT VG_SIZED(vigil_jobs_kind)
 
@@ -198,13 +209,16 @@ typedef struct vigil_jobs_job {
     uint64_t batch;       /* from vigil_jobs_batch; 0: none */
     uint64_t after_batch; /* waits until every job of that batch has ended; 0: none */
     int64_t at_ms;        /* not before; since 1970, by the engine's clock. 0: as delay_ns says */
+    int64_t unique_ns;  /* the key keeps others out for so long after the enqueueing at least, also
+                             when the job has ended; 0: as `unique` says */
+    const char *tenant; /* whose job it is, for vigil_jobs_kind.fair and so on; NULL: nobody's */
 } vigil_jobs_job;
 #ifdef __cplusplus
 #define VIGIL_JOBS_JOB_INIT                                                                       \
     vigil_jobs_job                                                                                \
     {                                                                                             \
         sizeof(vigil_jobs_job), VIGIL_NORMAL, 0, 0, NULL, NULL, VIGIL_JOBS_UNTIL_END, 0, 0, 0, 0, \
-            0                                                                                     \
+            0, 0, NULL                                                                            \
     }
 #else
 #define VIGIL_JOBS_JOB_INIT                                      \
@@ -215,7 +229,7 @@ typedef struct vigil_jobs_job {
 
 /* Enqueue one job. When this returns 0 it is on disk. options and id may be NULL; the payload is
    copied. With -EEXIST, *id is the job that holds the key. Any thread; blocks.
-   0; -EINVAL; -ENOMEM; -EMSGSIZE; -EEXIST; -ENOTCONN; -ECHILD. */
+   0; -EINVAL; -ENOMEM; -EMSGSIZE; -EEXIST; -EAGAIN max_waiting; -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_enqueue(vigil_jobs *jobs, const char *kind, const void *payload,
                                  size_t length, const vigil_jobs_job *options, uint64_t *id);
 
@@ -230,13 +244,15 @@ typedef struct vigil_jobs_item {
 
 /* Enqueue many jobs in one transaction: all or none, except those whose key is taken. Any thread;
    blocks.
-   Returns how many were enqueued; -EINVAL; -ENOMEM; -EMSGSIZE; -ENOTCONN; -ECHILD. */
+   Returns how many were enqueued; -EINVAL; -ENOMEM; -EMSGSIZE; -EAGAIN max_waiting; -ENOTCONN;
+   -ECHILD. */
 VIGIL_API int vigil_jobs_enqueue_many(vigil_jobs *jobs, vigil_jobs_item *items, size_t count);
 
 /* Enqueue inside the caller's own transaction: `connection` is an sqlite3 * or a PGconn *, of the
    same database as the queue, inside a transaction. The jobs are there if it commits. Call
    vigil_jobs_committed afterwards. Any thread that may use the connection; blocks.
-   Returns how many were enqueued; -EINVAL; -ENOMEM; -EMSGSIZE; -ENOTCONN; -ECHILD. */
+   Returns how many were enqueued; -EINVAL; -ENOMEM; -EMSGSIZE; -EAGAIN max_waiting; -ENOTCONN;
+   -ECHILD. */
 VIGIL_API int vigil_jobs_enqueue_within(vigil_jobs *jobs, void *connection, vigil_jobs_item *items,
                                         size_t count);
 
@@ -335,6 +351,11 @@ typedef struct vigil_jobs_info {
     const void *payload, *result;
     size_t payload_size, result_size;
     uint64_t batch;
+    const char *tenant; /* "" for none */
+    /* what a run was doing, as the last beat or the limit has found it: the watchdog's verdict with
+       its stack where one stands, else how long it runs and where its thread is. It stays when the
+       run ends, for the dead letter; "" for none */
+    const char *verdict;
 } vigil_jobs_info;
 #define VIGIL_JOBS_INFO_INIT VG_SIZED(vigil_jobs_info)
 
@@ -356,12 +377,24 @@ typedef void (*vigil_jobs_see_fn)(const vigil_jobs_info *info, void *arg);
 VIGIL_API int vigil_jobs_look(vigil_jobs *jobs, const vigil_jobs_filter *filter,
                               vigil_jobs_see_fn see, void *arg);
 
-/* Wait until the job has ended. see (may be NULL) is then called once, with its result. Any thread
-   but a handler; blocks.
+/* Wait until the job has ended. see (may be NULL) is then called once, with its result. In a task a
+   spare worker takes its place. A handler that waits for another job keeps one of the `workers`
+   places: give it a deadline, or return VIGIL_JOBS_LATER and use vigil_promise_jobs. Any
+   thread; blocks.
    Returns its vigil_jobs_state; -ETIMEDOUT; -ENOENT there is none, or it was pruned; -EINVAL;
    -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns,
                               vigil_jobs_see_fn see, void *arg);
+
+/* A promise of the job's end: fulfilled, however the job has ended, with a pointer to a
+   vigil_jobs_info of its own that goes with the value; rejected with -ENOENT if there is no such
+   job, with the token's status if that is aborted (token may be NULL), with -ESHUTDOWN by
+   vigil_jobs_close. Until then it keeps the loop alive. While the engine is away it waits.
+   Asynchronous functions await it with VIGIL_AWAIT, coroutines with co_await. The first one starts
+   a thread. Any thread; does not block.
+   0; -EINVAL; -ENOMEM; -EAGAIN no thread; -ESHUTDOWN; -ECHILD; the status of an aborted token. */
+VIGIL_API int vigil_promise_jobs(vigil_jobs *jobs, vigil_loop *loop, uint64_t id,
+                                 vigil_cancel_token *token, vigil_promise **promise);
 
 /* Cancel a job. A waiting one is cancelled at once. The token of a running one is aborted; if its
    handler then returns an error the job is cancelled, if it returns 0 the job is completed. Any
@@ -375,6 +408,15 @@ VIGIL_API int vigil_jobs_cancel(vigil_jobs *jobs, uint64_t id);
    0; -ENOENT; -EBUSY it runs; -EALREADY it has completed; -EEXIST its key is taken; -EINVAL;
    -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_retry(vigil_jobs *jobs, uint64_t id);
+
+/* Give a job another payload: one that waits, is dead or was cancelled. Any thread; blocks.
+   0; -ENOENT; -EBUSY it runs; -EALREADY it has completed; -EMSGSIZE; -EINVAL; -ENOTCONN;
+   -ECHILD. */
+VIGIL_API int vigil_jobs_edit(vigil_jobs *jobs, uint64_t id, const void *payload, size_t length);
+
+/* Remove a job that has ended, before its time. The account still counts it. Any thread; blocks.
+   0; -ENOENT; -EBUSY it has not ended; -EINVAL; -ENOTCONN; -ECHILD. */
+VIGIL_API int vigil_jobs_remove(vigil_jobs *jobs, uint64_t id);
 
 /* No process starts jobs of this kind (NULL: of any) until vigil_jobs_resume. Any thread; blocks.
    0; -EINVAL; -ENOTCONN; -ECHILD. */

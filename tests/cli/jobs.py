@@ -33,7 +33,10 @@ class Jobs(CommandTest):
         again = self.jobs("kill", first)
         self.assertEqual(again.returncode, 1)
         self.assertIn("has ended", again.stderr)
+        self.assertEqual(self.jobs("edit", first, "dog.png").returncode, 0)
         self.assertEqual(self.jobs("retry", first).returncode, 0)
+        self.assertEqual(self.json("show", first)["payload"], "dog.png")
+        self.assertIn("has not ended", self.jobs("drop", first).stderr)
         self.assertEqual(self.json("show", first)["state"], "waiting")
         account = self.json("audit")
         self.assertTrue(account["balanced"])
@@ -43,6 +46,9 @@ class Jobs(CommandTest):
         for job in (first, second):
             self.jobs("kill", job)
         self.assertEqual(self.jobs("drain").returncode, 0)
+        self.assertEqual(self.jobs("drop", first).returncode, 0)
+        self.assertIn("there is no job", self.jobs("show", first).stderr)
+        self.assertTrue(self.json("audit")["balanced"])
         for verb in ("pause", "resume"):
             self.assertEqual(self.jobs(verb, "crop").returncode, 0)
 
@@ -73,7 +79,7 @@ class Jobs(CommandTest):
     def test_wrong_words(self):
         self.assertIn("work.db", self.jobs("ls").stderr)  # to look at a file does not make one
         self.jobs("add", "x")
-        for words, status, text in ((["lss"], 2, "did you mean ls"), (["show"], 2, "needs the number"), (["add"], 2, "needs a kind"),
+        for words, status, text in ((["lss"], 2, "did you mean ls"), (["show"], 2, "needs the number"), (["add"], 2, "needs a kind"), (["edit", "1"], 2, "and a payload"),
                                     (["pause", "x", "y", "z"], 2, "too many")):
             result = self.jobs(*words)
             self.assertEqual(result.returncode, status, words)

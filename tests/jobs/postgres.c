@@ -2,6 +2,9 @@
 /* The suite of the engines on PostgreSQL, in a schema that every test makes anew. */
 #include "server.h"
 #include "suite.h"
+#include "suite_dead.h"
+#include "suite_limits.h"
+#include "suite_wait.h"
 
 #include <libpq-fe.h>
 
@@ -41,7 +44,8 @@ static void expire_leases(vigil_jobs *jobs)
 static void make_due(vigil_jobs *jobs)
 {
     (void)jobs;
-    execute(where, "UPDATE vigil_jobs SET due = 0 WHERE state <> 1; SELECT pg_notify('vigil_jobs', 't')");
+    execute(where, "UPDATE vigil_jobs SET due = 0 WHERE state <> 1; UPDATE vigil_jobs_periods SET until = 0; "
+                   "SELECT pg_notify('vigil_jobs', 't')");
 }
 
 /* The fire times come nearer: the clock is the server's. */
@@ -68,6 +72,30 @@ static void end_transaction(void *connection, bool commit)
 {
     PQclear(PQexec(connection, commit ? "COMMIT" : "ROLLBACK"));
     PQfinish(connection);
+}
+
+static void run_sql(const char *address, const char *sql)
+{
+    execute(address, sql);
+}
+
+static void a_role_without_the_right_to_make_tables_works(void **state)
+{
+    (void)state;
+    vigil_jobs_close(open_queue(fresh_queue())); /* the owner makes the tables */
+    char sql[400], as_worker[300];
+    (void)snprintf(
+        sql, sizeof sql,
+        "CREATE ROLE worker LOGIN; GRANT USAGE ON SCHEMA t%u TO worker; GRANT SELECT, INSERT, UPDATE, DELETE "
+        "ON ALL TABLES IN SCHEMA t%u TO worker; GRANT USAGE ON ALL SEQUENCES IN SCHEMA t%u TO worker",
+        number - 1, number - 1, number - 1);
+    execute(where, sql);
+    (void)snprintf(as_worker, sizeof as_worker, "%s&user=worker", where);
+    vigil_jobs *jobs = open_queue(as_worker);
+    must_equal(vigil_jobs_handle(jobs, "echo", echo, NULL, NULL), 0);
+    must_equal(vigil_jobs_start(jobs), 0);
+    must_end_as(jobs, enqueue(jobs, "echo", "", NULL), VIGIL_JOBS_COMPLETED);
+    vigil_jobs_close(jobs);
 }
 
 /* The server stops at once and comes back: nothing is lost, and what ran meanwhile is recorded. */
@@ -101,6 +129,10 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         JOBS_SUITE,
+        JOBS_SUITE_DEAD,
+        JOBS_SUITE_LIMITS,
+        JOBS_SUITE_WAIT,
+        test(a_role_without_the_right_to_make_tables_works),
         test(jobs_go_on_after_the_server_was_away),
     };
     int failed = run_all(tests);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The suite of the engines on SQLite, in a file that every test makes anew. */
 #include "suite.h"
+#include "suite_dead.h"
+#include "suite_limits.h"
+#include "suite_wait.h"
 
 #include <sqlite3.h>
 
@@ -45,6 +48,14 @@ static void end_transaction(void *connection, bool commit)
 {
     must_equal(sqlite3_exec(connection, commit ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     must_equal(sqlite3_close(connection), SQLITE_OK);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    must_equal(sqlite3_open(path, &db), SQLITE_OK);
+    must_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    must_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 static void a_queue_in_memory_goes_with_its_last_user(void **state)
@@ -96,6 +107,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         JOBS_SUITE,
+        JOBS_SUITE_DEAD,
+        JOBS_SUITE_LIMITS,
+        JOBS_SUITE_WAIT,
         test(a_queue_in_memory_goes_with_its_last_user),
         test(an_idle_queue_is_silent),
     };

@@ -20,6 +20,7 @@ static void make_due(vigil_jobs *jobs);            /* every waiting job is due *
 static void pass_days(vigil_jobs *jobs, int days); /* for schedules */
 static void *begin_transaction(const char *where); /* a connection of the user, inside a transaction */
 static void end_transaction(void *connection, bool commit);
+static void run_sql(const char *where, const char *sql);
 
 #define MINUTE INT64_C(60000000000)
 #define SECOND INT64_C(1000000000)
@@ -65,7 +66,7 @@ static void must_end_as(vigil_jobs *jobs, uint64_t id, int state)
 
 struct seen {
     vigil_jobs_info info;
-    char error[200], text[200], payload[200], result[200], key[64];
+    char error[200], text[200], payload[200], result[200], key[64], verdict[400];
     int times;
 };
 
@@ -85,6 +86,7 @@ static void see(const vigil_jobs_info *info, void *arg)
     keep_text(seen->error, sizeof seen->error, info->error, strlen(info->error));
     keep_text(seen->text, sizeof seen->text, info->text, strlen(info->text));
     keep_text(seen->key, sizeof seen->key, info->key, strlen(info->key));
+    keep_text(seen->verdict, sizeof seen->verdict, info->verdict, strlen(info->verdict));
     keep_text(seen->payload, sizeof seen->payload, info->payload, info->payload_size);
     keep_text(seen->result, sizeof seen->result, info->result, info->result_size);
     seen->times++;

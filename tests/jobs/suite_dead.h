@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* suite_dead.h - what every engine must keep of a run that stalls, and what can be done with a dead letter. After suite.h. */
+#ifndef TESTS_JOBS_SUITE_DEAD_H
+#define TESTS_JOBS_SUITE_DEAD_H
+
+#include <vigil/watchdog.h>
+
+static void a_dead_letter_says_what_the_run_was_doing_at_its_limit(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    struct stage stage = {0};
+    vigil_jobs_kind kind = VIGIL_JOBS_KIND_INIT;
+    kind.limit_ns = 600000000;
+    kind.max_errors = 1;
+    must_equal(vigil_jobs_handle(jobs, "stays", stay_until_aborted, &stage, &kind), 0);
+    must_equal(vigil_jobs_start(jobs), 0);
+    uint64_t id = enqueue(jobs, "stays", "", NULL);
+    must_end_as(jobs, id, VIGIL_JOBS_DEAD);
+    must(strstr(look_at(jobs, id).verdict, "it has run for") != NULL);
+    vigil_jobs_close(jobs);
+}
+
+/* The beat carries the watchdog's verdict; it is still there when the lease has run out. */
+static void a_beat_carries_the_watchdogs_verdict_which_outlives_the_run(void **state)
+{
+    (void)state;
+    const char *where = fresh_queue();
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 1;
+    options.lease_ns = 3 * SECOND;
+    vigil_jobs *one = NULL, *two = open_queue(where);
+    must_work(vigil_jobs_open(&one, where, &options));
+    vigil_watchdog_options watch = VIGIL_WATCHDOG_OPTIONS_INIT;
+    watch.interval_ms = 50;
+    watch.hog_ms = 200;
+    must_equal(vigil_watchdog_start(&watch), 0);
+    struct stage stage = {0};
+    must_equal(vigil_jobs_handle(one, "stalls", stay, &stage, NULL), 0);
+    must_equal(vigil_jobs_start(one), 0);
+    uint64_t id = enqueue(one, "stalls", "", NULL);
+    tally_wait(&stage.entered, 1);
+    while (strstr(look_at(two, id).verdict, vigil_stall_name(VIGIL_STALL_HOG)) == NULL)
+        observe_for_ms(50);
+    must_work(vigil_jobs_pause(two, NULL));
+    must_equal(vigil_jobs_start(two), 0);
+    while (look_at(two, id).info.state == VIGIL_JOBS_RUNNING) {
+        expire_leases(two); /* a beat may have extended it again */
+        observe_for_ms(5);
+    }
+    must_equal(look_at(two, id).info.crashes, 1);
+    must(strstr(look_at(two, id).verdict, vigil_stall_name(VIGIL_STALL_HOG)) != NULL);
+    event_set(&stage.out);
+    must_equal(vigil_watchdog_stop(), 0);
+    vigil_jobs_close(one);
+    vigil_jobs_close(two);
+}
+
+static void a_dead_letter_is_edited_and_tried_again_or_dropped(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    struct tally runs = {0};
+    struct stage stage = {0};
+    vigil_jobs_kind kind = VIGIL_JOBS_KIND_INIT;
+    kind.max_errors = 1;
+    must_equal(vigil_jobs_handle(jobs, "bad", fail_always, &runs, &kind), 0);
+    must_equal(vigil_jobs_handle(jobs, "stays", stay, &stage, NULL), 0);
+    must_equal(vigil_jobs_start(jobs), 0);
+    uint64_t id = enqueue(jobs, "bad", "wrong", NULL), busy = enqueue(jobs, "stays", "", NULL);
+    must_end_as(jobs, id, VIGIL_JOBS_DEAD);
+    tally_wait(&stage.entered, 1);
+    must_equal(vigil_jobs_edit(jobs, busy, "x", 1), -EBUSY);
+    must_equal(vigil_jobs_remove(jobs, busy), -EBUSY);
+    must_equal(vigil_jobs_edit(jobs, 424242, "x", 1), -ENOENT);
+    must_equal(vigil_jobs_edit(jobs, id, NULL, 1), -EINVAL);
+    must_equal(vigil_jobs_edit(jobs, id, "right", 5), 0);
+    must_equal(strcmp(look_at(jobs, id).payload, "right"), 0);
+    must_equal(vigil_jobs_retry(jobs, id), 0);
+    tally_wait(&runs, 2);
+    must_end_as(jobs, id, VIGIL_JOBS_DEAD);
+    must_equal(strcmp(look_at(jobs, id).payload, "right"), 0);
+    must_equal(vigil_jobs_remove(jobs, id), 0);
+    must_equal(vigil_jobs_remove(jobs, id), -ENOENT);
+    event_set(&stage.out);
+    must_end_as(jobs, busy, VIGIL_JOBS_COMPLETED);
+    must_equal(vigil_jobs_edit(jobs, busy, "x", 1), -EALREADY);
+    vigil_jobs_account account = account_of(jobs);
+    must_equal(account.dead, 1); /* dropped, and still counted */
+    must_equal(account.enqueued, 2);
+    uint64_t waiting = enqueue(jobs, "nobody", "a", NULL);
+    must_equal(vigil_jobs_edit(jobs, waiting, "bc", 2), 0);
+    must_equal(strcmp(look_at(jobs, waiting).payload, "bc"), 0);
+    vigil_jobs_close(jobs);
+}
+
+#define JOBS_SUITE_DEAD                                                    \
+    test(a_dead_letter_says_what_the_run_was_doing_at_its_limit),          \
+        test(a_beat_carries_the_watchdogs_verdict_which_outlives_the_run), \
+        test(a_dead_letter_is_edited_and_tried_again_or_dropped)
+
+#endif
