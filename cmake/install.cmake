@@ -10,6 +10,8 @@ install(TARGETS vigil vigil-static EXPORT vigil-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vigil)
+# Each is compiled by those who include it, with the library that it adapts.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/vigil/adapters DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vigil FILES_MATCHING PATTERN "*.h")
 # gdb's commands: `source` it, or link it to a place that gdb loads by itself.
 install(FILES ${PROJECT_SOURCE_DIR}/gdb/libvigil-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/vigil)
 if(TARGET vigil-command)

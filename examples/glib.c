@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A Vigil loop inside GLib's main loop, as in a GTK program: GLib owns the thread and decides when to run ours. One
- * descriptor is all it takes: it is readable when our loop has something to do, posts from other threads and timers
- * included, and then one turn is run that does not block.
+ * A Vigil loop inside GLib's main loop, as in a GTK program: GLib owns the thread and decides when to run ours. The loop
+ * is one GSource, which is ready when the loop has something to do, posts from other threads and timers included.
  *
  * Here a GLib timer and a Vigil timer tick side by side while the pool sends results back to the GLib thread.
  */
-#include <glib-unix.h>
 #include <glib.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include <vigil/adapters/glib.h>
 #include <vigil/loop.h>
 #include <vigil/pool.h>
 
@@ -21,7 +20,7 @@ struct app {
     vigil_pool *pool;
     vigil_timer timer;
     int glib_ticks, vigil_ticks, results;
-    guint source;
+    GSource *source;
 };
 
 #define RESULTS 100
@@ -31,15 +30,6 @@ static void quit_when_done(struct app *app)
 {
     if (app->glib_ticks >= TICKS && app->vigil_ticks >= TICKS && app->results >= RESULTS)
         g_main_loop_quit(app->main);
-}
-
-/* GLib says that our loop has something to do. */
-static gboolean turn(gint fd, GIOCondition condition, gpointer arg)
-{
-    (void)fd;
-    (void)condition;
-    struct app *app = arg;
-    return vigil_loop_run(app->loop, VIGIL_RUN_NOWAIT) < 0 ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 
 static gboolean glib_tick(gpointer arg)
@@ -86,19 +76,20 @@ int main(void)
     if (rc == 0)
         rc = vigil_timer_start_with(app.loop, &options, vigil_tick, &app, &app.timer);
     if (rc == 0)
-        rc = vigil_loop_fd(app.loop);
+        rc = vigil_glib_source_create(&app.source, app.loop);
     if (rc < 0) {
         fprintf(stderr, "glib: %s\n", vigil_strerror(rc));
         return 1;
     }
-    app.source = g_unix_fd_add(rc, G_IO_IN, turn, &app);
+    g_source_attach(app.source, NULL);
     g_timeout_add(2, glib_tick, &app);
     for (int i = 0; i < RESULTS; i++)
         (void)vigil_pool_call(app.pool, work, NULL, &app, i % 2 == 0 ? VIGIL_HIGH : VIGIL_LOW);
 
     g_main_loop_run(app.main);
 
-    g_source_remove(app.source);
+    g_source_destroy(app.source);
+    g_source_unref(app.source);
     (void)vigil_pool_shutdown(app.pool, VIGIL_FOREVER);
     (void)vigil_pool_destroy(app.pool);
     (void)vigil_loop_shutdown(app.loop, VIGIL_FOREVER);

@@ -17,7 +17,7 @@ def text_of(*path):
 
 
 known = set()
-for path in glob.glob(os.path.join(ROOT, "include", "vigil", "*.h*")):
+for path in glob.glob(os.path.join(ROOT, "include", "vigil", "**", "*.h*"), recursive=True):
     known |= set(re.findall(r"\b(?:vigil|VIGIL)_\w+", text_of(path)))
 for path in glob.glob(os.path.join(ROOT, "src", "**", "*.[ch]"), recursive=True):
     known |= set(re.findall(r'"(VIGIL_[A-Z_]+)"', text_of(path)))   # variables of the environment
