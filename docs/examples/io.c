@@ -315,6 +315,16 @@ static vigil_promise *promise_bytes(vigil_stream *stream)
     return rc == 0 ? promise : NULL;
 }
 
+/* vigil_promise_copy: pass on what comes, to the end */
+static vigil_promise *pass_on(vigil_stream *from, vigil_stream *to)
+{
+    vigil_promise *promise;
+    vigil_copy_options options = VIGIL_COPY_OPTIONS_INIT;
+    options.finish = true; /* `to` ends when `from` has ended */
+    int rc = vigil_promise_copy(from, to, &options, NULL, &promise);
+    return rc == 0 ? promise : NULL;
+}
+
 /* vigil_stream_pass_fds: let the peer have our standard error */
 static void share_errors(vigil_stream *stream)
 {
@@ -393,6 +403,16 @@ int main(void)
     say_that_it_is_all(stream);
     the_end(stream);
     stop_listening(listener);
+
+    rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    assert(rc == 0);
+    stream = make_a_stream(loop, ends[0]);
+    vigil_promise *echo = pass_on(stream, stream);
+    rc = shutdown(ends[1], SHUT_WR);
+    assert(rc == 0);
+    settle(loop, echo);
+    the_end(stream);
+    (void)close(ends[1]);
 
     rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
     assert(rc == 0);

@@ -217,6 +217,7 @@ struct vigil_write {
     int vg_status;
     bool vg_copied;
     bool vg_passes; /* descriptors go with its first byte */
+    bool vg_piped;  /* the bytes are in a pipe */
 };
 
 /* Send the parts in their order. write->done must be set. The write, the parts and what they
@@ -287,6 +288,36 @@ VIGIL_API int vigil_stream_fd(const vigil_stream *stream);
 /* The address of the peer. Owner; does not block.
    0; -ENOTCONN; -ENOTSOCK; -EINVAL; -EBADF. */
 VIGIL_API int vigil_stream_peer(const vigil_stream *stream, vigil_address *address);
+
+/* ---- copying --------------------------------------------------------------------------------- */
+
+/* Start from VIGIL_COPY_OPTIONS_INIT. */
+typedef struct vigil_copy_options {
+    size_t size;
+    uint64_t most; /* bytes to copy; 0: until `from` ends */
+    bool finish;   /* when `from` has ended, end the sending side of `to` */
+    /* Through 256 KiB of memory. Without it the bytes stay in the system where both ends allow it
+       (splice: sockets and pipes without a filter), which costs less CPU time; between fast peers
+       memory takes less time in all. */
+    bool buffered;
+    /* The bytes that were taken from `from`; `to` has accepted all of them, and unless it fails
+       they are sent, also after a cancellation. May be NULL; else valid until the promise is
+       settled. */
+    uint64_t *copied;
+} vigil_copy_options;
+#define VIGIL_COPY_OPTIONS_INIT VG_SIZED(vigil_copy_options)
+
+/* Copy from one stream to another of the same loop, until `from` ends. It reads no faster than `to`
+   sends, and is the one reader of `from`; a copy at rest holds neither pipe nor buffer.
+   *promise is fulfilled with the number of bytes (VIGIL_INT) when all of them are sent. It is
+   rejected with the failure of either stream, with -ECANCELED when one of them is closed, or with
+   the token's status. Two copies, one in each direction, make a proxy: examples/proxy.c. options
+   and token may be NULL. Owner; does not block.
+   0; -EINVAL; -EXDEV streams of two loops; -EBUSY somebody reads from `from`, or another copy
+   writes to `to`; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD; and the failure of a stream. */
+VIGIL_API int vigil_promise_copy(vigil_stream *from, vigil_stream *to,
+                                 const vigil_copy_options *options, vigil_cancel_token *token,
+                                 vigil_promise **promise);
 
 /* ---- listening ------------------------------------------------------------------------------- */
 

@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static void shared_free(vg_io_shared *shared)
+{
+    while (shared->pipe_count != 0) {
+        shared->pipe_count--;
+        (void)close(shared->pipes[shared->pipe_count][0]);
+        (void)close(shared->pipes[shared->pipe_count][1]);
+    }
+    free(shared->spare_buffer);
+    free(shared);
+}
+
 static void shared_loop_ended(vigil_at_end *it)
 {
     vg_io_shared *shared = vg_container_of(it, vg_io_shared, at_end);
@@ -22,7 +33,7 @@ static void shared_loop_ended(vigil_at_end *it)
         member->ended(member);
     }
     if (--shared->refs == 0)
-        free(shared);
+        shared_free(shared);
 }
 
 /* vigil_loop_fork: the loop is this process's own now, and so are its streams. */
@@ -47,6 +58,8 @@ vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
         shared->loop = loop;
         shared->refs = 0;
         shared->ended = false;
+        shared->pipe_count = 0;
+        shared->spare_buffer = NULL;
         vg_list_init(&shared->members);
         shared->pid = getpid();
         vigil_at_end_init(&shared->at_end, shared_loop_ended);
@@ -75,7 +88,7 @@ void vg_io_leave(vg_io_shared *shared, vg_io_member *member)
         if (realm != NULL)
             realm->io = NULL;
     }
-    free(shared);
+    shared_free(shared);
 }
 
 bool vg_io_forked(const vg_io_shared *shared)

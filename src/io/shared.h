@@ -13,7 +13,8 @@
 #include <sys/types.h>
 
 enum {
-    VG_IO_BUFFER = 65536
+    VG_IO_BUFFER = 65536,
+    VG_IO_PIPES = 8 /* spare ones */
 };
 
 /* A stream or a listener, as the loop's end sees it. */
@@ -29,6 +30,10 @@ typedef struct vg_io_shared {
     pid_t pid;     /* whose it is; another one after a fork */
     vg_list members;
     vigil_at_end at_end;
+    /* of copies that rest (relay.c) */
+    int pipes[VG_IO_PIPES][2];
+    unsigned pipe_count;
+    void *spare_buffer;
     unsigned char buffer[VG_IO_BUFFER];
 } vg_io_shared;
 

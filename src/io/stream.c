@@ -12,6 +12,7 @@
 #include "listener.h"
 #include "loop/guard.h"
 #include "loop/post.h"
+#include "relay.h"
 #include "stream_filter.h"
 #include "stream_pass.h"
 #include "stream_promise.h"
@@ -95,6 +96,8 @@ void vg_stream_fail_sending(vigil_stream *stream, int error)
         return;
     stream->write_error = error;
     vg_stream_drop_writes(stream, error);
+    if (stream->in_from != NULL)
+        vg_relay_target_fails(stream->in_from, error);
     vg_stream_keep(stream);
     if ((stream->state & VG_STREAM_CLOSING) != 0)
         vg_stream_emptied(stream);
@@ -460,6 +463,7 @@ static int stream_give_back(vigil_stream *stream, bool drop)
             stream->todo |= VG_TODO_CLOSED;
         return 0;
     }
+    vg_relay_stream_closes(stream);
     vg_stream_drop_promises(stream);
     stream->on_data = NULL;
     stream->read = NULL;

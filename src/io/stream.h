@@ -42,6 +42,7 @@ enum {
 
 typedef struct vg_filter vg_filter;
 typedef struct vg_passed vg_passed;
+typedef struct vg_relay vg_relay;
 
 struct vigil_stream {
     vg_io_shared *shared;
@@ -56,6 +57,8 @@ struct vigil_stream {
     vigil_post work;
     vg_filter *filter; /* or NULL */
     vg_passed *passed; /* descriptors that the peer has passed; NULL: they are not taken */
+    vg_relay *out_to;  /* the copy that reads from here, or NULL */
+    vg_relay *in_from; /* the copy that writes to here, or NULL */
 
     /* reading: one of them */
     vigil_data_fn on_data;

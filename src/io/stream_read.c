@@ -2,6 +2,9 @@
 /*
  * stream_read.c - from the system to who waits for it.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "stream_read.h"
 
 #include "base/why.h"
@@ -9,6 +12,7 @@
 #include "stream_pass.h"
 #include "loop/guard.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +28,8 @@ static ssize_t receive_filtered(vigil_stream *stream, void *buffer, size_t room)
     return -1;
 }
 
-/* Bytes; 0: the end; -EAGAIN; an error. */
-static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
+/* Into the buffer, or into the pipe if it is not -1. Bytes; 0: the end; -EAGAIN; an error. */
+static int64_t receive_once(vigil_stream *stream, void *buffer, size_t room, int pipe)
 {
     ssize_t got;
     if ((stream->state & VG_STREAM_READ_END) != 0)
@@ -34,7 +38,9 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
         return stream->error;
     do {
         stream->reads++;
-        if (stream->filter != NULL)
+        if (pipe >= 0)
+            got = splice(stream->fd, NULL, pipe, NULL, room, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        else if (stream->filter != NULL)
             got = receive_filtered(stream, buffer, room);
         else if (stream->passed != NULL)
             got = vg_pass_receive(stream, buffer, room);
@@ -43,6 +49,8 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
                                                           : read(stream->fd, buffer, room);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
+        if (pipe >= 0 && errno == EINVAL)
+            return -EINVAL;
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
             if (stream->write_error == 0 || stream->write_error == -EPIPE)
                 return -EAGAIN;
@@ -64,6 +72,16 @@ static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
     stream->bytes_read += (uint64_t)got;
     stream->quiet = vigil_loop_now(stream->shared->loop);
     return got;
+}
+
+static int64_t stream_receive(vigil_stream *stream, void *buffer, size_t room)
+{
+    return receive_once(stream, buffer, room, -1);
+}
+
+int64_t vg_stream_receive_into_pipe(vigil_stream *stream, int pipe, size_t room)
+{
+    return receive_once(stream, NULL, room, pipe);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */

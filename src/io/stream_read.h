@@ -8,6 +8,9 @@
 
 /* Read once and call who waits for it, as the last step. The stream may be gone afterwards. */
 void vg_stream_read_turn(vigil_stream *stream);
+/* Move what there is into a pipe, which has room, at most `room` bytes. Bytes; 0: the end; -EAGAIN; -EINVAL this
+   descriptor cannot; an error, and the stream has failed. */
+int64_t vg_stream_receive_into_pipe(vigil_stream *stream, int pipe, size_t room);
 /* Somebody waits to read. */
 static inline bool vg_stream_has_reader(const vigil_stream *stream)
 {

@@ -11,6 +11,7 @@
 #include "stream_filter.h"
 #include "stream_pass.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -81,8 +82,8 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
 {
     size_t count = 0;
     for (const vigil_write *it = stream->first; it != NULL && count < SEND_PARTS; it = it->vg_next) {
-        if (it->vg_passes && it != stream->first)
-            break; /* its descriptors go with its own first byte */
+        if ((it->vg_passes || it->vg_piped) && it != stream->first)
+            break; /* its descriptors go with its own first byte; its bytes are not in memory */
         size_t skip = it->vg_skip;
         for (size_t i = 0; i < it->vg_count && count < SEND_PARTS; i++) {
             const struct iovec *part = &it->vg_parts[i];
@@ -99,8 +100,9 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
     return count;
 }
 
-/* A pipe has no flag that keeps SIGPIPE away: block it, and take it back if it came. */
-static ssize_t write_without_signal(int fd, const struct iovec *parts, int count)
+/* Neither writev nor splice has a flag that keeps SIGPIPE away: block it, and take it back if it came. parts NULL:
+   splice `count` bytes from the pipe. */
+static ssize_t write_without_signal(int fd, const struct iovec *parts, size_t count, int from)
 {
     sigset_t pipe_signal, before, pending;
     (void)sigemptyset(&pipe_signal);
@@ -109,7 +111,8 @@ static ssize_t write_without_signal(int fd, const struct iovec *parts, int count
     (void)sigpending(&pending);
     const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
     (void)pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    const ssize_t sent = writev(fd, parts, count);
+    const ssize_t sent = parts != NULL ? writev(fd, parts, (int)count)
+                                       : splice(from, NULL, fd, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     const int error = errno;
     if (sent < 0 && error == EPIPE && !was_pending) {
         const struct timespec none = {0};
@@ -137,8 +140,19 @@ static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t coun
             sent =
                 stream->first->vg_passes ? vg_pass_send(stream, &message) : sendmsg(stream->fd, &message, MSG_NOSIGNAL);
         } else {
-            sent = write_without_signal(stream->fd, parts, (int)count);
+            sent = write_without_signal(stream->fd, parts, count, -1);
         }
+    } while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+static ssize_t send_from_pipe(vigil_stream *stream)
+{
+    const vg_stream_piped *first = (const vg_stream_piped *)(const void *)stream->first;
+    ssize_t sent;
+    do {
+        stream->sends++;
+        sent = write_without_signal(stream->fd, NULL, first->write.vg_left, first->pipe);
     } while (sent < 0 && errno == EINTR);
     return sent;
 }
@@ -204,8 +218,9 @@ void vg_stream_flush(vigil_stream *stream)
     if ((stream->state & VG_STREAM_STARTING) != 0)
         return; /* the filter's start brings us here */
     while (stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) == 0) {
-        const size_t count = gather_parts(stream, parts);
-        const ssize_t sent = count == 0 ? 0 : send_parts(stream, parts, count);
+        const bool piped = stream->first->vg_piped;
+        const size_t count = piped ? 0 : gather_parts(stream, parts);
+        const ssize_t sent = piped ? send_from_pipe(stream) : count == 0 ? 0 : send_parts(stream, parts, count);
         if (sent >= 0) {
             account_sent(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -298,6 +313,7 @@ int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct i
     write->vg_status = 0;
     write->vg_copied = false;
     write->vg_passes = false;
+    write->vg_piped = false;
     return vg_stream_accept_write(stream, write, length);
 }
 

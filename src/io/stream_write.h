@@ -14,6 +14,12 @@ typedef struct vg_stream_copy {
     unsigned char bytes[];
 } vg_stream_copy;
 
+/* A write whose bytes are in a pipe. */
+typedef struct vg_stream_piped {
+    vigil_write write; /* first */
+    int pipe;          /* the end to read from */
+} vg_stream_piped;
+
 /* 0: so many bytes may be written. */
 int vg_stream_guard_write(vigil_stream *stream, size_t length);
 /* The bytes are accepted; write: to be queued, or NULL. 0 or 1, as vigil_stream_write. */

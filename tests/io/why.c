@@ -56,6 +56,7 @@ static void unix_sockets(void **state)
     pair_open(&pair);
     refuses(vigil_stream_readable(pair.stream, &read), "read->done");
     refuses(vigil_promise_readable(pair.stream, NULL, NULL), "promise");
+    refuses(vigil_promise_copy(pair.stream, pair.stream, NULL, NULL, NULL), "promise");
     refuses(vigil_stream_pass_fds(pair.stream, "", 0, &pair.peer, 1), "data");
     refuses(vigil_stream_pass_fds(pair.stream, "x", 1, &pair.peer, 0), "fds");
     refuses(vigil_stream_take_fd(NULL), "stream");
