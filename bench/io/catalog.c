@@ -6,7 +6,7 @@
 
 static const struct bench_def benches[] = {
     {
-        .name = "io-request",
+        .name = "io-http",
         .what = "a request of HTTP and its answer, CPU us of the server",
         .long_ = "`param` connections with `producers` requests under way on each. The server has the first CPU, the "
                  "client the\n"
@@ -17,7 +17,7 @@ static const struct bench_def benches[] = {
         .n_smoke = 2000,
         .metrics = {{"cpu_us", "CPU us", 3, BENCH_LOWER}, {"per_s", "per s", 0, BENCH_HIGHER}},
         .cases = {{1, 1, 1}, {1, 1, 64}, {1, 1, 1000}, {1, 16, 64}},
-        .peers = SERVERS,
+        .peers = SERVERS " http",
     },
     {
         .name = "io-idle",
@@ -29,6 +29,17 @@ static const struct bench_def benches[] = {
         .metrics = {{"bytes", "bytes", 0, BENCH_LOWER}},
         .cases = {{1, 1, 0}},
         .peers = SERVERS,
+    },
+    {
+        .name = "io-copy",
+        .what = "a copy from one connection to another, CPU s of the server for a GiB",
+        .long_ = "The client fills the first connection and empties the second; n MiB.",
+        .n = 4096,
+        .n_quick = 512,
+        .n_smoke = 4,
+        .metrics = {{"cpu_s_per_gib", "CPU s/GiB", 3, BENCH_LOWER}, {"s_per_gib", "s/GiB", 3, BENCH_LOWER}},
+        .cases = {{1, 1, 0}},
+        .peers = "epoll memory vigil buffered libuv libevent asio",
     },
     {
         .name = "io-udp",
@@ -46,8 +57,11 @@ static const struct bench_def benches[] = {
 };
 
 static const struct bench_peer peers[] = {
-    {"epoll", "plain C on epoll", "", BENCH_FLOOR},
+    {"epoll", "plain C on epoll; io-copy by splice", "", BENCH_FLOOR},
+    {"memory", "plain C, io-copy through 256 KiB", "", BENCH_FLOOR},
     {"vigil", "Vigil, callbacks", "", BENCH_OURS},
+    {"buffered", "Vigil, io-copy through memory", "", BENCH_OURS},
+    {"http", "libvigil-http: parses all, keeps limits", "node-llhttp", BENCH_OURS},
     {"async", "Vigil, asynchronous functions in C", "", BENCH_OURS},
     {"cpp", "Vigil, C++20 coroutines", "", BENCH_OURS},
     {"libuv", "libuv", "libuv1-dev", BENCH_PEER},

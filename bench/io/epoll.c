@@ -4,7 +4,10 @@
 #include "harness.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,12 +86,61 @@ static void echo(int fd)
         bench_must(sendmmsg(fd, messages, (unsigned)got, MSG_DONTWAIT) == got, "an echo");
 }
 
+/* ---- io-copy: by splice, or through memory ------------------------------------------------------------------------ */
+
+static int accept_one(int listener)
+{
+    int fd;
+    while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) < 0)
+        bench_must(poll(&(struct pollfd){.fd = listener, .events = POLLIN}, 1, -1) == 1, "poll");
+    return fd;
+}
+
+static void copy(int listener)
+{
+    const int from = accept_one(listener), to = accept_one(listener);
+    struct pollfd in = {.fd = from, .events = POLLIN}, out = {.fd = to, .events = POLLOUT};
+#ifdef IO_BUFFERED
+    static char buffer[1 << 18];
+#else
+    int ends[2];
+    bench_must(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0, "a pipe");
+    (void)fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
+#endif
+    for (;;) {
+        bench_must(poll(&in, 1, -1) == 1, "poll");
+#ifdef IO_BUFFERED
+        const ssize_t got = recv(from, buffer, sizeof buffer, 0);
+#else
+        const ssize_t got = splice(from, NULL, ends[1], NULL, 1 << 20, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+#endif
+        if (got == 0)
+            return;
+        for (ssize_t given = 0; given < got;) {
+#ifdef IO_BUFFERED
+            const ssize_t sent = send(to, buffer + given, (size_t)(got - given), MSG_NOSIGNAL);
+#else
+            const ssize_t sent =
+                splice(ends[0], NULL, to, NULL, (size_t)(got - given), SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+#endif
+            if (sent > 0)
+                given += sent;
+            else
+                bench_must(errno == EAGAIN && poll(&out, 1, -1) == 1, "a target");
+        }
+    }
+}
+
 void io_serve(const char *bench)
 {
     const bool datagrams = strcmp(bench, "io-udp") == 0;
     struct epoll_event events[256];
     const int epoll = epoll_create1(EPOLL_CLOEXEC), first = open_at(datagrams ? SOCK_DGRAM : SOCK_STREAM);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    if (strcmp(bench, "io-copy") == 0) {
+        copy(first);
+        return;
+    }
     bench_must(epoll_ctl(epoll, EPOLL_CTL_ADD, first, &event) == 0, "epoll_ctl");
     for (;;) {
         const int ready = epoll_wait(epoll, events, 256, -1);

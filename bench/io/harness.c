@@ -79,8 +79,24 @@ static int connect_to(int port, int type)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* How long one answer is: a peer may have its own heads. */
+static size_t answer_length(int fd)
+{
+    static const char end[] = "\r\n\r\nhello world\n";
+    char text[1024];
+    size_t got = 0;
+    bench_must(send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == (ssize_t)sizeof request - 1, "a request");
+    while (got < sizeof end || memcmp(text + got - (sizeof end - 1), end, sizeof end - 1) != 0) {
+        const ssize_t more = recv(fd, text + got, sizeof text - got, 0);
+        bench_must(more > 0, "an answer");
+        got += (size_t)more;
+    }
+    return got;
+}
+
 struct client {
     int epoll;
+    size_t answer;
     unsigned connections, depth;
     int *fds;
     size_t *got; /* bytes of the answers to the last requests */
@@ -110,8 +126,8 @@ static void run(struct client *client, long rounds)
             const ssize_t count = recv(client->fds[at], text, sizeof text, 0);
             bench_must(count > 0, "a connection that stays");
             client->got[at] += (size_t)count;
-            bench_must(client->got[at] <= (size_t)IO_ANSWER_LENGTH * client->depth, "answers of one length");
-            if (client->got[at] < (size_t)IO_ANSWER_LENGTH * client->depth)
+            bench_must(client->got[at] <= client->answer * client->depth, "answers of one length");
+            if (client->got[at] < client->answer * client->depth)
                 continue;
             client->got[at] = 0;
             answered++;
@@ -148,6 +164,7 @@ static void measure_requests(const struct bench_args *args)
         client.fds[i] = connect_to(port, SOCK_STREAM);
         bench_must(epoll_ctl(client.epoll, EPOLL_CTL_ADD, client.fds[i], &event) == 0, "epoll");
     }
+    client.answer = answer_length(client.fds[0]);
     const long per_round = (long)client.connections * (long)client.depth;
     const long rounds = args->n / per_round > 0 ? args->n / per_round : 1;
     run(&client, rounds / 4 + 1);
@@ -180,23 +197,60 @@ static double anonymous_bytes(pid_t child)
 static void measure_idle(const struct bench_args *args)
 {
     int port = 0;
-    char text[IO_ANSWER_LENGTH];
     const long count = args->n;
     const pid_t child = start(args->bench, &port);
     double before = 0;
     for (long i = -100; i < count; i++) {
         if (i == 0) /* the first hundred have warmed it up */
             before = anonymous_bytes(child);
-        const int fd = connect_to(port, SOCK_STREAM);
-        size_t got = 0;
-        bench_must(send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == (ssize_t)sizeof request - 1, "a request");
-        while (got < IO_ANSWER_LENGTH) {
-            const ssize_t more = recv(fd, text, sizeof text, 0);
-            bench_must(more > 0, "an answer");
-            got += (size_t)more;
-        }
+        (void)answer_length(connect_to(port, SOCK_STREAM));
     }
     bench_print("bytes", (anonymous_bytes(child) - before) / (double)count);
+    stop(child);
+}
+
+/* ---- a copy ------------------------------------------------------------------------------------------------------- */
+
+/* Into the first connection and out of the second; a quarter comes first. */
+static void measure_copy(const struct bench_args *args)
+{
+    static char bytes[1 << 18];
+    int port = 0;
+    const pid_t child = start(args->bench, &port);
+    const int in = connect_to(port, SOCK_STREAM), out = connect_to(port, SOCK_STREAM);
+    struct epoll_event events[2] = {{.events = EPOLLOUT, .data.fd = in}, {.events = EPOLLIN, .data.fd = out}};
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    const uint64_t counted = (uint64_t)args->n << 20, all = counted + counted / 4;
+    uint64_t sent = 0, came = 0, began = 0;
+    double cpu = 0;
+    bench_must(epoll_ctl(epoll, EPOLL_CTL_ADD, in, &events[0]) == 0 &&
+                   epoll_ctl(epoll, EPOLL_CTL_ADD, out, &events[1]) == 0,
+               "epoll");
+    while (came < all) {
+        const int ready = epoll_wait(epoll, events, 2, 20000);
+        bench_must(ready > 0, "a copy that goes on");
+        for (int i = 0; i < ready; i++) {
+            if (events[i].data.fd == out) {
+                const ssize_t got = recv(out, bytes, sizeof bytes, MSG_DONTWAIT);
+                bench_must(got > 0 || (got < 0 && errno == EAGAIN), "a connection that stays");
+                came += got > 0 ? (uint64_t)got : 0;
+            } else if (sent < all) {
+                const ssize_t gone =
+                    send(in, bytes, all - sent < sizeof bytes ? all - sent : sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+                bench_must(gone > 0 || (gone < 0 && errno == EAGAIN), "a connection that stays");
+                sent += gone > 0 ? (uint64_t)gone : 0;
+                if (sent == all)
+                    bench_must(epoll_ctl(epoll, EPOLL_CTL_DEL, in, NULL) == 0, "epoll");
+            }
+        }
+        if (began == 0 && came >= all - counted) {
+            began = bench_now();
+            cpu = cpu_ns(child);
+        }
+    }
+    const double gib = (double)counted / (double)(1 << 30);
+    bench_print("cpu_s_per_gib", (cpu_ns(child) - cpu) / 1e9 / gib);
+    bench_print("s_per_gib", (double)(bench_now() - began) / 1e9 / gib);
     stop(child);
 }
 
@@ -253,10 +307,12 @@ int main(int argc, char **argv)
     many_descriptors();
     for (unsigned i = 0; i < IO_MOST; i++)
         memcpy(io_answers + i * IO_ANSWER_LENGTH, IO_ANSWER, IO_ANSWER_LENGTH);
-    if (strcmp(args.bench, "io-request") == 0)
+    if (strcmp(args.bench, "io-http") == 0)
         measure_requests(&args);
     else if (strcmp(args.bench, "io-idle") == 0)
         measure_idle(&args);
+    else if (strcmp(args.bench, "io-copy") == 0)
+        measure_copy(&args);
     else if (strcmp(args.bench, "io-udp") == 0)
         measure_datagrams(&args);
     else

@@ -39,7 +39,8 @@ static inline unsigned io_requests(const char *data, size_t length, unsigned *st
     return count < IO_MOST ? count : (unsigned)IO_MOST;
 }
 
-/* The peer's: listen at 127.0.0.1 (io-udp: receive there), say the port with io_listening, serve until the process is killed. */
+/* The peer's: listen at 127.0.0.1 (io-udp: receive there), say the port with io_listening, serve until the process is killed.
+   io-copy: two connections come, and what the first brings goes to the second. */
 void io_serve(const char *bench);
 void io_listening(int port);
 

@@ -10,6 +10,7 @@
 #include <event2/listener.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static struct event_base *base;
@@ -32,6 +33,47 @@ static void over(struct bufferevent *it, short what, void *arg)
     bufferevent_free(it);
 }
 
+/* ---- io-copy: buffers change hands, and reading rests while a MiB waits -------------------------------------------- */
+
+static struct bufferevent *from, *to;
+
+static void copied(struct bufferevent *it, void *arg)
+{
+    (void)arg;
+    bufferevent_write_buffer(to, bufferevent_get_input(it));
+    if (evbuffer_get_length(bufferevent_get_output(to)) >= 1 << 20)
+        bufferevent_disable(it, EV_READ);
+}
+
+static void emptied(struct bufferevent *it, void *arg)
+{
+    (void)it;
+    (void)arg;
+    bufferevent_enable(from, EV_READ);
+}
+
+static void copy_connected(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer, int length,
+                           void *arg)
+{
+    struct bufferevent *it = bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+    (void)listener;
+    (void)peer;
+    (void)length;
+    (void)arg;
+    bench_must(it != NULL, "memory");
+    if (from == NULL) {
+        from = it;
+        return;
+    }
+    to = it;
+    bufferevent_set_max_single_read(from, 1 << 18);
+    bufferevent_set_max_single_write(to, 1 << 18);
+    bufferevent_setcb(from, copied, NULL, NULL, NULL);
+    bufferevent_setcb(to, NULL, emptied, NULL, NULL);
+    bufferevent_enable(to, EV_WRITE);
+    bufferevent_enable(from, EV_READ);
+}
+
 static void connected(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer, int length, void *arg)
 {
     const int on = 1;
@@ -51,11 +93,10 @@ void io_serve(const char *bench)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof address;
-    (void)bench;
     base = event_base_new();
-    struct evconnlistener *listener =
-        evconnlistener_new_bind(base, connected, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 4096,
-                                (struct sockaddr *)&address, sizeof address);
+    struct evconnlistener *listener = evconnlistener_new_bind(
+        base, strcmp(bench, "io-copy") == 0 ? copy_connected : connected, NULL,
+        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 4096, (struct sockaddr *)&address, sizeof address);
     bench_must(listener != NULL, "a listener");
     bench_must(getsockname(evconnlistener_get_fd(listener), (struct sockaddr *)&address, &length) == 0, "getsockname");
     io_listening(ntohs(address.sin_port));

@@ -52,6 +52,45 @@ static void connected(uv_stream_t *listener, int status)
     uv_read_start((uv_stream_t *)it, give, came);
 }
 
+/* ---- io-copy: one write under way, and no read meanwhile if it waits ----------------------------------------------- */
+
+static uv_stream_t *from, *to;
+static uv_write_t writing;
+
+static void copied(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer);
+
+static void written(uv_write_t *write, int status)
+{
+    (void)write;
+    bench_must(status == 0 && uv_read_start(from, give, copied) == 0, "a copy");
+}
+
+static void copied(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+    if (got <= 0)
+        return;
+    uv_buf_t rest = uv_buf_init(buffer->base, (unsigned)got);
+    const int sent = uv_try_write(to, &rest, 1);
+    if (sent == (int)got)
+        return;
+    rest = uv_buf_init(buffer->base + (sent > 0 ? sent : 0), (unsigned)(got - (sent > 0 ? sent : 0)));
+    uv_read_stop(stream);
+    bench_must(uv_write(&writing, to, &rest, 1, written) == 0, "a write");
+}
+
+static void copy_connected(uv_stream_t *listener, int status)
+{
+    uv_tcp_t *it = calloc(1, sizeof *it);
+    bench_must(status == 0 && it != NULL && uv_tcp_init(&loop, it) == 0 && uv_accept(listener, (uv_stream_t *)it) == 0,
+               "accept");
+    if (from == NULL) {
+        from = (uv_stream_t *)it;
+    } else {
+        to = (uv_stream_t *)it;
+        bench_must(uv_read_start(from, give, copied) == 0, "a copy");
+    }
+}
+
 static void datagram(uv_udp_t *udp, ssize_t got, const uv_buf_t *buffer, const struct sockaddr *peer, unsigned flags)
 {
     if (got <= 0 || peer == NULL || (flags & UV_UDP_MMSG_FREE) != 0)
@@ -75,10 +114,11 @@ void io_serve(const char *bench)
                        uv_udp_recv_start(&udp, give, datagram) == 0,
                    "a socket");
     } else {
-        bench_must(uv_tcp_init(&loop, &tcp) == 0 && uv_tcp_bind(&tcp, (const struct sockaddr *)&address, 0) == 0 &&
-                       uv_listen((uv_stream_t *)&tcp, 4096, connected) == 0 &&
-                       uv_tcp_getsockname(&tcp, (struct sockaddr *)&address, &length) == 0,
-                   "a listener");
+        bench_must(
+            uv_tcp_init(&loop, &tcp) == 0 && uv_tcp_bind(&tcp, (const struct sockaddr *)&address, 0) == 0 &&
+                uv_listen((uv_stream_t *)&tcp, 4096, strcmp(bench, "io-copy") == 0 ? copy_connected : connected) == 0 &&
+                uv_tcp_getsockname(&tcp, (struct sockaddr *)&address, &length) == 0,
+            "a listener");
     }
     io_listening(ntohs(address.sin_port));
     uv_run(&loop, UV_RUN_DEFAULT);

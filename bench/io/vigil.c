@@ -76,6 +76,26 @@ static void on_stream(vigil_listener *listener, vigil_stream *stream, void *user
 }
 #endif
 
+/* ---- io-copy ------------------------------------------------------------------------------------------------------ */
+
+#ifndef IO_BUFFERED
+#define IO_BUFFERED 0
+#endif
+
+static void on_copied(vigil_listener *listener, vigil_stream *stream, void *user)
+{
+    static vigil_stream *from;
+    vigil_promise *promise;
+    vigil_copy_options options = VIGIL_COPY_OPTIONS_INIT;
+    (void)listener;
+    (void)user;
+    options.buffered = IO_BUFFERED != 0;
+    if (from == NULL)
+        from = stream;
+    else
+        must(vigil_promise_copy(from, stream, &options, NULL, &promise));
+}
+
 static void echo(vigil_datagrams *datagrams, const vigil_packet *packets, int64_t count, void *arg)
 {
     (void)arg;
@@ -99,7 +119,7 @@ void io_serve(const char *bench)
     } else {
         vigil_listener *listener;
         vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
-        options.on_stream = on_stream;
+        options.on_stream = strcmp(bench, "io-copy") == 0 ? on_copied : on_stream;
         options.user = loop;
         must(vigil_listener_open(&listener, loop, &address, &options));
         must(vigil_listener_address(listener, &address));
