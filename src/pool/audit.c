@@ -3,6 +3,8 @@
  * audit.c - are all tasks still there? Compares the counters with the queues. README.md, "The audit", holds the
  * argument.
  */
+#include "audit.h"
+
 #include "base/options.h"
 #include "books.h"
 #include "deque.h"
@@ -127,7 +129,8 @@ static void describe_audit(vigil_audit *audit)
                        audit->found);
 }
 
-int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
+/* patient: let others go on and look again until two looks agree, within limits. */
+static int audit_pool(vigil_pool *pool, bool patient, vigil_audit *given)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
@@ -139,8 +142,9 @@ int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
     audit_look before = audit_look_around(pool);
     audit_look now = before;
     audit->settled = false;
-    for (int i = 0; i < VG_AUDIT_TRIES && !audit->settled; i++) {
-        vg_thread_yield();
+    for (int i = 0; i < (patient ? VG_AUDIT_TRIES : 1) && !audit->settled; i++) {
+        if (patient)
+            vg_thread_yield();
         before = now;
         now = audit_look_around(pool);
         audit->settled = looks_agree(&before, &now);
@@ -162,4 +166,14 @@ int vigil_pool_audit(vigil_pool *pool, vigil_audit *given)
     if (!audit->settled)
         return -EAGAIN;
     return audit->lost == 0 ? 0 : -EIO;
+}
+
+int vigil_pool_audit(vigil_pool *pool, vigil_audit *audit)
+{
+    return audit_pool(pool, true, audit);
+}
+
+int vg_pool_audit_at_once(vigil_pool *pool, vigil_audit *audit)
+{
+    return audit_pool(pool, false, audit);
 }

@@ -8,6 +8,7 @@
 #endif
 #include "watched.h"
 
+#include "audit.h"
 #include "label.h"
 
 #include "base/futex.h"
@@ -235,7 +236,7 @@ static int pool_facts(void *object, vg_pool_facts *facts)
 static void pool_audit(void *object, vg_audit_fact *fact)
 {
     vigil_audit audit = {.size = sizeof audit};
-    (void)vigil_pool_audit(object, &audit);
+    (void)vg_pool_audit_at_once(object, &audit);
     fact->settled = audit.settled;
     fact->lost = audit.lost;
     fact->expected = audit.expected;
