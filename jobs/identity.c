@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "identity.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,4 +34,33 @@ void vg_jobs_identity(char *identity, size_t identity_room, char *name, size_t n
     (void)gethostname(host, sizeof host);
     host[sizeof host - 1] = '\0';
     (void)snprintf(name, name_room, "%s:%d", host, (int)getpid());
+}
+
+enum {
+    OWN_BYTES = 4096
+};
+
+int vg_jobs_own_begin(struct vg_jobs_own *own)
+{
+    uint32_t *page = mmap(NULL, OWN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return -ENOMEM;
+    /* qemu-user accepts every advice: a kernel that takes an invalid one lies. */
+    const bool wiped = madvise(page, OWN_BYTES, -1) != 0 && madvise(page, OWN_BYTES, MADV_WIPEONFORK) == 0;
+    own->pid = wiped ? 0 : getpid();
+    *page = 1;
+    own->page = page;
+    return 0;
+}
+
+bool vg_jobs_own_is(const struct vg_jobs_own *own)
+{
+    return *own->page != 0 && (own->pid == 0 || own->pid == getpid());
+}
+
+void vg_jobs_own_end(struct vg_jobs_own *own)
+{
+    if (own->page != NULL)
+        (void)munmap(own->page, OWN_BYTES);
+    own->page = NULL;
 }

@@ -31,7 +31,7 @@ int vg_jobs_guard(vigil_jobs *jobs)
 {
     if (jobs == NULL)
         return vg_jobs_why(-EINVAL, "jobs is NULL");
-    if (jobs->owner != getpid())
+    if (!vg_jobs_own_is(&jobs->own))
         return vg_jobs_why(-ECHILD, "the queue was opened by the parent of this process; open it again");
     return 0;
 }
@@ -95,6 +95,7 @@ static void free_jobs(vigil_jobs *jobs)
     (void)pthread_mutex_destroy(&jobs->lock);
     (void)pthread_mutex_destroy(&jobs->client_lock);
     (void)pthread_mutex_destroy(&jobs->round_lock);
+    vg_jobs_own_end(&jobs->own);
     free(jobs);
 }
 
@@ -108,10 +109,11 @@ int vigil_jobs_open(vigil_jobs **jobs, const char *where, const vigil_jobs_optio
     (void)pthread_mutex_init(&it->lock, NULL);
     (void)pthread_mutex_init(&it->client_lock, NULL);
     (void)pthread_mutex_init(&it->round_lock, NULL);
-    it->owner = getpid();
     atomic_store_explicit(&it->run_ns, 100000000,
                           memory_order_relaxed); /* until it is known, jobs are taken to be long */
-    int error = read_options(&it->options, options);
+    int error = vg_jobs_own_begin(&it->own);
+    if (error == 0)
+        error = read_options(&it->options, options);
     if (error == 0)
         error = choose_engine(it, where);
     if (error == 0)
@@ -231,7 +233,7 @@ void vigil_jobs_close(vigil_jobs *jobs)
 {
     if (jobs == NULL)
         return;
-    if (jobs->owner != getpid()) /* the threads, locks and connections are the parent's */
+    if (!vg_jobs_own_is(&jobs->own)) /* the threads, locks and connections are the parent's */
         return;
     vg_jobs_waiter_stop(jobs);
     if (jobs->started) {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "engine.h"
+#include "identity.h"
 
 struct vg_jobs_handler {
     vigil_jobs_fn fn;
@@ -61,7 +62,7 @@ struct vigil_jobs {
     pthread_mutex_t client_lock;
     /* Jobs that may be enqueued until the waiting ones are counted again; under client_lock. */
     uint64_t room, room_until_ms;
-    pid_t owner; /* the process that opened it */
+    struct vg_jobs_own own; /* the process that opened it */
     vigil_jobs_options options;
     void *library;                 /* of a loaded engine */
     struct vg_jobs_waiter *waiter; /* NULL until a promise needs it; under client_lock */

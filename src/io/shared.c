@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared.h"
 
+#include "base/lineage.h"
 #include "base/why.h"
 #include "loop/guard.h"
 #include "promise/realm.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 static void shared_free(vg_io_shared *shared)
 {
@@ -40,7 +40,7 @@ static void shared_loop_ended(vigil_at_end *it)
 static void shared_after_fork(void *io)
 {
     vg_io_shared *shared = io;
-    shared->pid = getpid();
+    shared->process = vg_lineage();
 }
 
 vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
@@ -61,7 +61,7 @@ vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
         shared->pipe_count = 0;
         shared->spare_buffer = NULL;
         vg_list_init(&shared->members);
-        shared->pid = getpid();
+        shared->process = vg_lineage();
         vigil_at_end_init(&shared->at_end, shared_loop_ended);
         *error = vigil_loop_at_end_add(loop, &shared->at_end);
         if (*error != 0) {
@@ -93,7 +93,7 @@ void vg_io_leave(vg_io_shared *shared, vg_io_member *member)
 
 bool vg_io_forked(const vg_io_shared *shared)
 {
-    return shared->pid != getpid();
+    return shared->process != vg_lineage();
 }
 
 int vg_io_guard(const vg_io_shared *shared)

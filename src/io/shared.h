@@ -10,7 +10,7 @@
 
 #include <vigil/loop.h>
 
-#include <sys/types.h>
+#include <stdint.h>
 
 enum {
     VG_IO_BUFFER = 65536,
@@ -25,9 +25,9 @@ typedef struct vg_io_member {
 
 typedef struct vg_io_shared {
     vigil_loop *loop;
-    bool ended;    /* the loop has, and may be gone */
-    unsigned refs; /* owner: members */
-    pid_t pid;     /* whose it is; another one after a fork */
+    bool ended;       /* the loop has, and may be gone */
+    unsigned refs;    /* owner: members */
+    uint32_t process; /* whose it is (vg_lineage); another one after a fork */
     vg_list members;
     vigil_at_end at_end;
     /* of copies that rest (relay.c) */

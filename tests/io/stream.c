@@ -484,6 +484,31 @@ static void a_child_gives_its_copy_back(void **state)
     pair_end(&pair);
 }
 
+static void have_a_child_of_my_number(void *arg)
+{
+    struct pair pair;
+    (void)arg;
+    pair_open(&pair);
+    next_child_has_my_number();
+    must_equal(in_child(end_in_child, &pair), 0);
+    must_equal(vigil_stream_on_data(pair.stream, collect, &pair), 0);
+    peer_says(&pair, "there"); /* the child has not taken the descriptor out of the set that both watch */
+    turns(pair.loop);
+    must_equal(strcmp(pair.text, "there"), 0);
+    pair_end(&pair);
+    _exit(0);
+}
+
+static void a_child_that_has_its_parents_number_is_a_child(void **state)
+{
+    (void)state;
+    const int status = as_first_process(have_a_child_of_my_number, NULL);
+    must(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_NAMESPACE)
+        skip();
+    must_equal(WEXITSTATUS(status), 0);
+}
+
 static void a_stream_keeps_the_loop_while_somebody_waits(void **state)
 {
     (void)state;
@@ -588,6 +613,7 @@ int main(void)
         test(the_end_of_the_loop_is_told),
         test(it_may_be_closed_while_the_loop_ends),
         test(a_child_gives_its_copy_back),
+        test(a_child_that_has_its_parents_number_is_a_child),
         test(a_stream_keeps_the_loop_while_somebody_waits),
         test(a_busy_peer_gives_way),
         test(wrong_calls_say_what_is_wrong),

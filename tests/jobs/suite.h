@@ -940,6 +940,27 @@ static void after_a_fork_the_child_is_told_so(void **state)
     vigil_jobs_close(of_parent);
 }
 
+static void have_a_child_of_my_number(void *arg)
+{
+    of_parent = open_queue(arg);
+    next_child_has_my_number();
+    int status = in_child(use_in_child, NULL);
+    must(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    (void)enqueue(of_parent, "x", "", NULL);
+    vigil_jobs_close(of_parent);
+    _exit(0);
+}
+
+static void a_child_that_has_its_parents_number_is_a_child(void **state)
+{
+    (void)state;
+    const int status = as_first_process(have_a_child_of_my_number, (void *)(uintptr_t)fresh_queue());
+    must(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_NAMESPACE)
+        skip();
+    must_equal(WEXITSTATUS(status), 0);
+}
+
 static void bad_arguments_are_refused_with_a_reason(void **state)
 {
     (void)state;
@@ -984,6 +1005,7 @@ static void bad_arguments_are_refused_with_a_reason(void **state)
         test(ended_jobs_are_pruned_and_stay_in_the_account), test(each_fire_time_has_one_job_over_all_queues),      \
         test(missed_fire_times_are_caught_up_as_the_schedule_says),                                                 \
         test(a_schedule_keeps_its_place_when_it_is_set_again), test(a_job_waits_for_its_time),                      \
-        test(after_a_fork_the_child_is_told_so), test(bad_arguments_are_refused_with_a_reason)
+        test(after_a_fork_the_child_is_told_so), test(a_child_that_has_its_parents_number_is_a_child),              \
+        test(bad_arguments_are_refused_with_a_reason)
 
 #endif

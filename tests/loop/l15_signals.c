@@ -2,7 +2,6 @@
 /* L15: signals are events of every loop that watches them, until the loop is destroyed. G1 to G6: src/loop/SIGNALS.md. */
 #include "loop_test.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -402,10 +401,9 @@ static void have_a_child_of_ones_own_number(void *arg)
 {
     struct seen seen = {0};
     (void)arg;
-    must_equal(getpid(), 1);
     shared = loop_that_stays();
     (void)watch_signal(shared, SIGUSR1, note_signal, &seen);
-    must_equal(unshare(CLONE_NEWPID), 0);
+    next_child_has_my_number();
     must_exit_with_0(raise_as_the_first_process);
     turn(shared);
     must_equal(atomic_load(&seen.count), 0);
@@ -416,24 +414,15 @@ static void have_a_child_of_ones_own_number(void *arg)
     _exit(0);
 }
 
-static void enter_a_namespace(void *arg)
-{
-    (void)arg;
-    if (unshare(CLONE_NEWPID) != 0)
-        _exit(77);
-    must_exit_with_0(have_a_child_of_ones_own_number);
-    _exit(0);
-}
-
 static void a_child_that_has_its_parents_number_is_a_child(void **state)
 {
     (void)state;
     if (TEST_TSAN)
         skip();
-    const int status = in_child(enter_a_namespace, NULL);
+    const int status = as_first_process(have_a_child_of_ones_own_number, NULL);
     must(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77)
-        skip(); /* no right to make namespaces */
+    if (WEXITSTATUS(status) == NO_NAMESPACE)
+        skip();
     must_equal(WEXITSTATUS(status), 0);
 }
 

@@ -69,6 +69,32 @@ int in_child(void (*body)(void *arg), void *arg)
     return status;
 }
 
+struct first_process {
+    void (*body)(void *arg);
+    void *arg;
+};
+
+static void make_first_process(void *arg)
+{
+    const struct first_process *first = arg;
+    if (unshare(CLONE_NEWPID) != 0)
+        _exit(NO_NAMESPACE);
+    const int status = in_child(first->body, first->arg);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 110);
+}
+
+int as_first_process(void (*body)(void *arg), void *arg)
+{
+    struct first_process first = {body, arg};
+    return in_child(make_first_process, &first);
+}
+
+void next_child_has_my_number(void)
+{
+    must(getpid() == 1);
+    must(unshare(CLONE_NEWPID) == 0);
+}
+
 /* ---- things to wait for ----------------------------------------------------------------------------------------- */
 
 static void futex_wait_until(_Atomic uint32_t *word, uint32_t expected, const struct timespec *until)

@@ -96,6 +96,14 @@ uint64_t now_ns(void);
 /* Run body in a child process and give back its wait status. The child must end with _exit or a signal. */
 int in_child(void (*body)(void *arg), void *arg);
 
+/* The same as process 1 of a PID namespace; exit status NO_NAMESPACE: there is no right to make one. After
+   next_child_has_my_number the next child is process 1 too, of a namespace inside. */
+enum {
+    NO_NAMESPACE = 77
+};
+int as_first_process(void (*body)(void *arg), void *arg);
+void next_child_has_my_number(void);
+
 /* ---- things to wait for ----------------------------------------------------------------------------------------- */
 
 /* Happens once. All of these may lie on the stack: a waker touches the object no more once a waiter can have seen it. */
