@@ -5,6 +5,7 @@
  */
 #include "watchdog_test.h"
 
+#include "record/stack.h"
 #include "watchdog/unwind.h"
 
 #include <errno.h>
@@ -279,11 +280,68 @@ static void a_thread_that_runs_and_sleeps_by_turns_notices_nothing(void **state)
     pool_close(pool);
 }
 
+/* A thread that falls asleep between the look and the request gets the signal when it runs again, and not before. The call is
+   made by number: the handler cannot repeat it for the thread, as it does for the calls of the C library. */
+struct asleep {
+    int pipe[2];
+    _Atomic int thread;
+    long result;
+    int error;
+};
+
+static void *in_a_call_by_number(void *arg)
+{
+    struct asleep *it = arg;
+    struct pollfd fd = {.fd = it->pipe[0], .events = POLLIN};
+    atomic_store(&it->thread, (int)gettid());
+    it->result = syscall(SYS_ppoll, &fd, 1, NULL, NULL, (size_t)8);
+    it->error = errno;
+    return NULL;
+}
+
+static bool sleeps(int thread)
+{
+    char path[64];
+    char text[256] = "";
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "re");
+    must(file != NULL);
+    must(fgets(text, sizeof text, file) != NULL);
+    (void)fclose(file);
+    const char *behind = strrchr(text, ')');
+    return behind != NULL && behind[2] == 'S';
+}
+
+static void a_request_does_not_wake_a_thread_that_sleeps(void **state)
+{
+    (void)state;
+    struct asleep it = {0};
+    pthread_t thread;
+    vg_stack stack;
+    must_equal(pipe(it.pipe), 0);
+    must_equal(vg_stack_begin(SIGURG), 0);
+    must_equal(pthread_create(&thread, NULL, in_a_call_by_number, &it), 0);
+    while (atomic_load(&it.thread) == 0 || !sleeps(atomic_load(&it.thread)))
+        yield();
+    vg_stack_take(atomic_load(&it.thread), 50000000, &stack);
+    must_equal(stack.depth, 0);
+    must(stack.why != NULL);
+    must_equal(write(it.pipe[1], "x", 1), 1);
+    must_equal(pthread_join(thread, NULL), 0);
+    if (it.result != 1)
+        (void)fprintf(stderr, "  the call returned %ld (errno %d)\n", it.result, it.error);
+    must_equal(it.result, 1);
+    vg_stack_end();
+    must_equal(close(it.pipe[0]), 0);
+    must_equal(close(it.pipe[1]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(no_call_fails_or_ends_early),
         test(a_thread_that_runs_and_sleeps_by_turns_notices_nothing),
+        test(a_request_does_not_wake_a_thread_that_sleeps),
     };
     return run_all(tests);
 }
