@@ -194,17 +194,24 @@ static bool fits_file(const vg_raw *raw)
     return vg_reader_holds(raw->reader, 0, sum);
 }
 
+/* A file may be long and hold next to nothing, so its length alone is no limit. */
+static bool copies_are_few(vg_raw *raw)
+{
+    for (size_t i = 0; i < raw->count; i++) {
+        const size_t bytes = wanted_bytes(raw->reader, &raw->blocks[i]);
+        raw->copied += raw->blocks[i].kind != VG_BLOCK_HISTS ? 3 * bytes : bytes;
+    }
+    return raw->copied <= MOST_COPIED;
+}
+
 static int make_copies_room(vg_raw *raw)
 {
-    if (!fits_file(raw))
+    if (!fits_file(raw) || !copies_are_few(raw))
         return -EBADMSG;
     for (size_t i = 0; i < raw->count; i++) {
         vg_raw_block *block = &raw->blocks[i];
         const size_t bytes = wanted_bytes(raw->reader, block);
         const bool thrice = block->kind != VG_BLOCK_HISTS;
-        raw->copied += thrice ? 3 * bytes : bytes;
-        if (raw->copied > MOST_COPIED)
-            return -EBADMSG;
         if (bytes == 0 || !vg_reader_holds(raw->reader, block->offset, bytes)) {
             block->kind = VG_BLOCK_FREE;
             continue;

@@ -232,34 +232,92 @@ static long peak_kilobytes(void)
     return usage.ru_maxrss;
 }
 
-/* Every entry of the directory claims the same large piece of the file, as workers of one pool. */
-static void a_forged_directory_costs_bounded_memory(void **state)
+static vg_file_block *directory_of_original(void)
 {
-    (void)state;
-    make_original();
-    vg_file_header *header = (vg_file_header *)(void *)original;
-    vg_file_block *directory = (vg_file_block *)(void *)(original + header->sections[VG_SECTION_DIRECTORY].offset);
-    const uint64_t entries =
-        original_bytes / sizeof(vg_file_worker) < 4096 ? original_bytes / sizeof(vg_file_worker) : 4096;
-    for (unsigned i = 0; i < VG_FILE_BLOCKS; i++) {
-        atomic_store_explicit(&directory[i].kind, i == 0 ? VG_BLOCK_POOL : VG_BLOCK_WORKERS, memory_order_relaxed);
-        atomic_store_explicit(&directory[i].offset, 0, memory_order_relaxed);
-        atomic_store_explicit(&directory[i].bytes, original_bytes, memory_order_relaxed);
-        atomic_store_explicit(&directory[i].entries, entries, memory_order_relaxed);
-        atomic_store_explicit(&directory[i].owner, 1, memory_order_relaxed);
-        atomic_store_explicit(&directory[i].serial, i + 1, memory_order_relaxed);
-    }
+    const vg_file_header *header = (const vg_file_header *)(const void *)original;
+    return (vg_file_block *)(void *)(original + header->sections[VG_SECTION_DIRECTORY].offset);
+}
+
+static void clear_directory(void)
+{
+    memset((void *)directory_of_original(), 0, VG_FILE_BLOCKS * sizeof(vg_file_block));
+}
+
+static void forge_block(unsigned i, uint64_t kind, uint64_t offset, uint64_t bytes, uint64_t entries)
+{
+    vg_file_block *block = &directory_of_original()[i];
+    atomic_store_explicit(&block->kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&block->offset, offset, memory_order_relaxed);
+    atomic_store_explicit(&block->bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&block->entries, entries, memory_order_relaxed);
+    atomic_store_explicit(&block->owner, 1, memory_order_relaxed);
+    atomic_store_explicit(&block->serial, i + 1, memory_order_relaxed);
+}
+
+/* Read the forged original, as a file of that length. */
+static void read_forged(uint64_t length)
+{
     char path[160];
     (void)snprintf(path, sizeof path, "%s/forged", own_directory);
     FILE *file = fopen(path, "wb");
     must(file != NULL);
     must_equal(fwrite(original, 1, original_bytes, file), original_bytes);
+    must_equal(fflush(file), 0);
+    must_equal(ftruncate(fileno(file), (off_t)length), 0);
     must_equal(fclose(file), 0);
     const long before = peak_kilobytes();
     read_it(path);
     must(peak_kilobytes() - before < 64 * 1024);
     free(original);
     free(mutant);
+}
+
+/* Every entry of the directory claims the same large piece of the file, as workers of one pool. */
+static void a_forged_directory_costs_bounded_memory(void **state)
+{
+    (void)state;
+    make_original();
+    const uint64_t entries =
+        original_bytes / sizeof(vg_file_worker) < 4096 ? original_bytes / sizeof(vg_file_worker) : 4096;
+    for (unsigned i = 0; i < VG_FILE_BLOCKS; i++)
+        forge_block(i, i == 0 ? VG_BLOCK_POOL : VG_BLOCK_WORKERS, 0, original_bytes, entries);
+    const unsigned before = refused;
+    read_forged(original_bytes);
+    must_equal(refused, before + 1);
+}
+
+/* A file of a hundred megabytes takes no room where it holds nothing; each block lies somewhere else in it. */
+static void a_long_and_empty_file_costs_bounded_memory(void **state)
+{
+    (void)state;
+    make_original();
+    enum {
+        WORKERS = 4096,
+        CLAIMED = 120 << 20 /* copied thrice */
+    };
+    const uint64_t bytes = WORKERS * sizeof(vg_file_worker);
+    uint64_t end = (original_bytes + 4095) & ~UINT64_C(4095);
+    clear_directory();
+    forge_block(0, VG_BLOCK_POOL, 0, sizeof(vg_file_pool), 1);
+    for (unsigned i = 1; i < VG_FILE_BLOCKS && end < CLAIMED; i++, end += bytes)
+        forge_block(i, VG_BLOCK_WORKERS, end, bytes, WORKERS);
+    const unsigned before = refused;
+    read_forged(end);
+    must_equal(refused, before + 1);
+}
+
+/* So many workers that their length in bytes begins again at 0. */
+static void a_number_of_entries_that_no_file_holds_is_not_believed(void **state)
+{
+    (void)state;
+    make_original();
+    clear_directory();
+    forge_block(0, VG_BLOCK_POOL, 0, sizeof(vg_file_pool), 1);
+    forge_block(1, VG_BLOCK_WORKERS, 4096, 2 * sizeof(vg_file_worker), UINT64_MAX / sizeof(vg_file_worker) + 2);
+    forge_block(2, VG_BLOCK_HISTS, 4096, 2 * sizeof(vg_file_pool_hists), UINT64_MAX / sizeof(vg_file_pool_hists) + 2);
+    const unsigned before = answered;
+    read_forged(original_bytes);
+    must_equal(answered, before + 1); /* without these blocks */
 }
 
 static void what_is_no_recorder_file_is_refused(void **state)
@@ -290,6 +348,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         watch_test(mutated_files_are_answered_or_refused),
         watch_test(a_forged_directory_costs_bounded_memory),
+        watch_test(a_long_and_empty_file_costs_bounded_memory),
+        watch_test(a_number_of_entries_that_no_file_holds_is_not_believed),
         watch_test(what_is_no_recorder_file_is_refused),
     };
     return run_all(tests);
