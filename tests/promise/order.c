@@ -629,10 +629,71 @@ static void every_order_is_that_of_node(void **state)
     close(pipes[1]);
 }
 
+/* ---- the budget (M1) ---------------------------------------------------------------------------------------------- */
+
+static struct {
+    unsigned ran, at_the_next_timer, at_the_next_turn;
+} handlers;
+
+static vigil_value count_handler(vigil_value *value, void *arg)
+{
+    (void)value;
+    (void)arg;
+    handlers.ran++;
+    return vigil_value_none();
+}
+
+static void look_in_the_next_turn(void *arg)
+{
+    (void)arg;
+    handlers.at_the_next_turn = handlers.ran;
+}
+
+static void settle_3000(vigil_loop *of, vigil_timer timer, void *arg)
+{
+    (void)timer;
+    (void)arg;
+    for (int i = 0; i < 3000; i++)
+        drop(on(P(), count_handler, NULL));
+    must_equal(vigil_loop_call(of, look_in_the_next_turn, NULL, NULL), 0);
+}
+
+static void look_at_the_next_timer(vigil_loop *of, vigil_timer timer, void *arg)
+{
+    (void)of;
+    (void)timer;
+    (void)arg;
+    handlers.at_the_next_timer = handlers.ran;
+}
+
+static void run_3000(vigil_microtask_mode mode)
+{
+    vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
+    options.microtasks = mode;
+    memset(&handlers, 0, sizeof handlers);
+    must_equal(vigil_loop_create(&loop, &options), 0);
+    must_equal(vigil_timer_start(loop, 0, settle_3000, NULL, NULL), 0);
+    must_equal(vigil_timer_start(loop, 0, look_at_the_next_timer, NULL, NULL), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
+    must_equal(handlers.ran, 3000);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
+static void handlers_beyond_the_budget_run_at_the_start_of_the_next_turn(void **state)
+{
+    (void)state;
+    run_3000(VIGIL_MICROTASK_BUDGET);
+    must_equal(handlers.at_the_next_timer, 1024);
+    must_equal(handlers.at_the_next_turn, 2048);
+    run_3000(VIGIL_MICROTASK_EXHAUSTIVE);
+    must_equal(handlers.at_the_next_timer, 3000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(every_order_is_that_of_node),
+        test(handlers_beyond_the_budget_run_at_the_start_of_the_next_turn),
     };
     return run_all(tests);
 }
