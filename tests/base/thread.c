@@ -103,6 +103,24 @@ static void the_stack_is_as_large_as_asked_for(void **state)
     assert_in_range(r.stack, 1 << 20, (1 << 20) + (1 << 17));
 }
 
+/* The system's may be as small as musl's 128 KiB; musl itself only lets it grow, so there this is the plain case. */
+static void the_default_stack_is_a_mebibyte_or_more(void **state)
+{
+    (void)state;
+    pthread_attr_t before;
+    pthread_attr_t small;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&small), 0);
+    assert_int_equal(pthread_attr_setstacksize(&small, 128 * 1024), 0);
+    assert_int_equal(pthread_setattr_default_np(&small), 0);
+    report r = {.ran = false};
+    start_and_join(&r, 0);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_destroy(&before), 0);
+    assert_int_equal(pthread_attr_destroy(&small), 0);
+    assert_true(r.stack >= 1 << 20);
+}
+
 static void a_stack_that_is_too_small_is_refused(void **state)
 {
     (void)state;
@@ -134,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_name_is_cut_to_what_the_system_takes),
         cmocka_unit_test(a_thread_can_be_bound_and_nonsense_is_ignored),
         cmocka_unit_test(the_stack_is_as_large_as_asked_for),
+        cmocka_unit_test(the_default_stack_is_a_mebibyte_or_more),
         cmocka_unit_test(a_stack_that_is_too_small_is_refused),
         cmocka_unit_test(every_thread_has_its_own_number_and_keeps_it),
     };
