@@ -304,16 +304,41 @@ static void *change_bed(void *arg)
     return NULL;
 }
 
-static void bed_changes(void)
+static void node_ran(vigil_post *node)
+{
+    post_ran((counted_post *)(void *)node);
+}
+
+/* A handler takes no lock, under which another waker would find a wake descriptor that it has not seen yet. */
+static void *post_as_a_handler(void *arg)
+{
+    counted_post *post = post_make(0, 1);
+    (void)arg;
+    vigil_post_init(&post->node, node_ran, NULL);
+    post_answered(post, vigil_loop_post_from_handler(loop, &post->node));
+    return NULL;
+}
+
+static void bed_changes_beside(void *(*producer)(void *))
 {
     make(true);
     pthread_t threads[3] = {vgc_thread_start(run_the_loop, NULL), vgc_thread_start(change_bed, NULL),
-                            vgc_thread_start(produce, (void *)0)};
+                            vgc_thread_start(producer, (void *)0)};
     finish(threads, 3);
     if (the_setup()->end == AT_REST) {
         bool in_poller = (atomic_load_explicit(&loop->state, memory_order_relaxed) & VG_SLEEPS_IN_POLLER) != 0;
         vgc_assert(in_poller == (the_setup()->bed != VIGIL_FAST_PATH_DISABLED), "it sleeps where it was told to");
     }
+}
+
+static void bed_changes(void)
+{
+    bed_changes_beside(produce);
+}
+
+static void bed_changes_beside_handler(void)
+{
+    bed_changes_beside(post_as_a_handler);
 }
 
 /* ---- timers ---- */
@@ -408,6 +433,10 @@ LOOP(bed_down, bed_changes, "no post is lost when the bed changes", "epoll to fu
      AT_REST, 2, BY_CHANCE);
 LOOP(bed_up_end, bed_changes, "no post is lost when the bed changes",
      "futex to epoll, 1 producer x 1; against shutdown", FUTEX, SHUTDOWN, 1, BY_CHANCE);
+LOOP(bed_handler, bed_changes_beside_handler, "no post of a signal handler is lost when the bed changes",
+     "futex to epoll, 1 post; at rest", FUTEX, AT_REST, 1, BY_CHANCE);
+LOOP(bed_handler_end, bed_changes_beside_handler, "no post of a signal handler is lost when the bed changes",
+     "futex to epoll, 1 post; against shutdown", FUTEX, SHUTDOWN, 1, BY_CHANCE);
 LOOP(timer, cancel_against_fire, "a timer fires or is cancelled, never early, and the answer says which",
      "futex, cancel posted by another thread; at rest", FUTEX, AT_REST, 1, BY_CHANCE, .opt.early_timeouts = 1);
 LOOP(timer_epoll, cancel_against_fire, "a timer fires or is cancelled, never early, and the answer says which",
