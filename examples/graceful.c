@@ -138,7 +138,7 @@ int main(void)
     if (rc == 0)
         rc = vigil_pool_create(&server.pool, NULL);
     if (rc == 0)
-        rc = vigil_loop_ref(loop); /* till the pool has stopped */
+        rc = vigil_loop_ref(loop); /* until the pool has stopped */
     if (rc == 0)
         rc = vigil_timer_start_with(loop, &every_millisecond, request_comes_in, &server, &server.incoming);
     if (rc < 0) {

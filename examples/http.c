@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An HTTP server: the loop speaks HTTP (through libmicrohttpd, whose epoll descriptor is one more that the loop watches), and
- * whatever would block or take long goes to the pool, with a priority. Meanwhile the connection sleeps, not the loop.
+ * whatever would block or take long goes to the pool, with a priority. The connection sleeps during that time, not the loop.
  *
  *     GET /              answered on the loop
  *     GET /primes/N      counts the primes below N on a worker, LOW above a million: long ones do not hold up short ones

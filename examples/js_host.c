@@ -2,7 +2,7 @@
 /*
  * js_host.c - JavaScript with a native function: countPrimes(n) counts on a worker of the pool and gives a promise.
  *
- * The script asks for several numbers at once and awaits them; meanwhile its timer ticks, because the loop is never blocked.
+ * The script asks for several numbers at once and awaits them; its timer ticks during that time, because the loop is never blocked.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -115,7 +115,7 @@ static void *talk(void *arg)
     }
     if (fd >= 0)
         close(fd);
-    (void)vigil_loop_shutdown(client->loop, VIGIL_FOREVER); /* from any thread; waits till it is done */
+    (void)vigil_loop_shutdown(client->loop, VIGIL_FOREVER); /* from any thread; waits until it is done */
     return NULL;
 }
 

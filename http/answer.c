@@ -267,7 +267,7 @@ int vigil_http_reset(vigil_http_request *request)
     const int error = guard(request);
     if (error < 0)
         return error;
-    if (request->state == VG_WEB_EXCHANGE) /* else the server has answered by itself, and that shall arrive */
+    if (request->state == VG_WEB_EXCHANGE) /* else the server has answered by itself, and that must arrive */
         vg_web_conn_cut(request, -ECANCELED);
     vg_web_conn_done(request);
     return 0;

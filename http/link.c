@@ -95,7 +95,7 @@ static void idle_timer(vigil_loop *loop, vigil_timer timer, void *arg)
     (void)vigil_timer_start_with(loop, &options, idle_timer, client, &client->timer);
 }
 
-/* Nobody waits for it: keep it for later. It is not read meanwhile, so that it does not keep the loop alive. */
+/* Nobody waits for it: keep it for later. Until then it is not read, so that it does not keep the loop alive. */
 static void idle_add(vg_web_link *link)
 {
     vigil_http_client *client = link->client;

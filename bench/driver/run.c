@@ -126,7 +126,7 @@ static double clock_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One process. `disturbed` is the part of the machine that others used meanwhile. */
+/* One process. `disturbed` is the part of the machine that others used during that time. */
 static bool run_process(const struct options *options, const char *family, const struct bench_def *bench,
                         const struct bench_case *at, struct sample *sample, double *disturbed)
 {

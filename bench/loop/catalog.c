@@ -52,7 +52,8 @@ static const struct bench_def benches[] = {
         .name = "loop-timers",
         .what = "timers in random order, ns each: add, postpone, re-arm to any time, cancel, fire when all are due",
         .long_ =
-            "Delays are 100 s and more, so that nothing fires meanwhile. Postpone: always later. Re-arm: earlier or\n"
+            "Delays are 100 s and more, so that nothing fires during the run. Postpone: always later. Re-arm: earlier "
+            "or\n"
             "    later. Fire: all are due within 50 ms that have passed, then the loop runs until the last callback.",
         .param = "timers",
         .n = 1,
