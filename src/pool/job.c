@@ -33,7 +33,7 @@
 
 uint64_t vg_job_id(const vigil_task *task)
 {
-    return ((const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task)))->id;
+    return vg_container_of(task, const vg_job, task)->id;
 }
 
 size_t vg_job_size(void)
@@ -181,7 +181,7 @@ static void count_husk_made(vigil_pool *pool, unsigned class_)
 
 bool vg_job_is_husk(const vigil_task *task)
 {
-    const vg_job *job = (const vg_job *)(const void *)((const char *)task - offsetof(vg_job, task));
+    const vg_job *job = vg_container_of(task, const vg_job, task);
     /* relaxed: a job never returns to QUEUED while it has an entry, and only its own fields are read */
     return (atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
 }

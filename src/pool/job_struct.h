@@ -6,6 +6,7 @@
 #ifndef VG_POOL_JOB_STRUCT_H
 #define VG_POOL_JOB_STRUCT_H
 
+#include "base/container.h"
 #include "pool_struct.h"
 
 #define VG_JOB_STATE_MASK   0xfU
@@ -34,7 +35,7 @@ typedef struct vg_job {
 
 static inline vg_job *vg_job_of(vigil_task *task)
 {
-    return (vg_job *)(void *)((char *)task - offsetof(vg_job, task));
+    return vg_container_of(task, vg_job, task);
 }
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * join.c - two functions side by side: the shortest fork and join. README.md, "File by file".
  */
+#include "base/container.h"
 #include "counter.h"
 #include "deque.h"
 #include "group.h"
@@ -61,7 +62,7 @@ static __attribute__((noinline)) int b_elsewhere(join_frame *both, int status_a)
 
 static inline join_frame *join_of_frame(vg_raise_frame *frame)
 {
-    return (join_frame *)(void *)((char *)frame - offsetof(join_frame, frame));
+    return vg_container_of(frame, join_frame, frame);
 }
 
 static void join_clean_up(vg_raise_frame *frame)
