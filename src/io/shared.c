@@ -7,6 +7,7 @@
 #include "promise/realm.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static void shared_free(vg_io_shared *shared)
 {
