@@ -166,6 +166,9 @@ struct vg_jobs_engine {
     int (*rescue)(struct vg_jobs_conn *conn, unsigned most);
     /* Remove at most `most` ended jobs that are older. Gives how many. */
     int (*prune)(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+    /* A transaction of somebody else, older than this, that keeps the engine from reusing space: its age (0: none) and
+       a sentence about it. */
+    int (*pinned)(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);
 
     int (*look)(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
     int (*cancel)(struct vg_jobs_conn *conn, uint64_t id);

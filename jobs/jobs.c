@@ -45,12 +45,13 @@ static int read_options(vigil_jobs_options *to, const vigil_jobs_options *from)
         memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
         to->size = sizeof *to;
     }
-    if (to->lease_ns < 0 || to->poll_ns < 0 || to->keep_completed_ns < 0 || to->keep_dead_ns < 0 ||
+    if (to->lease_ns < 0 || to->poll_ns < 0 || to->keep_completed_ns < 0 || to->keep_dead_ns < 0 || to->alarm_ns < 0 ||
         (to->full_wait_ns < 0 && to->full_wait_ns != VIGIL_FOREVER))
         return vg_jobs_why(-EINVAL, "a time in the options is negative");
     if (to->lease_ns != 0 && to->lease_ns < 3000000)
         return vg_jobs_why(-EINVAL, "options.lease_ns is less than 3 ms");
     to->lease_ns = to->lease_ns != 0 ? to->lease_ns : 30 * SECOND;
+    to->alarm_ns = to->alarm_ns != 0 ? to->alarm_ns : 60 * SECOND;
     to->poll_ns = to->poll_ns != 0 ? to->poll_ns : 10 * SECOND;
     to->max_payload = to->max_payload != 0 ? to->max_payload : 1 << 20;
     to->keep_completed_ns = to->keep_completed_ns != 0 ? to->keep_completed_ns : 86400 * SECOND;
@@ -268,6 +269,7 @@ int vigil_jobs_stats_get(vigil_jobs *jobs, vigil_jobs_stats *stats)
     READ(exchanges);
     READ(beats);
     READ(outages);
+    READ(pinned_ms);
 #undef READ
     stats->in_flight = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed);
     return 0;

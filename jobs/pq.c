@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 enum {
     ANSWER_MS = 30000, /* a server that says nothing for so long is away */
     ENDED_POLL_MS = 1000,
+    EARLESS_MS = 20,
 };
 
 uint64_t vg_pq_now_ms(void)
@@ -47,13 +49,11 @@ static void on_socket(vigil_loop *loop, vigil_watch watch, int fd, unsigned even
     struct vg_jobs_conn *conn = arg;
     if (PQconsumeInput(conn->pg) != 0)
         take_notifications(conn);
-    conn->progress = true;
 }
 
 static void on_connecting(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
-    (void)loop, (void)watch, (void)fd, (void)events;
-    ((struct vg_jobs_conn *)arg)->progress = true;
+    (void)loop, (void)watch, (void)fd, (void)events, (void)arg;
 }
 
 /* Timers and posts may run before the loop sleeps in the same turn: the pause keeps it from sleeping then. */
@@ -152,11 +152,13 @@ static int await(struct vg_jobs_conn *conn)
             return vg_pq_error(conn, NULL);
         if (unsent == 0 && PQisBusy(conn->pg) == 0)
             return 0;
-        (void)vigil_watch_modify(conn->loop, conn->watch, VIGIL_FD_READ | (unsent != 0 ? VIGIL_FD_WRITE : 0U));
-        conn->progress = false;
-        run_until(conn, ANSWER_MS);
-        if (conn->timer_fired && !conn->progress)
+        /* Not on the loop: there is nothing else to do meanwhile, and any thread may wait so. */
+        struct pollfd socket = {.fd = PQsocket(conn->pg), .events = (short)(POLLIN | (unsent != 0 ? POLLOUT : 0))};
+        int ready = poll(&socket, 1, ANSWER_MS);
+        if (ready == 0)
             return vg_jobs_why(-ENOTCONN, "PostgreSQL: no answer for %d s", ANSWER_MS / 1000);
+        if (ready > 0 && (socket.revents & ~POLLOUT) != 0 && PQconsumeInput(conn->pg) == 0)
+            return vg_pq_error(conn, NULL);
     }
 }
 
@@ -408,6 +410,8 @@ int vg_pq_changed(const PGresult *result)
 
 static void disconnect(struct vg_jobs_conn *conn)
 {
+    if (conn->ear != NULL)
+        disconnect(conn->ear);
     (void)pthread_mutex_lock(&conn->site->lock);
     if (conn->site->runner == conn)
         conn->site->runner = NULL;
@@ -424,18 +428,28 @@ static void disconnect(struct vg_jobs_conn *conn)
     free(conn);
 }
 
-static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
+/* Without a server yet. */
+static struct vg_jobs_conn *make_connection(struct vg_jobs_site *site)
 {
     struct vg_jobs_conn *it = calloc(1, sizeof *it);
     if (it == NULL)
-        return -ENOMEM;
+        return NULL;
     it->site = site;
     vigil_post_init(&it->poke, on_poke, NULL);
     vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
     options.name = "jobs-pq";
-    int error = vigil_loop_create(&it->loop, &options);
-    if (error == 0)
-        error = vg_pq_connected(it);
+    if (vigil_loop_create(&it->loop, &options) == 0)
+        return it;
+    disconnect(it);
+    return NULL;
+}
+
+static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
+{
+    struct vg_jobs_conn *it = make_connection(site);
+    if (it == NULL)
+        return -ENOMEM;
+    int error = vg_pq_connected(it);
     if (error != 0)
         disconnect(it);
     else
@@ -534,9 +548,17 @@ static int listen_to(struct vg_jobs_conn *conn, const char *sql)
     return error;
 }
 
-static unsigned wait_events(struct vg_jobs_conn *conn, int64_t timeout_ms)
+/* The runner listens on a connection of its own. So a worker may use the other one while the runner sleeps. */
+static unsigned wait_events(struct vg_jobs_conn *mouth, int64_t timeout_ms)
 {
-    struct vg_jobs_site *site = conn->site;
+    struct vg_jobs_site *site = mouth->site;
+    if (mouth->ear == NULL)
+        mouth->ear = make_connection(site);
+    struct vg_jobs_conn *conn = mouth->ear;
+    if (conn == NULL) { /* no memory */
+        (void)poll(NULL, 0, EARLESS_MS);
+        return VG_JOBS_EVENT_WORK | VG_JOBS_EVENT_LOCAL;
+    }
     (void)pthread_mutex_lock(&site->lock);
     site->runner = conn;
     if (site->rung)
@@ -606,6 +628,7 @@ static int clock_advance(struct vg_jobs_site *site, int64_t by_ns)
 
 const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .name = "postgresql",
+    .any_thread = true,
     .site_open = site_open,
     .site_close = site_close,
     .connect = connect_to,
@@ -618,6 +641,7 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .extend = vg_pq_extend,
     .rescue = vg_pq_rescue,
     .prune = vg_pq_prune,
+    .pinned = vg_pq_pinned,
     .look = vg_pq_look,
     .cancel = vg_pq_cancel,
     .retry = vg_pq_retry,

@@ -56,6 +56,7 @@ enum vg_pq_sql {
     VG_PQ_RESCUE,
     VG_PQ_RESCUE_DEAD,
     VG_PQ_PRUNE,
+    VG_PQ_PRUNE_COMPLETED,
     VG_PQ_PRUNE_WORKERS,
     VG_PQ_LOOK,
     VG_PQ_CANCEL_WAITING,
@@ -68,6 +69,7 @@ enum vg_pq_sql {
     VG_PQ_DROP,
     VG_PQ_PAUSE,
     VG_PQ_AUDIT,
+    VG_PQ_PINNED,
     VG_PQ_WAITER_ADD,
     VG_PQ_WAITER_REMOVE,
     VG_PQ_COUNT
@@ -90,12 +92,13 @@ struct vg_jobs_conn {
     vigil_loop *loop;
     vigil_watch watch;
     int socket; /* a copy of libpq's, while it is watched */
-    bool watched, listens, waits, timer_fired, progress;
-    bool broken;        /* connect anew before the next call */
-    int failure;        /* the first error of the pipeline */
-    uint64_t preparing; /* which of the statements sent are preparations */
-    unsigned events;    /* what the loop has seen */
-    uint32_t ended;     /* notifications of ended jobs, and pokes */
+    bool watched, listens, waits, timer_fired;
+    struct vg_jobs_conn *ear; /* of the runner's: where it listens; the runner's thread alone */
+    bool broken;              /* connect anew before the next call */
+    int failure;              /* the first error of the pipeline */
+    uint64_t preparing;       /* which of the statements sent are preparations */
+    unsigned events;          /* what the loop has seen */
+    uint32_t ended;           /* notifications of ended jobs, and pokes */
     vigil_post poke;
     bool prepared[VG_PQ_COUNT];
     unsigned sent; /* statements in the pipeline whose results have not been read */
@@ -103,6 +106,7 @@ struct vg_jobs_conn {
     uint64_t full_look_at; /* CLOCK_MONOTONIC ms: when the watermarks are dropped */
     int64_t *low;          /* per kind and class: due times below have been claimed */
     unsigned low_count;
+    int64_t pruned_to; /* completed jobs with lower ids have been looked at; 0: none */
     int64_t lease_low; /* no lease was below; dropped at each rescue */
     char **turns;      /* per kind of the want: the tenant that was served last */
     unsigned turn_count;
@@ -168,6 +172,7 @@ int vg_pq_claim_fair(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker,
 int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
 int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most);
 int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+int vg_pq_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);
 int vg_pq_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
 int vg_pq_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);
 int vg_pq_cancel(struct vg_jobs_conn *conn, uint64_t id);

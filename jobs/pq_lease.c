@@ -129,13 +129,31 @@ int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
     return error != 0 ? error : found;
 }
 
+/* Low ids have ended first, nearly always: look at the next ones, and start anew when none of them is old. */
+static int prune_completed(struct vg_jobs_conn *conn, int64_t completed_ms, unsigned most)
+{
+    struct vg_pq_call call = {.count = 0};
+    vg_pq_number(&call, conn->pruned_to != 0 ? conn->pruned_to : INT64_MIN);
+    vg_pq_number(&call, completed_ms);
+    vg_pq_number(&call, most);
+    PGresult *result = NULL;
+    int error = vg_pq_run(conn, VG_PQ_PRUNE_COMPLETED, &call, &result);
+    int64_t count = 0;
+    if (error == 0 && PQntuples(result) == 1) {
+        count = vg_pq_get_number(result, 0, 0);
+        conn->pruned_to = count > 0 && vg_pq_get_number(result, 0, 1) == most ? vg_pq_get_number(result, 0, 2) : 0;
+    }
+    PQclear(result);
+    return error != 0 ? error : (int)count;
+}
+
 int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
 {
-    int total = 0, error = 0;
-    for (int state = VIGIL_JOBS_COMPLETED; state <= VIGIL_JOBS_CANCELLED && error == 0; state++) {
+    int total = prune_completed(conn, completed_ms, most), error = total < 0 ? total : 0;
+    for (int state = VIGIL_JOBS_DEAD; state <= VIGIL_JOBS_CANCELLED && error == 0; state++) {
         struct vg_pq_call call = {.count = 0};
         vg_pq_number(&call, state);
-        vg_pq_number(&call, state == VIGIL_JOBS_COMPLETED ? completed_ms : dead_ms);
+        vg_pq_number(&call, dead_ms);
         vg_pq_number(&call, most);
         PGresult *result = NULL;
         error = vg_pq_run(conn, VG_PQ_PRUNE, &call, &result);
@@ -148,4 +166,22 @@ int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms
     if (error == 0)
         error = vg_pq_run(conn, VG_PQ_PRUNE_WORKERS, &call, NULL);
     return error != 0 ? error : total;
+}
+
+int vg_pq_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room)
+{
+    struct vg_pq_call call = {.count = 0};
+    vg_pq_number(&call, older_ms);
+    PGresult *result = NULL;
+    int error = vg_pq_run(conn, VG_PQ_PINNED, &call, &result);
+    *age_ms = 0;
+    if (error == 0 && PQntuples(result) == 1) {
+        *age_ms = vg_pq_get_number(result, 0, 0);
+        (void)snprintf(text, room,
+                       "%.60s has a transaction that is open for %lld s. Rows of ended jobs stay on the disk until it "
+                       "ends.",
+                       vg_pq_get_text(result, 0, 1), (long long)(*age_ms / 1000));
+    }
+    PQclear(result);
+    return error;
 }

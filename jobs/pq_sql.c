@@ -38,7 +38,9 @@ const char *const vg_pq_schema =
     " crashes int NOT NULL, max_errors int, version int NOT NULL, ustart boolean, kind text NOT NULL, content_type "
     "text, ukey text,"
     " text text, error text, payload bytea, result bytea);"
-    "CREATE INDEX IF NOT EXISTS vigil_jobs_ended_at ON vigil_jobs_ended(state, ended);"
+    /* Completed jobs are pruned by id, from a cursor on: an index for them would cost at each completion. */
+    "DROP INDEX IF EXISTS vigil_jobs_ended_at;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_failed_at ON vigil_jobs_ended(state, ended) WHERE state > 4;"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_kinds(kind text PRIMARY KEY, paused boolean NOT NULL DEFAULT false, tokens "
     "float8, stamp bigint);"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_batches(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, open bigint NOT "
@@ -292,11 +294,22 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                           "times' END, payload, NULL, tenant, verdict "
                           "FROM gone RETURNING coalesce(batch, 0)",
     [VG_PQ_PRUNE] = "WITH gone AS (DELETE FROM vigil_jobs_ended WHERE id IN (SELECT id FROM vigil_jobs_ended WHERE "
-                    "state = $1::int AND ended < " NOW " - $2::bigint ORDER BY ended LIMIT $3::bigint FOR UPDATE SKIP "
+                    "state = $1::int AND state > 4 AND ended < " NOW
+                    " - $2::bigint ORDER BY ended LIMIT $3::bigint FOR UPDATE SKIP "
                     "LOCKED) RETURNING id), n AS (SELECT count(*) AS n FROM "
                     "gone), kept AS (INSERT INTO vigil_jobs_meta SELECT 'pruned' || $1::int, n FROM n WHERE n > 0 ON "
                     "CONFLICT(name) DO UPDATE "
                     "SET value = vigil_jobs_meta.value + excluded.value) SELECT n FROM n",
+    [VG_PQ_PRUNE_COMPLETED] =
+        "WITH seen AS MATERIALIZED (SELECT id, ended FROM vigil_jobs_ended WHERE id > $1::bigint AND state = 4 ORDER "
+        "BY "
+        "id LIMIT $3::bigint), gone AS (DELETE FROM vigil_jobs_ended WHERE id = ANY(ARRAY(SELECT id FROM seen WHERE "
+        "ended "
+        "< " NOW " - $2::bigint)) RETURNING id), n AS (SELECT count(*) AS n FROM gone), kept AS (INSERT INTO "
+        "vigil_jobs_meta SELECT 'pruned4', n FROM n WHERE n > 0 ON CONFLICT(name) DO UPDATE SET value = "
+        "vigil_jobs_meta.value + excluded.value) SELECT n, (SELECT count(*) FROM seen), (SELECT coalesce(max(id), 0) "
+        "FROM "
+        "seen) FROM n",
     [VG_PQ_PRUNE_WORKERS] = "WITH a AS (DELETE FROM vigil_jobs_workers WHERE started < " NOW
                             " - $1::bigint), b AS (DELETE FROM vigil_jobs_waiters WHERE since < " NOW
                             " - 3600000), d AS (DELETE FROM vigil_jobs_periods WHERE until <= " NOW
@@ -369,6 +382,14 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
 #define OLDEST(c) \
     "greatest(0, " NOW " - coalesce((SELECT min(due) FROM vigil_jobs WHERE state = 0 AND class = " c "), " NOW "))"
     OLDEST("0") ", " OLDEST("1") ", " OLDEST("2") ", " OLDEST("3") ", " OLDEST("4"),
+    /* Rows of other users are there without their times: those need pg_read_all_stats. */
+    [VG_PQ_PINNED] =
+        "SELECT (extract(epoch from now() - since) * 1000)::bigint, what FROM (SELECT xact_start AS since, 'backend ' "
+        "|| "
+        "pid || coalesce(' (' || nullif(application_name, '') || ')', '') AS what FROM pg_stat_activity WHERE "
+        "(backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid() UNION ALL SELECT prepared, "
+        "'the prepared transaction ' || gid FROM pg_prepared_xacts) t WHERE since < now() - $1::bigint * interval '1 "
+        "ms' ORDER BY since LIMIT 1",
     [VG_PQ_WAITER_ADD] = "INSERT INTO vigil_jobs_waiters VALUES(" NOW ", pg_backend_pid())",
     [VG_PQ_WAITER_REMOVE] = "DELETE FROM vigil_jobs_waiters WHERE backend = pg_backend_pid()",
 };

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "alarm.h"
 #include "backoff.h"
 #include "futex.h"
 #include "heart.h"
@@ -28,11 +29,12 @@
 
 enum {
     AGEING_PERIOD = 32,
-    MOST_PREFETCH = 512,
+    MOST_PREFETCH = 1024,
     PREFETCH_US = 5000, /* this much work may wait here */
     RESCUES = 100,      /* at a time: after an outage the jobs come back in steps */
-    PRUNES = 500,
+    PRUNES = 1000,
     PRUNE_EVERY_MS = 60000,
+    PRUNE_AGAIN_MS = 50,    /* while there is more */
     BAD_SCHEDULE_MS = 1000, /* one that this process cannot compute is looked at again after so long */
     RETRY_FIRST_MS = 50,    /* while the engine is away */
     RETRY_MOST_MS = 2000,
@@ -52,6 +54,7 @@ struct vg_jobs_round {
     uint64_t due_at; /* CLOCK_MONOTONIC, ms: when to look without being rung; NEVER */
     unsigned failures;
     uint64_t prune_at, house_at; /* CLOCK_MONOTONIC, ms */
+    bool prunes;                 /* there is more to prune */
     uint64_t sleeps_until;       /* the same; NEVER */
 };
 
@@ -292,11 +295,15 @@ static int keep_house(struct vg_jobs_round *round)
     uint64_t now = vg_jobs_now_ms();
     if (now < round->prune_at)
         return 0;
+    int looked = vg_jobs_alarm_look(jobs, round->conn);
+    if (looked < 0)
+        return looked;
     int pruned = jobs->engine->prune(round->conn, jobs->options.keep_completed_ns / 1000000,
                                      jobs->options.keep_dead_ns / 1000000, PRUNES);
     if (pruned < 0)
         return pruned;
-    round->prune_at = now + (pruned >= PRUNES ? 1000 : PRUNE_EVERY_MS);
+    round->prunes = pruned >= PRUNES;
+    round->prune_at = now + (round->prunes ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
     return 0;
 }
 
@@ -364,6 +371,8 @@ static int64_t turn(struct vg_jobs_round *round)
         error = keep_house(round);
         round->house_at = vg_jobs_now_ms() + (uint64_t)jobs->options.lease_ns / 3000000;
         round->due_at = round->house_at; /* until the next exchange says more */
+        if (round->prunes)
+            round->house_at = round->prune_at;
         round->look = true;
     }
     if (error != 0) {
@@ -376,7 +385,8 @@ static int64_t turn(struct vg_jobs_round *round)
     if (round->look && places(round) > 0)
         return 0;
     now = vg_jobs_now_ms();
-    return round->due_at == NEVER ? -1 : round->due_at > now ? (int64_t)(round->due_at - now) : 0;
+    uint64_t wake = round->prunes && round->prune_at < round->due_at ? round->prune_at : round->due_at;
+    return wake == NEVER ? -1 : wake > now ? (int64_t)(wake - now) : 0;
 }
 
 static uint64_t later(int64_t sleep_ms)

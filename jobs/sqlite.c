@@ -394,6 +394,7 @@ const struct vg_jobs_engine vg_jobs_sqlite = {
     .extend = vg_jobs_sqlite_extend,
     .rescue = vg_jobs_sqlite_rescue,
     .prune = vg_jobs_sqlite_prune,
+    .pinned = vg_jobs_sqlite_pinned,
     .look = vg_jobs_sqlite_look,
     .cancel = vg_jobs_sqlite_cancel,
     .retry = vg_jobs_sqlite_retry,

@@ -69,6 +69,7 @@ enum vg_jobs_sql {
     VG_SQL_RESCUE,
     VG_SQL_RESCUE_NUMBER,
     VG_SQL_PRUNE_LIST,
+    VG_SQL_PRUNE_COMPLETED,
     VG_SQL_PRUNE,
     VG_SQL_PRUNE_COUNT,
     VG_SQL_LOOK,
@@ -111,10 +112,12 @@ struct vg_jobs_conn {
     sqlite3_stmt *statements[VG_SQL_COUNT];
     int64_t worker;     /* row of this process; 0: not yet */
     bool released;      /* the transaction has made a job wait that did not, or has made room under a cap */
+    int64_t pruned_to;  /* completed jobs with lower ids have been looked at; 0: none */
     uint32_t commits;   /* as they were counted before the last try to begin */
     int64_t busy_since; /* CLOCK_MONOTONIC ms */
     char **turns;       /* per kind of the want: the tenant that was served last */
     unsigned turn_count;
+    int64_t log_behind; /* since when the log could not be emptied, on the same clock; 0: it could */
     struct vg_jobs_ids {
         uint64_t *list;
         size_t count, room;
@@ -182,6 +185,7 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
 int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
 int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most);
 int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+int vg_jobs_sqlite_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);
 int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
 int vg_jobs_sqlite_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);
 int vg_jobs_sqlite_cancel(struct vg_jobs_conn *conn, uint64_t id);

@@ -2,6 +2,8 @@
 /* sqlite_run.c - the SQLite engine's side of running: ends and claims in one transaction, beats, rescue. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "identity.h"
 #include "sqlite.h"
@@ -540,6 +542,26 @@ int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most)
     return error != 0 ? error : found;
 }
 
+static int count_pruned(struct vg_jobs_conn *conn, int state, int count)
+{
+    sqlite3_stmt *add = count > 0 ? vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COUNT) : NULL;
+    if (add == NULL)
+        return count > 0 ? -ENOTCONN : count;
+    (void)sqlite3_bind_int(add, 1, state);
+    (void)sqlite3_bind_int(add, 2, count);
+    int error = vg_jobs_sqlite_run(conn, add);
+    return error != 0 ? error : count;
+}
+
+static int prune_one(struct vg_jobs_conn *conn, int64_t id)
+{
+    sqlite3_stmt *prune = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE);
+    if (prune == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_int64(prune, 1, id);
+    return vg_jobs_sqlite_run(conn, prune);
+}
+
 static int prune_state(struct vg_jobs_conn *conn, int state, int64_t before, unsigned most)
 {
     sqlite3_stmt *list = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_LIST);
@@ -550,21 +572,34 @@ static int prune_state(struct vg_jobs_conn *conn, int state, int64_t before, uns
     (void)sqlite3_bind_int64(list, 3, most);
     int count = 0, error = 0;
     while (error == 0 && sqlite3_step(list) == SQLITE_ROW) {
-        sqlite3_stmt *prune = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE);
-        if (prune == NULL)
-            return -ENOTCONN;
-        bind_number(prune, 1, (uint64_t)sqlite3_column_int64(list, 0));
-        error = vg_jobs_sqlite_run(conn, prune);
+        error = prune_one(conn, sqlite3_column_int64(list, 0));
         count++;
     }
     (void)sqlite3_reset(list);
-    sqlite3_stmt *add = error == 0 && count > 0 ? vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COUNT) : NULL;
-    if (add == NULL)
-        return error;
-    (void)sqlite3_bind_int(add, 1, state);
-    (void)sqlite3_bind_int(add, 2, count);
-    error = vg_jobs_sqlite_run(conn, add);
-    return error != 0 ? error : count;
+    return error != 0 ? error : count_pruned(conn, state, count);
+}
+
+/* Low ids have ended first, nearly always: look at the next ones, and start anew when none of them is old. */
+static int prune_completed(struct vg_jobs_conn *conn, int64_t before, unsigned most)
+{
+    sqlite3_stmt *list = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COMPLETED);
+    if (list == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_int64(list, 1, conn->pruned_to != 0 ? conn->pruned_to : INT64_MIN);
+    (void)sqlite3_bind_int64(list, 2, most);
+    int count = 0, error = 0;
+    unsigned seen = 0;
+    for (; error == 0 && sqlite3_step(list) == SQLITE_ROW; seen++) {
+        conn->pruned_to = sqlite3_column_int64(list, 0);
+        if (sqlite3_column_int64(list, 1) >= before)
+            continue;
+        error = prune_one(conn, conn->pruned_to);
+        count++;
+    }
+    (void)sqlite3_reset(list);
+    if (count == 0 || seen < most)
+        conn->pruned_to = 0;
+    return error != 0 ? error : count_pruned(conn, VIGIL_JOBS_COMPLETED, count);
 }
 
 int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
@@ -573,7 +608,7 @@ int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_
     if (error != 0)
         return error;
     int64_t now = vg_jobs_sqlite_now(conn->site);
-    int total = prune_state(conn, VIGIL_JOBS_COMPLETED, now - completed_ms, most);
+    int total = prune_completed(conn, now - completed_ms, most);
     for (int state = VIGIL_JOBS_DEAD; total >= 0 && state <= VIGIL_JOBS_CANCELLED; state++) {
         int count = prune_state(conn, state, now - dead_ms, most);
         total = count < 0 ? count : total + count;
@@ -596,4 +631,31 @@ int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_
             total = error;
     }
     return vg_jobs_sqlite_end(conn, total);
+}
+
+/* A reader that stays in its transaction keeps the log from starting anew: it grows with every commit. */
+int vg_jobs_sqlite_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room)
+{
+    int frames = 0, done = 0;
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t now = time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    int result = sqlite3_wal_checkpoint_v2(conn->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &done);
+    *age_ms = 0;
+    if (result != SQLITE_OK && result != SQLITE_BUSY)
+        return vg_jobs_sqlite_error(conn, "the log cannot be emptied");
+    if (result == SQLITE_BUSY) /* another process is at it */
+        return 0;
+    if (frames == done)
+        conn->log_behind = 0;
+    else if (conn->log_behind == 0)
+        conn->log_behind = now;
+    if (conn->log_behind == 0 || now - conn->log_behind < older_ms)
+        return 0;
+    *age_ms = now - conn->log_behind + 1;
+    (void)snprintf(text, room,
+                   "a reader of %.120s has a transaction that is open for %lld s. The log beside the database grows "
+                   "until it ends.",
+                   conn->site->path, (long long)(*age_ms / 1000));
+    return 0;
 }

@@ -33,7 +33,9 @@ const char *const vg_jobs_sqlite_schema =
     " errors INTEGER NOT NULL, crashes INTEGER NOT NULL, max_errors INTEGER, limit_ms INTEGER, version INTEGER NOT "
     "NULL,"
     " content_type TEXT, ukey TEXT, ustart INTEGER, batch INTEGER, text TEXT, error TEXT, payload BLOB, result BLOB);"
-    "CREATE INDEX IF NOT EXISTS vigil_jobs_ended_at ON vigil_jobs_ended(state, ended);"
+    /* Completed jobs are pruned by id, from a cursor on: an index for them would cost at each completion. */
+    "DROP INDEX IF EXISTS vigil_jobs_ended_at;"
+    "CREATE INDEX IF NOT EXISTS vigil_jobs_failed_at ON vigil_jobs_ended(state, ended) WHERE state > 4;"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_kinds(kind TEXT PRIMARY KEY, paused INTEGER NOT NULL DEFAULT 0,"
     " tokens REAL, stamp INTEGER) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_batches(id INTEGER PRIMARY KEY AUTOINCREMENT, open INTEGER NOT NULL DEFAULT "
@@ -202,7 +204,10 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_RESCUE_NUMBER] =
         "UPDATE vigil_jobs SET number = number + 1, crashes = crashes + 1 WHERE id = ?1 AND number = ?2 AND "
         "state = 1",
-    [VG_SQL_PRUNE_LIST] = "SELECT id FROM vigil_jobs_ended WHERE state = ?1 AND ended < ?2 ORDER BY ended LIMIT ?3",
+    [VG_SQL_PRUNE_LIST] =
+        "SELECT id FROM vigil_jobs_ended WHERE state = ?1 AND state > 4 AND ended < ?2 ORDER BY ended LIMIT ?3",
+    [VG_SQL_PRUNE_COMPLETED] =
+        "SELECT id, ended FROM vigil_jobs_ended NOT INDEXED WHERE id > ?1 AND state = 4 ORDER BY id LIMIT ?2",
     [VG_SQL_PRUNE] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",
     [VG_SQL_PRUNE_COUNT] = "INSERT INTO vigil_jobs_meta VALUES('pruned' || ?1, ?2) ON CONFLICT(name) DO UPDATE SET "
                            "value = value + ?2",

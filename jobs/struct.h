@@ -94,6 +94,7 @@ struct vigil_jobs {
     _Atomic uint32_t heart_word; /* futex: counts reasons to look */
     _Atomic int heart_stop, heart_asked;
 
+    _Atomic uint64_t pinned_ms; /* what vg_jobs_alarm_look has found */
     _Atomic uint64_t claimed, completed, failed, dead, cancelled, given_back, refused, rescued, exchanges, beats,
         outages;
 };

@@ -63,7 +63,7 @@ typedef struct vigil_jobs_options {
     size_t size;
     vigil_pool *pool; /* where handlers run; NULL: a pool of its own, started by vigil_jobs_start */
     unsigned workers; /* most handlers at a time; 0: the workers of the pool */
-    /* most claimed jobs that wait for a worker. 0: by how long the handlers take, at most 512; jobs
+    /* most claimed jobs that wait for a worker. 0: by how long the handlers take, at most 1024; jobs
        that take longer than a few milliseconds are not claimed ahead */
     unsigned prefetch;
     bool no_prefetch; /* claim for idle workers alone */
@@ -79,6 +79,8 @@ typedef struct vigil_jobs_options {
        each. 0: no bound */
     uint64_t max_waiting;
     int64_t full_wait_ns; /* how long enqueueing waits for room first; 0: not */
+    int64_t alarm_ns;     /* a transaction of somebody else that is open for longer is told once on
+                         stderr, and in the statistics; 0: 1 minute */
 } vigil_jobs_options;
 #define VIGIL_JOBS_OPTIONS_INIT VG_SIZED(vigil_jobs_options)
 
@@ -449,6 +451,9 @@ typedef struct vigil_jobs_stats {
     uint64_t beats;
     uint64_t outages;   /* times that the engine was away */
     uint64_t in_flight; /* claimed now */
+    /* how old a foreign transaction is that keeps the engine from reusing space, and older than
+       alarm_ns; 0: none. Looked for once a minute */
+    uint64_t pinned_ms;
 } vigil_jobs_stats;
 #define VIGIL_JOBS_STATS_INIT VG_SIZED(vigil_jobs_stats)
 

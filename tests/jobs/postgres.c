@@ -121,6 +121,24 @@ static void jobs_go_on_after_the_server_was_away(void **state)
     vigil_jobs_close(jobs);
 }
 
+/* Its snapshot keeps the rows of ended jobs on the disk. */
+static void an_old_foreign_transaction_is_told(void **state)
+{
+    (void)state;
+    const char *address = fresh_queue();
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.alarm_ns = 1;
+    vigil_jobs *jobs = NULL;
+    must_work(vigil_jobs_open(&jobs, address, &options));
+    void *foreign = begin_transaction(address);
+    PQclear(PQexec(foreign, "SELECT txid_current()"));
+    must_equal(vigil_jobs_start(jobs), 0);
+    while (stats_of(jobs).pinned_ms == 0)
+        yield();
+    end_transaction(foreign, true);
+    vigil_jobs_close(jobs);
+}
+
 int main(void)
 {
     if (!server_make(&server)) {
@@ -134,6 +152,7 @@ int main(void)
         JOBS_SUITE_WAIT,
         test(a_role_without_the_right_to_make_tables_works),
         test(jobs_go_on_after_the_server_was_away),
+        test(an_old_foreign_transaction_is_told),
     };
     int failed = run_all(tests);
     server_remove(&server);

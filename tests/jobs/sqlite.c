@@ -103,6 +103,26 @@ static void remove_folder(void)
         must_equal(system(command), 0);
 }
 
+/* A reader keeps the log from starting anew. */
+static void an_old_foreign_reader_is_told(void **state)
+{
+    (void)state;
+    const char *address = fresh_queue();
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.alarm_ns = 1;
+    vigil_jobs *jobs = NULL;
+    must_work(vigil_jobs_open(&jobs, address, &options));
+    sqlite3 *reader = NULL;
+    must_equal(sqlite3_open(address, &reader), SQLITE_OK);
+    must_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM vigil_jobs", NULL, NULL, NULL), SQLITE_OK);
+    (void)enqueue(jobs, "nobody's", "", NULL);
+    must_equal(vigil_jobs_start(jobs), 0);
+    while (stats_of(jobs).pinned_ms == 0)
+        yield();
+    must_equal(sqlite3_close(reader), SQLITE_OK);
+    vigil_jobs_close(jobs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +132,7 @@ int main(void)
         JOBS_SUITE_WAIT,
         test(a_queue_in_memory_goes_with_its_last_user),
         test(an_idle_queue_is_silent),
+        test(an_old_foreign_reader_is_told),
     };
     int failed = run_all(tests);
     remove_folder();
