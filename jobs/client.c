@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet.h"
 #include "struct.h"
 #include "why.h"
 
@@ -133,6 +134,9 @@ static int enqueue(vigil_jobs *jobs, void *foreign, vigil_jobs_item *items, size
         return error;
     if (items == NULL || count == 0 || count > INT32_MAX)
         return vg_jobs_why(-EINVAL, "items is NULL, or count is 0 or too large");
+    if (jobs->fleet != NULL)
+        return foreign == NULL ? vg_jobs_fleet_enqueue(jobs, items, count, holder)
+                               : vg_jobs_why(-ENOTSUP, "a transaction is of one server: open the queue of that one");
     struct vg_jobs_new some[SOME], *all = some;
     if (count > SOME && (all = malloc(count * sizeof *all)) == NULL)
         return -ENOMEM;
@@ -151,6 +155,11 @@ static int enqueue(vigil_jobs *jobs, void *foreign, vigil_jobs_item *items, size
     if (all != some)
         free(all);
     return total;
+}
+
+int vg_jobs_enqueue(vigil_jobs *jobs, vigil_jobs_item *items, size_t count, uint64_t *holder)
+{
+    return enqueue(jobs, NULL, items, count, holder);
 }
 
 int vigil_jobs_enqueue(vigil_jobs *jobs, const char *kind, const void *payload, size_t length,
@@ -183,7 +192,7 @@ int vigil_jobs_enqueue_within(vigil_jobs *jobs, void *connection, vigil_jobs_ite
 int vigil_jobs_committed(vigil_jobs *jobs)
 {
     int error = vg_jobs_guard(jobs);
-    if (error == 0)
+    if (error == 0 && jobs->fleet == NULL) /* servers tell by themselves */
         jobs->engine->ring_all(jobs->site, VG_JOBS_EVENT_WORK);
     return error;
 }
@@ -195,12 +204,16 @@ int vigil_jobs_batch(vigil_jobs *jobs, uint64_t *batch)
         return error;
     if (batch == NULL)
         return vg_jobs_why(-EINVAL, "batch is NULL");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_batch(jobs, batch);
     return give(jobs, jobs->engine->batch(borrow(jobs), batch));
 }
 
 int vigil_jobs_batch_end(vigil_jobs *jobs, uint64_t batch)
 {
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_batch_end(jobs, batch);
     return error != 0 ? error : give(jobs, jobs->engine->batch_end(borrow(jobs), batch));
 }
 
@@ -214,6 +227,8 @@ int vigil_jobs_look(vigil_jobs *jobs, const vigil_jobs_filter *filter, vigil_job
         filter = &all;
     if (filter->size != sizeof *filter)
         return vg_jobs_why(-EINVAL, "filter.size is not set; start from VIGIL_JOBS_FILTER_INIT");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_look(jobs, filter, see, arg);
     return give(jobs, jobs->engine->look(borrow(jobs), filter, see, arg));
 }
 
@@ -271,6 +286,8 @@ int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_job
         return error;
     if (id == 0)
         return vg_jobs_why(-EINVAL, "id is 0");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_wait(jobs, id, timeout_ns, see, arg);
     bool task = vigil_blocking_begin() == 0;
     int result = wait_for(jobs, id, timeout_ns, see, arg);
     if (task)
@@ -281,12 +298,16 @@ int vigil_jobs_wait(vigil_jobs *jobs, uint64_t id, int64_t timeout_ns, vigil_job
 int vigil_jobs_cancel(vigil_jobs *jobs, uint64_t id)
 {
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_cancel(jobs, id);
     return error != 0 ? error : give(jobs, jobs->engine->cancel(borrow(jobs), id));
 }
 
 int vigil_jobs_retry(vigil_jobs *jobs, uint64_t id)
 {
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_retry(jobs, id);
     return error != 0 ? error : give(jobs, jobs->engine->retry(borrow(jobs), id));
 }
 
@@ -300,24 +321,32 @@ int vigil_jobs_edit(vigil_jobs *jobs, uint64_t id, const void *payload, size_t l
     if (length > jobs->options.max_payload)
         return vg_jobs_why(-EMSGSIZE, "the payload has %zu bytes; the most is %zu (max_payload)", length,
                            jobs->options.max_payload);
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_edit(jobs, id, payload, length);
     return give(jobs, jobs->engine->edit(borrow(jobs), id, payload, length));
 }
 
 int vigil_jobs_remove(vigil_jobs *jobs, uint64_t id)
 {
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_remove(jobs, id);
     return error != 0 ? error : give(jobs, jobs->engine->drop(borrow(jobs), id));
 }
 
 int vigil_jobs_pause(vigil_jobs *jobs, const char *kind)
 {
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_pause(jobs, kind, true);
     return error != 0 ? error : give(jobs, jobs->engine->pause(borrow(jobs), kind, true));
 }
 
 int vigil_jobs_resume(vigil_jobs *jobs, const char *kind)
 {
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_pause(jobs, kind, false);
     return error != 0 ? error : give(jobs, jobs->engine->pause(borrow(jobs), kind, false));
 }
 
@@ -328,6 +357,8 @@ int vigil_jobs_audit(vigil_jobs *jobs, vigil_jobs_account *account)
         return error;
     if (account == NULL || account->size != sizeof *account)
         return vg_jobs_why(-EINVAL, "account is NULL, or does not start from VIGIL_JOBS_ACCOUNT_INIT");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_audit(jobs, account);
     error = give(jobs, jobs->engine->audit(borrow(jobs), account));
     if (error != 0)
         return error;
@@ -345,5 +376,7 @@ int vigil_jobs_clock_advance(vigil_jobs *jobs, int64_t by_ns)
         return error;
     if (by_ns < 0)
         return vg_jobs_why(-EINVAL, "by_ns is negative");
+    if (jobs->fleet != NULL)
+        return vg_jobs_why(-ENOTSUP, "the clock is the servers'");
     return jobs->engine->clock_advance(jobs->site, by_ns);
 }

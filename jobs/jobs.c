@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fleet.h"
 #include "futex.h"
 #include "heart.h"
 #include "runner.h"
@@ -83,6 +84,8 @@ static int choose_engine(vigil_jobs *jobs, const char *where)
 
 static void free_jobs(vigil_jobs *jobs)
 {
+    if (jobs->fleet != NULL)
+        vg_jobs_fleet_close(jobs);
     if (jobs->client != NULL)
         jobs->engine->disconnect(jobs->client);
     if (jobs->site != NULL)
@@ -115,12 +118,16 @@ int vigil_jobs_open(vigil_jobs **jobs, const char *where, const vigil_jobs_optio
     int error = vg_jobs_own_begin(&it->own);
     if (error == 0)
         error = read_options(&it->options, options);
-    if (error == 0)
-        error = choose_engine(it, where);
-    if (error == 0)
-        error = it->engine->site_open(&it->site, where, &it->options);
-    if (error == 0)
-        error = it->engine->connect(it->site, &it->client);
+    if (error == 0 && vg_jobs_is_fleet(where)) {
+        error = vg_jobs_fleet_open(it, where);
+    } else {
+        if (error == 0)
+            error = choose_engine(it, where);
+        if (error == 0)
+            error = it->engine->site_open(&it->site, where, &it->options);
+        if (error == 0)
+            error = it->engine->connect(it->site, &it->client);
+    }
     if (error != 0)
         free_jobs(it);
     else
@@ -138,6 +145,8 @@ int vigil_jobs_handle(vigil_jobs *jobs, const char *kind, vigil_jobs_fn fn, void
     if (options != NULL && (options->size == 0 || options->size > 4096 || options->backoff_ns < 0 ||
                             options->backoff_max_ns < 0 || options->limit_ns < 0))
         return vg_jobs_why(-EINVAL, "options.size is not set, or a time in the options is negative");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_handle(jobs, kind, fn, arg, options);
     (void)pthread_mutex_lock(&jobs->client_lock);
     error = jobs->started ? vg_jobs_why(-EBUSY, "the queue has been started") : 0;
     for (unsigned i = 0; i < jobs->handler_count && error == 0; i++)
@@ -209,6 +218,8 @@ int vigil_jobs_start(vigil_jobs *jobs)
     int error = vg_jobs_guard(jobs);
     if (error != 0)
         return error;
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_start(jobs);
     (void)pthread_mutex_lock(&jobs->client_lock);
     if (jobs->started)
         error = atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 ? -ESHUTDOWN : -EALREADY;
@@ -224,6 +235,8 @@ int vigil_jobs_shutdown(vigil_jobs *jobs, int64_t timeout_ns)
     int error = vg_jobs_guard(jobs);
     if (error != 0)
         return error;
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_shutdown(jobs, timeout_ns);
     (void)pthread_mutex_lock(&jobs->client_lock);
     bool started = jobs->started;
     (void)pthread_mutex_unlock(&jobs->client_lock);
@@ -257,6 +270,8 @@ int vigil_jobs_stats_get(vigil_jobs *jobs, vigil_jobs_stats *stats)
         return error;
     if (stats == NULL || stats->size != sizeof *stats)
         return vg_jobs_why(-EINVAL, "stats is NULL, or does not start from VIGIL_JOBS_STATS_INIT");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_stats(jobs, stats);
 #define READ(field) stats->field = atomic_load_explicit(&jobs->field, memory_order_relaxed)
     READ(claimed);
     READ(completed);

@@ -185,7 +185,7 @@ struct vg_jobs_run *vg_jobs_run_create(vigil_jobs *jobs, const struct vg_jobs_ro
     run->jobs = jobs;
     run->handler = &jobs->handlers[row->kind];
     run->seen = (vigil_jobs_run){.size = sizeof run->seen,
-                                 .id = row->id,
+                                 .id = row->id | jobs->tag,
                                  .number = row->number,
                                  .kind = run->handler->name,
                                  .version = row->version,

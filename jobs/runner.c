@@ -502,6 +502,11 @@ static void stop_level(vigil_jobs *jobs, int level)
     jobs->engine->ring(jobs->site);
 }
 
+void vg_jobs_runner_stop_claiming(vigil_jobs *jobs)
+{
+    stop_level(jobs, 1);
+}
+
 int vg_jobs_runner_stop(vigil_jobs *jobs, int64_t timeout_ns)
 {
     stop_level(jobs, 1);

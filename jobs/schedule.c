@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cron.h"
+#include "fleet.h"
 #include "why.h"
 
 enum {
@@ -180,6 +181,8 @@ int vigil_jobs_schedule_set(vigil_jobs *jobs, const char *name, const vigil_jobs
     struct vg_jobs_cron cron;
     struct vg_jobs_zone *zone;
     int error = vg_jobs_guard(jobs);
+    if (error == 0 && jobs->fleet != NULL)
+        return vg_jobs_fleet_schedule_set(jobs, name, schedule);
     if (error == 0)
         error = read_schedule(jobs, name, schedule, &it);
     if (error == 0)
@@ -207,6 +210,8 @@ int vigil_jobs_schedule_remove(vigil_jobs *jobs, const char *name)
         return error;
     if (name == NULL)
         return vg_jobs_why(-EINVAL, "name is NULL");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_schedule_remove(jobs, name);
     (void)pthread_mutex_lock(&jobs->client_lock);
     int removed = jobs->engine->schedule_remove(jobs->client, name);
     (void)pthread_mutex_unlock(&jobs->client_lock);
@@ -245,6 +250,8 @@ int vigil_jobs_schedule_look(vigil_jobs *jobs, vigil_jobs_schedule_fn see, void 
     int error = vg_jobs_guard(jobs);
     if (error != 0)
         return error;
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_schedule_look(jobs, see, arg);
     (void)pthread_mutex_lock(&jobs->client_lock);
     error = jobs->engine->schedule_look(jobs->client, INT64_MAX, see_one, &looker);
     (void)pthread_mutex_unlock(&jobs->client_lock);

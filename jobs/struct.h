@@ -62,7 +62,9 @@ struct vigil_jobs {
     pthread_mutex_t client_lock;
     /* Jobs that may be enqueued until the waiting ones are counted again; under client_lock. */
     uint64_t room, room_until_ms;
-    struct vg_jobs_own own; /* the process that opened it */
+    struct vg_jobs_own own;      /* the process that opened it */
+    struct vg_jobs_fleet *fleet; /* several servers (fleet.h): then there is no engine here */
+    uint64_t tag;                /* of a member: what its ids have in front */
     vigil_jobs_options options;
     void *library;                 /* of a loaded engine */
     struct vg_jobs_waiter *waiter; /* NULL until a promise needs it; under client_lock */
@@ -103,6 +105,8 @@ struct vigil_jobs {
 uint64_t vg_jobs_now_ms(void);
 /* 0, or -EINVAL or -ECHILD with the reason. */
 int vg_jobs_guard(vigil_jobs *jobs);
+/* Enqueue items of checked number; gives how many. *holder may be NULL. */
+int vg_jobs_enqueue(vigil_jobs *jobs, vigil_jobs_item *items, size_t count, uint64_t *holder);
 /* Check a job that is to be enqueued. */
 int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct vg_jobs_new *to);
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "backoff.h"
+#include "fleet.h"
 #include "futex.h"
 #include "why.h"
 
@@ -167,6 +168,10 @@ static int settle_id(struct vg_jobs_waiter *waiter, uint64_t id)
         vigil_jobs_info *info = NULL;
         filter.id = id;
         int seen = waiter->jobs->engine->look(waiter->conn, &filter, copy_info, &info);
+        if (info != NULL) {
+            info->id |= waiter->jobs->tag;
+            info->batch |= info->batch != 0 ? waiter->jobs->tag : 0;
+        }
         if (seen > 0 && info != NULL && info->state < VIGIL_JOBS_COMPLETED) { /* it was retried meanwhile */
             free(info);
             seen = -EAGAIN;
@@ -326,6 +331,8 @@ int vigil_promise_jobs(vigil_jobs *jobs, vigil_loop *loop, uint64_t id, vigil_ca
         return vg_jobs_why(-EINVAL, loop == NULL ? "loop is NULL" : id == 0 ? "id is 0" : "promise is NULL");
     if (vigil_cancel_status(token) != 0)
         return vg_jobs_why(vigil_cancel_status(token), "the token is aborted");
+    if (jobs->fleet != NULL)
+        return vg_jobs_fleet_promise(jobs, loop, id, token, promise);
     struct vg_jobs_waiter *waiter = get(jobs);
     struct pending *it = waiter != NULL ? calloc(1, sizeof *it) : NULL;
     if (it == NULL)

@@ -63,8 +63,8 @@ typedef struct vigil_jobs_options {
     size_t size;
     vigil_pool *pool; /* where handlers run; NULL: a pool of its own, started by vigil_jobs_start */
     unsigned workers; /* most handlers at a time; 0: the workers of the pool */
-    /* most claimed jobs that wait for a worker. 0: by how long the handlers take, at most 1024; jobs
-       that take longer than a few milliseconds are not claimed ahead */
+    /* most claimed jobs that wait for a worker. 0: by how long the handlers take, at most 1024;
+       jobs that take longer than a few milliseconds are not claimed ahead */
     unsigned prefetch;
     bool no_prefetch; /* claim for idle workers alone */
     int64_t
@@ -85,8 +85,10 @@ typedef struct vigil_jobs_options {
 #define VIGIL_JOBS_OPTIONS_INIT VG_SIZED(vigil_jobs_options)
 
 /* Open a queue, and make its tables if they are not there. `where` is the name of an SQLite file,
-   "memory:NAME" for one in memory that goes with its last user, or "postgresql://...". options may
-   be NULL. *jobs is given back with vigil_jobs_close. Any thread; blocks.
+   "memory:NAME" for one in memory that goes with its last user, or "postgresql://...". Several
+   PostgreSQL servers, with spaces between them, are one queue: docs/jobs.md says what is different.
+   Then one that answers is enough for now. options may be NULL. *jobs is given back with
+   vigil_jobs_close. Any thread; blocks.
    0; -EINVAL; -ENOMEM; -ENOTCONN; -EPROTO; -ENOENT the engine's library is not installed. */
 VIGIL_API int vigil_jobs_open(vigil_jobs **jobs, const char *where,
                               const vigil_jobs_options *options);
@@ -252,7 +254,8 @@ VIGIL_API int vigil_jobs_enqueue_many(vigil_jobs *jobs, vigil_jobs_item *items, 
 
 /* Enqueue inside the caller's own transaction: `connection` is an sqlite3 * or a PGconn *, of the
    same database as the queue, inside a transaction. The jobs are there if it commits. Call
-   vigil_jobs_committed afterwards. Any thread that may use the connection; blocks.
+   vigil_jobs_committed afterwards. Not on several servers: -ENOTSUP. Any thread that may use the
+   connection; blocks.
    Returns how many were enqueued; -EINVAL; -ENOMEM; -EMSGSIZE; -EAGAIN max_waiting; -ENOTCONN;
    -ECHILD. */
 VIGIL_API int vigil_jobs_enqueue_within(vigil_jobs *jobs, void *connection, vigil_jobs_item *items,

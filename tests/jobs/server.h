@@ -76,7 +76,7 @@ static bool server_make(struct server *server)
         while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
         }
         (void)server_stop(server, "immediate");
-        (void)snprintf(command, sizeof command, "rm -rf %s", server->folder);
+        (void)snprintf(command, sizeof command, "rm -rf %.63s", server->folder);
         _exit(system(command) == 0 ? 0 : 1);
     }
     (void)close(ends[0]);
@@ -95,7 +95,7 @@ static void server_remove(const struct server *server)
 
 static void server_where(const struct server *server, const char *database, char *where, size_t room)
 {
-    (void)snprintf(where, room, "postgresql://vigil@/%s?host=%s", database, server->folder);
+    (void)snprintf(where, room, "postgresql://vigil@/%s?host=%.63s", database, server->folder);
 }
 
 #endif
