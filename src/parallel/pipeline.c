@@ -19,6 +19,14 @@
 
 typedef struct pipeline_run pipeline_run;
 
+enum {
+#ifdef VIGIL_CHECK
+    PIPE_SPINS = 0,
+#else
+    PIPE_SPINS = 100,
+#endif
+};
+
 typedef struct pipe_token {
     vigil_task task; /* first */
     pipeline_run *run;
@@ -27,6 +35,7 @@ typedef struct pipe_token {
     uint64_t number; /* of the item */
     size_t stage;    /* the next */
     bool its_turn;   /* at that stage */
+    bool offered;    /* spawned to read, by nobody's turn */
     struct pipe_token *next_free;
 } pipe_token;
 
@@ -38,8 +47,9 @@ struct pipeline_run {
     pipe_token *tokens;
     _Atomic(pipe_token *) *slots; /* [stage * token_count + number % token_count] */
     vigil_group group;
-    vg_mutex input; /* the rest is under it; the first stage itself runs without it */
-    bool reading;   /* a token is in the first stage */
+    vg_mutex input;       /* the rest is under it; the first stage itself runs without it */
+    _Atomic bool reading; /* a token is in the first stage */
+    bool offered;         /* a token was spawned to read and has not started */
     bool ended;
     pipe_token *free;
     uint64_t read; /* items; by the reader alone */
@@ -76,43 +86,65 @@ static int call_stage(pipeline_run *run, size_t stage, void **item)
 
 /* ---- the first stage ---- */
 
+/* Another token is in the first stage: it may be short. */
+static void await_reader(const pipeline_run *run)
+{
+    for (unsigned i = 0; i < PIPE_SPINS && atomic_load_explicit(&run->reading, memory_order_relaxed); i++)
+        vg_spin_pause(); /* relaxed: a hint; begin_to_read looks under the lock */
+}
+
 /* A token without an item may read the next. false: another does, or there is no more. */
 static bool begin_to_read(pipeline_run *run, pipe_token *token)
 {
     bool mine = false;
+    await_reader(run);
     vg_mutex_lock(&run->input);
-    if (!run->ended && run->reading) {
+    if (token->offered)
+        token->offered = run->offered = false;
+    const bool reading = atomic_load_explicit(&run->reading, memory_order_relaxed); /* written under the lock */
+    if (!run->ended && reading) {
         token->next_free = run->free;
         run->free = token;
     } else if (!run->ended) {
-        run->reading = mine = true;
+        atomic_store_explicit(&run->reading, true, memory_order_relaxed);
+        mine = true;
     }
     vg_mutex_unlock(&run->input);
     return mine;
 }
 
+/* Whoever comes next reads. One free token is offered to workers that have nothing to do; it stays in the deque while
+   all are busy, and the tokens that run read one after the other without a queue. */
 static void end_to_read(pipeline_run *run, bool ended)
 {
     vg_mutex_lock(&run->input);
-    pipe_token *next = ended ? NULL : run->free;
+    pipe_token *next = ended || run->offered ? NULL : run->free;
     run->ended = ended;
-    if (next != NULL)
+    atomic_store_explicit(&run->reading, false, memory_order_relaxed); /* as above */
+    if (next != NULL) {
         run->free = next->next_free;
-    else
-        run->reading = false;
-    vg_mutex_unlock(&run->input);
-    if (next != NULL) { /* it goes on reading for us */
-        next->its_turn = true;
-        spawn_token(run, next);
+        next->offered = run->offered = true;
     }
+    vg_mutex_unlock(&run->input);
+    if (next != NULL)
+        spawn_token(run, next);
+}
+
+/* The token has no item: it reads later, if at all. */
+static void free_token(pipeline_run *run, pipe_token *token)
+{
+    token->loaded = false;
+    vg_mutex_lock(&run->input);
+    token->next_free = run->free;
+    run->free = token;
+    vg_mutex_unlock(&run->input);
 }
 
 /* Load the token. false: there is nothing, now or ever. */
 static bool read_item(pipeline_run *run, pipe_token *token)
 {
-    if (!token->its_turn && !begin_to_read(run, token))
+    if (!begin_to_read(run, token))
         return false;
-    token->its_turn = false;
     token->item = NULL;
     token->number = run->read;
     const int more = vg_parallel_stopped(&run->call) ? 0 : call_stage(run, 0, &token->item);
@@ -149,17 +181,34 @@ static bool take_turn(pipeline_run *run, pipe_token *token)
     return true;
 }
 
-/* The stage has handled this number: the next one's turn. */
-static void pass_turn(pipeline_run *run, size_t stage, uint64_t number)
+/* The stage has handled this number: the next one's turn. Returns that token if it waits. */
+static pipe_token *pass_turn(pipeline_run *run, size_t stage, uint64_t number)
 {
     _Atomic(pipe_token *) *slot = turn_slot(run, stage, number + 1);
     /* T2 release: the next token sees what the stage did; acquire: we see the token. Pairs with T1. */
     pipe_token *waiting = atomic_exchange_explicit(slot, &the_turn, memory_order_acq_rel);
-    if (waiting == NULL)
-        return;
-    atomic_store_explicit(slot, NULL, memory_order_relaxed); /* as in take_turn */
-    waiting->its_turn = true;
-    spawn_token(run, waiting);
+    if (waiting != NULL)
+        atomic_store_explicit(slot, NULL, memory_order_relaxed); /* as in take_turn */
+    return waiting;
+}
+
+/* A serial stage has handled `number`, and so may handle those that wait behind it. In the last stage we do it
+   ourselves: only one may, and nothing comes after it. false: the pipeline is over. */
+static bool serve_waiting(pipeline_run *run, size_t stage, uint64_t number)
+{
+    pipe_token *waiting;
+    while ((waiting = pass_turn(run, stage, number)) != NULL) {
+        if (stage + 1 < run->stage_count) {
+            waiting->its_turn = true;
+            spawn_token(run, waiting);
+            return true;
+        }
+        number = waiting->number;
+        if (vg_parallel_stopped(&run->call) || call_stage(run, stage, &waiting->item) < 0)
+            return false;
+        free_token(run, waiting);
+    }
+    return true;
 }
 
 /* ---- tokens ---- */
@@ -175,9 +224,10 @@ static bool run_one_stage(pipeline_run *run, pipe_token *token)
     if (vg_parallel_stopped(&run->call) || call_stage(run, stage, &token->item) < 0)
         return false;
     token->stage++;
-    if (serial)
-        pass_turn(run, stage, number);
-    return true;
+    if (!serial)
+        return true;
+    token->loaded = token->stage < run->stage_count; /* what is through is not dropped */
+    return serve_waiting(run, stage, number);
 }
 
 static int run_pipe_token(vigil_task *task)
