@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "link.h"
+#include "upload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,13 @@ void vg_web_call_write(const vg_web_call *call, vg_web_out *out)
     for (size_t i = 0; i < call->count; i++)
         if (!call->cross || !is_secret(call->fields[i].name))
             vg_web_out_fields(out, &call->fields[i], 1);
-    if (call->length != 0 || strcmp(call->method, "POST") == 0 || strcmp(call->method, "PUT") == 0) {
+    if (call->next_body != NULL && call->body_length < 0) {
+        vg_web_out_text(out, "transfer-encoding: chunked\r\n");
+    } else if (call->next_body != NULL) {
+        vg_web_out_text(out, "content-length: ");
+        vg_web_out_number(out, (uint64_t)call->body_length);
+        vg_web_out_add(out, "\r\n", 2);
+    } else if (call->length != 0 || strcmp(call->method, "POST") == 0 || strcmp(call->method, "PUT") == 0) {
         vg_web_out_text(out, "content-length: ");
         vg_web_out_number(out, call->length);
         vg_web_out_add(out, "\r\n", 2);
@@ -198,7 +205,7 @@ void vg_web_call_start(vg_web_call *call)
 bool vg_web_call_repeat(vg_web_call *call)
 {
     static const char *const safe[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
-    if (call->repeated || call->settled || call->client->destroyed)
+    if (call->repeated || call->settled || call->client->destroyed || call->next_body != NULL)
         return false;
     for (size_t i = 0; i < sizeof safe / sizeof *safe; i++) {
         if (strcmp(call->method, safe[i]) == 0) {
@@ -222,6 +229,12 @@ static bool follow(vg_web_call *call)
     const vigil_http_text location = vigil_http_response_header(call->response, "location");
     if (call->redirects == 0 || !is_redirect(status) || location.at == NULL)
         return false;
+    /* RFC 9110, 15.4: 303 asks for GET; for 301 and 302 everybody does the same with POST. */
+    const bool is_head = strcmp(call->method, "HEAD") == 0;
+    const bool asks_get =
+        (status == 303 && !is_head) || ((status == 301 || status == 302) && strcmp(call->method, "POST") == 0);
+    if (call->next_body != NULL && !asks_get)
+        return false;
     if (call->followed++ == call->redirects) {
         vg_web_call_fail(call, -ELOOP);
         return true;
@@ -235,11 +248,10 @@ static bool follow(vg_web_call *call)
     }
     call->cross |=
         before.port != after.port || before.secure != after.secure || strcasecmp(before.host, after.host) != 0;
-    /* RFC 9110, 15.4: 303 asks for GET; for 301 and 302 everybody does the same with POST. */
-    const bool is_head = strcmp(call->method, "HEAD") == 0;
-    if ((status == 303 && !is_head) || ((status == 301 || status == 302) && strcmp(call->method, "POST") == 0)) {
+    if (asks_get) {
         memcpy(call->method, "GET", 4);
         call->length = 0;
+        call->next_body = NULL;
     }
     free(call->url);
     call->url = url;
@@ -282,6 +294,7 @@ static void call_over(vg_web_call *call)
     vg_web_host *host = call->host;
     const bool waited = call->waits;
     call->settled = true;
+    vg_web_upload_drop(call);
     if (call->link != NULL) {
         call->link->call = NULL;
         vg_web_link_end(call->link, -ECANCELED);
@@ -336,6 +349,8 @@ static int check_call(const vigil_http_client *client, const vigil_http_call *ca
         return vg_web_why(-EINVAL, "call.method '%.30s' is no method that can be called", call->method);
     if (call->body == NULL && call->length != 0)
         return vigil_why_set(-EINVAL, "call.body is NULL, and call.length is not 0");
+    if (call->body != NULL && call->next_body != NULL)
+        return vigil_why_set(-EINVAL, "call.body and call.next_body are set; a call has one of them");
     int error = vg_web_check_fields(call->fields, call->count);
     if (error == 0)
         error = vg_web_url_read(&url, call->url);
@@ -351,7 +366,8 @@ static vg_web_call *copy_call(vigil_http_client *client, const vigil_http_call *
     vg_web_call *call = calloc(1, sizeof *call);
     if (call == NULL)
         return NULL;
-    const char *method = given->method != NULL ? given->method : given->body != NULL ? "POST" : "GET";
+    const bool has_body = given->body != NULL || given->next_body != NULL;
+    const char *method = given->method != NULL ? given->method : has_body ? "POST" : "GET";
     memcpy(call->method, method, strlen(method) + 1);
     call->url = strdup(given->url);
     call->fields = copy_fields(given->fields, given->count);
@@ -367,6 +383,8 @@ static vg_web_call *copy_call(vigil_http_client *client, const vigil_http_call *
     if (given->length != 0)
         memcpy(call->body, given->body, given->length);
     call->length = given->length;
+    call->next_body = given->next_body;
+    call->body_length = given->body_length;
     call->most_body = given->most_body != 0 ? given->most_body : 16777216;
     call->redirects = given->redirects;
     call->on_body = given->on_body;

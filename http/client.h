@@ -14,6 +14,7 @@
 
 typedef struct vg_web_link vg_web_link;
 typedef struct vg_web_call vg_web_call;
+typedef struct vg_web_upload vg_web_upload;
 
 typedef struct vg_web_host {
     struct vg_web_host *next; /* of the same bucket */
@@ -68,6 +69,9 @@ struct vg_web_call {
     size_t count;
     char *body;
     size_t length, most_body;
+    int (*next_body)(void *user, vigil_promise **promise);
+    int64_t body_length;
+    vg_web_upload *upload; /* what of the body is still to come, or NULL */
     unsigned redirects, followed;
     void (*on_body)(vigil_http_response *response, const void *data, size_t length, void *user);
     void *user;

@@ -3,6 +3,7 @@
 #include "link.h"
 
 #include "call.h"
+#include "upload.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -56,6 +57,8 @@ void vg_web_link_end(vg_web_link *link, int error)
     const bool untouched = link->reused && !link->got_any;
     if (link->freed)
         return;
+    if (call != NULL)
+        vg_web_upload_drop(call);
     link_remove(link, error);
     host->holds++;
     if (call != NULL) {
@@ -271,9 +274,11 @@ static void link_complete(vg_web_link *link, bool clean)
 {
     vg_web_call *call = link->call;
     vg_web_host *host = link->host;
+    const bool sent = call->upload == NULL; /* else the server has answered before the end of the body */
+    vg_web_upload_drop(call);
     link->call = NULL;
     call->link = NULL;
-    if (link->keep && clean && vigil_stream_on_data(link->stream, NULL, NULL) == 0) {
+    if (link->keep && clean && sent && vigil_stream_on_data(link->stream, NULL, NULL) == 0) {
         link->in_body = link->got_any = false;
         link->looked = 0;
         idle_add(link);
@@ -436,6 +441,8 @@ void vg_web_link_use(vg_web_link *link, vg_web_call *call)
     vg_web_out_end(&out);
     if (rc >= 0)
         rc = vigil_stream_on_data(link->stream, link_data, link);
+    if (rc >= 0 && call->next_body != NULL)
+        rc = vg_web_upload_begin(call);
     if (rc < 0)
         vg_web_link_end(link, rc);
 }

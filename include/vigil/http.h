@@ -299,20 +299,29 @@ typedef struct vigil_http_call {
     size_t count;
     const void *body;
     size_t length;
+    /* Owner: give the next piece of the body, in place of `body`. *promise is fulfilled with a
+       vigil_http_bytes (VIGIL_POINTER), whose bytes are copied, or with VIGIL_NONE at the end; if
+       it is rejected, or the answer is negative, the call is. Asked for one piece at a time, and
+       not before the server takes them. Such a call is not repeated, and a redirect that asks for
+       the body again is not followed. May be NULL */
+    int (*next_body)(void *user, vigil_promise **promise);
+    /* of next_body: of all pieces, more is -EMSGSIZE and less -ENODATA; negative: not known, it is
+       sent in chunks. The _INIT macro says -1 */
+    int64_t body_length;
     size_t most_body;   /* of the answer; more is -EMSGSIZE. 0: 16 MiB */
     unsigned redirects; /* how many are followed; 0: none, the answer is given as it is */
     int64_t timeout_ns; /* for everything; the _INIT macro says VIGIL_FOREVER */
     /* Owner: a piece of the answer's body, in place of collecting it; most_body is not looked at.
        May be NULL */
     void (*on_body)(vigil_http_response *response, const void *data, size_t length, void *user);
-    void *user; /* of on_body */
+    void *user; /* of on_body and next_body */
 } vigil_http_call;
 #ifdef __cplusplus
 #define VIGIL_HTTP_CALL_INIT vg_http_call_init()
 #else
-#define VIGIL_HTTP_CALL_INIT                                         \
-    {                                                                \
-        .size = sizeof(vigil_http_call), .timeout_ns = VIGIL_FOREVER \
+#define VIGIL_HTTP_CALL_INIT                                                            \
+    {                                                                                   \
+        .size = sizeof(vigil_http_call), .body_length = -1, .timeout_ns = VIGIL_FOREVER \
     }
 #endif
 
@@ -364,6 +373,7 @@ VIGIL_API int vigil_http_client_stats_get(const vigil_http_client *client,
 inline vigil_http_call vg_http_call_init()
 {
     vigil_http_call it = vg_sized<vigil_http_call>();
+    it.body_length = -1;
     it.timeout_ns = VIGIL_FOREVER;
     return it;
 }

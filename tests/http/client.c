@@ -15,7 +15,26 @@ struct scene {
     int status;
     char body[4096];
     size_t length;
+    uint64_t came; /* bytes at the server */
 };
+
+/* The answer is how many bytes came, and how they were framed. */
+static void count_body(vigil_http_request *request, const void *data, int64_t length, void *arg)
+{
+    struct scene *scene = arg;
+    char text[64];
+    if (length > 0) {
+        for (int64_t i = 0; i < length; i++)
+            must_equal(((const unsigned char *)data)[i], (unsigned char)(scene->came + (uint64_t)i));
+        scene->came += (uint64_t)length;
+    } else if (length == 0) {
+        (void)snprintf(text, sizeof text, "%s %llu %lld", vigil_http_method(request), (unsigned long long)scene->came,
+                       (long long)vigil_http_length(request));
+        must_equal(vigil_http_answer_text(request, 200, "text/plain", text), 0);
+    } else {
+        must_equal(vigil_http_reset(request), 0);
+    }
+}
 
 static void route(vigil_http_request *request, void *user)
 {
@@ -37,6 +56,11 @@ static void route(vigil_http_request *request, void *user)
     } else if (vigil_http_text_is(path, "/round")) {
         const vigil_http_field where = {"location", "round"};
         must_equal(vigil_http_answer(request, 301, &where, 1, NULL, 0), 0);
+    } else if (vigil_http_text_is(path, "/count")) {
+        must_equal(vigil_http_on_body(request, count_body, scene), 0);
+    } else if (vigil_http_text_is(path, "/same")) {
+        const vigil_http_field where = {"location", "/count"};
+        must_equal(vigil_http_answer(request, 307, &where, 1, NULL, 0), 0);
     } else if (vigil_http_text_is(path, "/empty")) {
         must_equal(vigil_http_answer(request, 204, NULL, 0, NULL, 0), 0);
     } else {
@@ -440,6 +464,155 @@ static void a_body_may_come_in_pieces(void **state)
     scene_end(&scene);
 }
 
+/* ---- bodies that are sent in pieces ------------------------------------------------------------------------------- */
+
+struct upload {
+    struct scene *scene;
+    size_t piece;
+    unsigned left, asked;
+    uint64_t position;
+    int end; /* 0: a good end; 1: none, the last piece never comes; negative: it fails so */
+    vigil_promise *pending;
+};
+
+static int next_piece(void *user, vigil_promise **promise)
+{
+    struct upload *upload = user;
+    upload->asked++;
+    must_equal(vigil_promise_create(promise, upload->scene->loop), 0);
+    if (upload->left == 0) {
+        if (upload->end < 0)
+            must_equal(vigil_promise_reject(*promise, vigil_value_error(upload->end)), 0);
+        else if (upload->end == 0)
+            must_equal(vigil_promise_resolve(*promise, vigil_value_none()), 0);
+        else
+            upload->pending = vigil_promise_ref(*promise);
+        return 0;
+    }
+    upload->left--;
+    vigil_http_bytes *bytes = malloc(sizeof *bytes + upload->piece);
+    must(bytes != NULL);
+    unsigned char *data = (unsigned char *)(bytes + 1);
+    for (size_t i = 0; i < upload->piece; i++)
+        data[i] = (unsigned char)(upload->position + i);
+    upload->position += upload->piece;
+    *bytes = (vigil_http_bytes){upload->piece, (const char *)data};
+    must_equal(vigil_promise_resolve(*promise, vigil_value_pointer(bytes, free)), 0);
+    return 0;
+}
+
+static vigil_http_call upload_call(struct upload *upload, struct scene *scene, size_t piece, unsigned count)
+{
+    vigil_http_call call = VIGIL_HTTP_CALL_INIT;
+    *upload = (struct upload){.scene = scene, .piece = piece, .left = count};
+    call.next_body = next_piece;
+    call.user = upload;
+    scene->came = 0;
+    return call;
+}
+
+static void a_body_may_be_sent_in_pieces(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct upload upload;
+    static const struct {
+        size_t piece;
+        unsigned count;
+    } sizes[] = {{1, 0}, {1, 1}, {1000, 7}, {65536, 8}, {0, 3}, {300000, 3}};
+    scene_open(&scene, NULL);
+    for (size_t i = 0; i < count_of(sizes); i++)
+        for (int known = 0; known < 2; known++) {
+            char expected[64];
+            const long long all = (long long)(sizes[i].piece * sizes[i].count);
+            vigil_http_call call = upload_call(&upload, &scene, sizes[i].piece, sizes[i].count);
+            call.body_length = known ? all : -1;
+            begin(&scene, "/count", &call, NULL);
+            must_equal(upload.asked, 0); /* never inside the call */
+            wait_for(&scene, scene.settled + 1);
+            must_equal(scene.error, 0);
+            (void)snprintf(expected, sizeof expected, "POST %lld %lld", all, known ? all : -1LL);
+            must_equal(strcmp(scene.body, expected), 0);
+        }
+    must_equal(stats_of(&scene).connections, 1); /* it is used again after each */
+    scene_end(&scene);
+}
+
+static void pieces_that_do_not_fit_their_length_end_the_call(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct upload upload;
+    scene_open(&scene, NULL);
+    vigil_http_call call = upload_call(&upload, &scene, 100, 3);
+    call.body_length = 301;
+    ask(&scene, "/count", &call);
+    must_equal(scene.error, -ENODATA);
+    call = upload_call(&upload, &scene, 100, 3);
+    call.body_length = 299;
+    ask(&scene, "/count", &call);
+    must_equal(scene.error, -EMSGSIZE);
+    call = upload_call(&upload, &scene, 100, 3);
+    upload.end = -EIO;
+    ask(&scene, "/count", &call);
+    must_equal(scene.error, -EIO);
+    call = upload_call(&upload, &scene, 100, 3);
+    call.body = "x";
+    call.length = 1;
+    call.url = "http://127.0.0.1:1/";
+    vigil_promise *promise;
+    must_equal(vigil_promise_http(scene.client, &call, NULL, &promise), -EINVAL);
+    scene_end(&scene);
+}
+
+/* The server may answer first, the call may be taken back, the client may go: the piece that was asked for still comes. */
+static void a_piece_that_comes_too_late_is_dropped(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct upload upload;
+    vigil_cancel_source *source;
+    for (int how = 0; how < 3; how++) {
+        scene_open(&scene, NULL);
+        vigil_http_call call = upload_call(&upload, &scene, 10, 1);
+        upload.end = 1;
+        must_equal(vigil_cancel_create(&source), 0);
+        begin(&scene, how == 0 ? "/early" : "/count", &call, vigil_cancel_token_of(source));
+        while (upload.pending == NULL)
+            must(vigil_loop_run(scene.loop, VIGIL_RUN_ONCE) >= 0);
+        if (how == 1)
+            must_equal(vigil_cancel_abort(source, -ECANCELED, NULL), 0);
+        if (how == 2) {
+            must_equal(vigil_http_client_destroy(scene.client), 0);
+            scene.client = NULL;
+        }
+        wait_for(&scene, 1);
+        must_equal(scene.error, how == 0 ? 0 : -ECANCELED);
+        must_equal(vigil_promise_resolve(upload.pending, vigil_value_none()), 0);
+        vigil_promise_unref(upload.pending);
+        vigil_cancel_destroy(source);
+        scene_end(&scene);
+    }
+}
+
+static void redirects_do_not_ask_for_pieces_again(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct upload upload;
+    scene_open(&scene, NULL);
+    vigil_http_call call = upload_call(&upload, &scene, 10, 2);
+    call.redirects = 3;
+    ask(&scene, "/same", &call); /* 307: the answer is given as it is */
+    must_equal(scene.status, 307);
+    call = upload_call(&upload, &scene, 10, 2);
+    call.redirects = 3;
+    ask(&scene, "/to", &call); /* 302: without the body */
+    must_equal(scene.status, 200);
+    must_equal(strcmp(scene.body, "GET /there?x auth=0"), 0);
+    scene_end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +625,10 @@ int main(void)
         cmocka_unit_test(what_cannot_be_asked_is_said_at_once),
         cmocka_unit_test(answers_that_are_none),
         cmocka_unit_test(a_body_may_come_in_pieces),
+        cmocka_unit_test(a_body_may_be_sent_in_pieces),
+        cmocka_unit_test(pieces_that_do_not_fit_their_length_end_the_call),
+        cmocka_unit_test(a_piece_that_comes_too_late_is_dropped),
+        cmocka_unit_test(redirects_do_not_ask_for_pieces_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

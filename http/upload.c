@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * upload.c - the body of a call that comes piece by piece. One piece is asked for at a time, and the next when the link
+ * has taken most of the last. A piece that is asked for cannot be taken back, so the upload may outlive its call.
+ */
+#include "upload.h"
+
+#include "link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct vg_web_upload {
+    vg_web_call *call; /* NULL: it is over, and who comes next frees this */
+    uint64_t left;     /* of a body whose length is known */
+    bool asked;        /* a piece, or the first turn, is on its way */
+};
+
+static void upload_more(vg_web_upload *it);
+
+static void upload_failed(vg_web_upload *it, int error)
+{
+    vg_web_link_end(it->call->link, error); /* drops it */
+}
+
+static void upload_drained(void *arg)
+{
+    upload_more(arg);
+}
+
+static void upload_complete(vg_web_upload *it)
+{
+    vg_web_call *call = it->call;
+    int rc = 0;
+    if (call->body_length < 0)
+        rc = vigil_stream_write(call->link->stream, "0\r\n\r\n", 5);
+    else if (it->left != 0)
+        rc = -ENODATA;
+    if (rc < 0) {
+        upload_failed(it, rc);
+        return;
+    }
+    call->upload = NULL;
+    free(it);
+}
+
+static int upload_send(vg_web_upload *it, const vigil_http_bytes *piece)
+{
+    vg_web_call *call = it->call;
+    vigil_stream *stream = call->link->stream;
+    char line[24];
+    if (call->body_length >= 0) {
+        if (piece->length > it->left)
+            return -EMSGSIZE;
+        it->left -= piece->length;
+        return vigil_stream_write(stream, piece->data, piece->length);
+    }
+    const int length = snprintf(line, sizeof line, "%zx\r\n", piece->length);
+    int rc = vigil_stream_write(stream, line, (size_t)length);
+    if (rc >= 0)
+        rc = vigil_stream_write(stream, piece->data, piece->length);
+    return rc >= 0 ? vigil_stream_write(stream, "\r\n", 2) : rc;
+}
+
+static vigil_value upload_came(vigil_value *value, void *arg)
+{
+    vg_web_upload *it = arg;
+    it->asked = false;
+    if (it->call == NULL) {
+        free(it);
+    } else if (value->kind != VIGIL_POINTER || value->pointer == NULL) {
+        upload_complete(it);
+    } else {
+        const vigil_http_bytes *piece = value->pointer;
+        int rc = piece->length != 0 ? upload_send(it, piece) : 0;
+        if (rc == 1)
+            rc = vigil_stream_on_drained(it->call->link->stream, upload_drained, it);
+        else if (rc == 0)
+            upload_more(it);
+        if (rc < 0)
+            upload_failed(it, rc);
+    }
+    return vigil_value_none();
+}
+
+static vigil_value upload_refused(vigil_value *reason, void *arg)
+{
+    vg_web_upload *it = arg;
+    it->asked = false;
+    if (it->call == NULL)
+        free(it);
+    else
+        upload_failed(it, reason->status < 0 ? reason->status : -EIO);
+    return vigil_value_none();
+}
+
+static void upload_more(vg_web_upload *it)
+{
+    vg_web_call *call = it->call;
+    vigil_promise *promise = NULL;
+    int rc = call->next_body(call->user, &promise);
+    if (rc >= 0) {
+        it->asked = true;
+        rc = vigil_promise_then(promise, upload_came, upload_refused, it, NULL);
+        vigil_promise_unref(promise);
+        if (rc < 0)
+            it->asked = false;
+    }
+    if (rc < 0)
+        upload_failed(it, rc);
+}
+
+static void upload_first(void *arg)
+{
+    vg_web_upload *it = arg;
+    it->asked = false;
+    if (it->call == NULL)
+        free(it);
+    else
+        upload_more(it);
+}
+
+static void upload_never(void *arg)
+{
+    vg_web_upload *it = arg;
+    if (it->call != NULL)
+        it->call->upload = NULL;
+    free(it);
+}
+
+int vg_web_upload_begin(vg_web_call *call)
+{
+    vg_web_upload *it = calloc(1, sizeof *it);
+    if (it == NULL)
+        return -ENOMEM;
+    it->call = call;
+    it->left = call->body_length >= 0 ? (uint64_t)call->body_length : 0;
+    it->asked = true;
+    const int rc = vigil_loop_tick_call(call->client->loop, upload_first, upload_never, it);
+    if (rc < 0) {
+        free(it);
+        return rc;
+    }
+    call->upload = it;
+    return 0;
+}
+
+void vg_web_upload_drop(vg_web_call *call)
+{
+    vg_web_upload *it = call->upload;
+    if (it == NULL)
+        return;
+    call->upload = NULL;
+    it->call = NULL;
+    if (it->asked)
+        return;
+    if (call->link != NULL)
+        (void)vigil_stream_on_drained(call->link->stream, NULL, NULL);
+    free(it);
+}
