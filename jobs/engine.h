@@ -94,8 +94,9 @@ struct vg_jobs_kind_want {
 };
 
 struct vg_jobs_want {
-    unsigned count; /* 0: claim nothing */
-    bool alone;     /* nothing runs here: a quarantined job may be claimed, and then only that */
+    unsigned count;        /* 0: claim nothing */
+    bool alone;            /* nothing runs here: a quarantined job may be claimed, and then only that */
+    bool quarantine_first; /* such a job goes before ordinary ones */
     const struct vg_jobs_kind_want *kinds;
     unsigned kind_count, first_kind; /* kinds are asked in rotation from first_kind */
     int classes[VIGIL_PRIORITIES];   /* in the order of asking */
@@ -161,6 +162,8 @@ struct vg_jobs_engine {
     /* Record ends, then claim. */
     int (*exchange)(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                     const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
+    /* Whether a quarantined job of the want's kinds is due: 1 or 0. */
+    int (*quarantined)(struct vg_jobs_conn *conn, const struct vg_jobs_want *want);
     int (*extend)(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
     /* Take at most `most` leases that have run out. Gives how many. */
     int (*rescue)(struct vg_jobs_conn *conn, unsigned most);

@@ -638,6 +638,7 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .enqueue_within = vg_pq_enqueue_within,
     .waiting = vg_pq_waiting,
     .exchange = vg_pq_exchange,
+    .quarantined = vg_pq_quarantined,
     .extend = vg_pq_extend,
     .rescue = vg_pq_rescue,
     .prune = vg_pq_prune,

@@ -37,6 +37,7 @@ enum vg_pq_sql {
     VG_PQ_WORKER,
     VG_PQ_CLAIM,
     VG_PQ_CLAIM_QUARANTINE,
+    VG_PQ_QUARANTINED,
     VG_PQ_LOCK_KIND,
     VG_PQ_CLAIM_LIMITED,
     VG_PQ_CLAIM_FAIR,
@@ -170,6 +171,7 @@ int64_t vg_pq_version_of(const struct vg_jobs_kind_want *kind);
 /* Claim at most `count` jobs of a kind whose tenants take turns. Gives how many. */
 int vg_pq_claim_fair(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count);
 int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
+int vg_pq_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want);
 int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most);
 int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
 int vg_pq_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);

@@ -374,6 +374,28 @@ static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_wan
     return taken;
 }
 
+int vg_pq_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
+{
+    struct vg_pq_array kinds = {0}, versions = {0};
+    for (unsigned i = 0; i < want->kind_count; i++) {
+        vg_pq_array_string(&kinds, want->kinds[i].name);
+        vg_pq_array_number(&versions, vg_pq_version_of(&want->kinds[i]));
+    }
+    struct vg_pq_call call = {.count = 0};
+    vg_pq_text_of(&call, vg_pq_array_text(&kinds));
+    vg_pq_text_of(&call, vg_pq_array_text(&versions));
+    PGresult *result = NULL;
+    int found =
+        call.values[0] == NULL || call.values[1] == NULL ? -ENOMEM : vg_pq_run(conn, VG_PQ_QUARANTINED, &call, &result);
+    if (found == 0) {
+        found = PQntuples(result) > 0;
+        PQclear(result);
+    }
+    free(kinds.text);
+    free(versions.text);
+    return found;
+}
+
 /* When to look again if nobody rings. In the pipeline of the claim: see VG_PQ_NEXT. */
 static int send_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
 {
@@ -520,13 +542,26 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
         conn->low = calloc((size_t)want->kind_count * VIGIL_PRIORITIES, sizeof *conn->low);
         conn->low_count = conn->low != NULL ? want->kind_count * VIGIL_PRIORITIES : 0;
     }
+    int claimed = 0;
+    if (want->alone && want->quarantine_first && want->count > 0) {
+        struct vg_jobs_want none = {.count = 0};
+        error = exchange_once(conn, ends, end_count, &none, false, take, arg, &claimed, NULL);
+        if (error != 0)
+            return error;
+        int taken = claim_quarantined(conn, want, take, arg);
+        if (taken != 0) { /* an error ends the claiming alone: the ends are recorded */
+            next->claimed = taken > 0 ? (unsigned)taken : 0;
+            next->due_ms = taken > 0 ? -1 : 100;
+            return 0;
+        }
+        end_count = 0;
+    }
     uint64_t now = vg_pq_now_ms();
     /* When jobs were missing they may be missing again: everything in one round trip. */
     bool was_short = conn->was_short && want->count > 0;
     bool full = want->count > 0 && (now >= conn->full_look_at || (was_short && conn->full_look_cheap));
     if (full)
         begin_full_look(conn);
-    int claimed = 0;
     error = exchange_once(conn, ends, end_count, want, full, take, arg, &claimed, was_short ? &next->due_ms : NULL);
     if (error != 0)
         return error;

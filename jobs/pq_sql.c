@@ -143,6 +143,9 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     "WHERE id = ANY(ARRAY(SELECT q.id FROM vigil_jobs q JOIN unnest($3::text[], $4::int[]) AS p(kind, version) ON "
     "q.kind = p.kind AND q.version <= p.version WHERE q.state = 3 AND q.due <= " NOW
     " AND " NOT_PAUSED("q.kind") " ORDER BY q.due LIMIT 1 FOR UPDATE OF q SKIP LOCKED)) RETURNING " CLAIMED,
+    [VG_PQ_QUARANTINED] =
+        "SELECT 1 FROM vigil_jobs q JOIN unnest($1::text[], $2::int[]) AS p(kind, version) ON q.kind = "
+        "p.kind AND q.version <= p.version WHERE q.state = 3 AND q.due <= " NOW " LIMIT 1",
     /* A kind with a cap or a rate: one process at a time claims, so that the count is exact. */
     [VG_PQ_LOCK_KIND] = "SELECT pg_advisory_xact_lock(73057904, hashtext($1::text))",
     [VG_PQ_CLAIM_LIMITED] =

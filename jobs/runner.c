@@ -36,6 +36,7 @@ enum {
     PRUNE_EVERY_MS = 60000,
     PRUNE_AGAIN_MS = 50,    /* while there is more */
     BAD_SCHEDULE_MS = 1000, /* one that this process cannot compute is looked at again after so long */
+    LONE_MS = 1000,         /* how long the claiming stops at first, so that a quarantined job can run alone */
     RETRY_FIRST_MS = 50,    /* while the engine is away */
     RETRY_MOST_MS = 2000,
 };
@@ -55,6 +56,8 @@ struct vg_jobs_round {
     unsigned failures;
     uint64_t prune_at, house_at; /* CLOCK_MONOTONIC, ms */
     bool prunes;                 /* there is more to prune */
+    uint64_t lone_until;         /* nothing is claimed beside what runs, for a quarantined job; 0: as usual */
+    uint64_t lone_ms;            /* for how long the next time */
     uint64_t sleeps_until;       /* the same; NEVER */
 };
 
@@ -233,9 +236,17 @@ static int list_ends(struct vg_jobs_round *round)
     return (int)number;
 }
 
+/* Only what the ends leave is in flight. */
+static bool is_alone(const struct vg_jobs_round *round)
+{
+    return atomic_load_explicit(&round->jobs->flying_count, memory_order_relaxed) == round->end_count;
+}
+
 static unsigned places(const struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
+    if (round->lone_until != 0 && !is_alone(round))
+        return 0;
     if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 || round->quarantine)
         return 0;
     unsigned flying = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) - (unsigned)round->end_count;
@@ -249,9 +260,14 @@ static int exchange(struct vg_jobs_round *round)
     int number = list_ends(round);
     if (number < 0)
         return number;
+    if (round->lone_until != 0 && vg_jobs_now_ms() >= round->lone_until) { /* runs take too long: try later */
+        round->lone_until = 0;
+        round->lone_ms *= 2;
+    }
     struct vg_jobs_want want = {
         .count = places(round),
-        .alone = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) == round->end_count,
+        .alone = is_alone(round),
+        .quarantine_first = round->lone_until != 0,
         .kinds = jobs->kinds,
         .kind_count = jobs->handler_count,
         .first_kind = jobs->handler_count > 0 ? round->first_kind++ % jobs->handler_count : 0,
@@ -269,6 +285,10 @@ static int exchange(struct vg_jobs_round *round)
         return error;
     }
     count(&jobs->exchanges, 1);
+    if (want.alone && want.quarantine_first) {
+        round->lone_until = 0;
+        round->lone_ms = LONE_MS;
+    }
     land(round);
     launch(round);
     /* Fewer than wanted: there is nothing more until somebody rings or something is due. */
@@ -281,6 +301,26 @@ static int exchange(struct vg_jobs_round *round)
     return 0;
 }
 
+/* Under load there is always ordinary work, and nothing ever runs alone. So the claiming stops for a while when a
+   quarantined job is due, and that one goes first when nothing is left in flight. If runs are longer than the while, it
+   is longer the next time, up to a lease. */
+static int look_for_quarantined(struct vg_jobs_round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    struct vg_jobs_want want = {.kinds = jobs->kinds, .kind_count = jobs->handler_count};
+    if (round->lone_until != 0 || round->quarantine)
+        return 0;
+    int waits = jobs->engine->quarantined(round->conn, &want);
+    uint64_t most = (uint64_t)jobs->options.lease_ns / 1000000;
+    if (round->lone_ms == 0)
+        round->lone_ms = LONE_MS;
+    if (round->lone_ms > most)
+        round->lone_ms = most;
+    if (waits > 0)
+        round->lone_until = vg_jobs_now_ms() + round->lone_ms;
+    return waits;
+}
+
 /* Leases of others that ran out, schedules that fire, and what is old. */
 static int keep_house(struct vg_jobs_round *round)
 {
@@ -289,6 +329,9 @@ static int keep_house(struct vg_jobs_round *round)
     if (rescued < 0)
         return rescued;
     count(&jobs->rescued, (uint64_t)rescued);
+    int waits = look_for_quarantined(round);
+    if (waits < 0)
+        return waits;
     int fired = vg_jobs_schedules_fire(jobs, round->conn, &round->bad_schedule);
     if (fired < 0)
         return fired;
@@ -386,6 +429,8 @@ static int64_t turn(struct vg_jobs_round *round)
         return 0;
     now = vg_jobs_now_ms();
     uint64_t wake = round->prunes && round->prune_at < round->due_at ? round->prune_at : round->due_at;
+    if (round->lone_until != 0 && round->lone_until < wake)
+        wake = round->lone_until;
     return wake == NEVER ? -1 : wake > now ? (int64_t)(wake - now) : 0;
 }
 

@@ -391,6 +391,7 @@ const struct vg_jobs_engine vg_jobs_sqlite = {
     .enqueue_within = vg_jobs_sqlite_enqueue_within,
     .waiting = vg_jobs_sqlite_waiting,
     .exchange = vg_jobs_sqlite_exchange,
+    .quarantined = vg_jobs_sqlite_quarantined,
     .extend = vg_jobs_sqlite_extend,
     .rescue = vg_jobs_sqlite_rescue,
     .prune = vg_jobs_sqlite_prune,

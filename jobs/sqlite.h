@@ -55,6 +55,7 @@ enum vg_jobs_sql {
     VG_SQL_AGAIN,
     VG_SQL_GIVE_BACK,
     VG_SQL_NEXT_DUE,
+    VG_SQL_QUARANTINED,
     VG_SQL_NEXT_QUARANTINED,
     VG_SQL_RATE_WAITS,
     VG_SQL_NEXT_SCHEDULE,
@@ -183,6 +184,7 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
                             const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg,
                             struct vg_jobs_next *next);
 int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
+int vg_jobs_sqlite_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want);
 int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most);
 int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
 int vg_jobs_sqlite_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);

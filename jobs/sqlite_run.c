@@ -273,6 +273,11 @@ static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int
                  void *arg)
 {
     unsigned left = want->count;
+    if (want->alone && want->quarantine_first) {
+        int taken = claim_quarantined(conn, want, now, take, arg);
+        if (taken != 0)
+            return taken;
+    }
     int64_t allowed[want->kind_count + 1];
     double tokens[want->kind_count + 1];
     for (unsigned i = 0; i < want->kind_count; i++) {
@@ -301,7 +306,7 @@ static int claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, int
                     return error;
             }
         }
-    /* Ordinary work goes first: a quarantined job has the process for itself only when there is none. */
+    /* Otherwise ordinary work goes first: a quarantined job has the process for itself when there is none. */
     if (left == want->count && want->alone)
         return claim_quarantined(conn, want, now, take, arg);
     return (int)(want->count - left);
@@ -374,6 +379,25 @@ static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want,
         *due = earliest(*due, sqlite3_column_int64(next, 0) - vg_jobs_sqlite_lease_now(conn->site) + 1);
     (void)sqlite3_reset(next);
     return 0;
+}
+
+int vg_jobs_sqlite_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
+{
+    int found = 0;
+    for (unsigned i = 0; i < want->kind_count && found == 0; i++) {
+        sqlite3_stmt *look = vg_jobs_sqlite_get(conn, VG_SQL_QUARANTINED);
+        if (look == NULL)
+            return -ENOTCONN;
+        (void)sqlite3_bind_text(look, 1, want->kinds[i].name, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(look, 2, vg_jobs_sqlite_now(conn->site));
+        (void)sqlite3_bind_int64(look, 3, want->kinds[i].version != 0 ? want->kinds[i].version : UINT_MAX);
+        int step = sqlite3_step(look);
+        found = step == SQLITE_ROW    ? 1
+                : step == SQLITE_DONE ? 0
+                                      : vg_jobs_sqlite_error(conn, "quarantined jobs cannot be read");
+        (void)sqlite3_reset(look);
+    }
+    return found;
 }
 
 static int register_worker(struct vg_jobs_conn *conn)

@@ -166,6 +166,8 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
         "checkpoint = coalesce(?3, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1",
     [VG_SQL_NEXT_DUE] = "SELECT min(due) FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due > ?3",
+    [VG_SQL_QUARANTINED] =
+        "SELECT 1 FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND version <= ?3 LIMIT 1",
     [VG_SQL_NEXT_QUARANTINED] = "SELECT min(due) FROM vigil_jobs WHERE state = 3 AND due > ?1",
     [VG_SQL_RATE_WAITS] =
         "SELECT 1 FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class IN (0, 1, 2, 3, 4) AND due <= ?2 "

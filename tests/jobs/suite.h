@@ -764,6 +764,63 @@ static void a_quarantined_job_that_fails_is_tried_again_in_quarantine(void **sta
         vigil_jobs_close(jobs[i]);
 }
 
+struct chain {
+    vigil_jobs *jobs;
+    _Atomic bool over;
+};
+
+/* There is always another one. */
+static int go_on(vigil_jobs_run *run, void *arg)
+{
+    struct chain *chain = arg;
+    (void)run;
+    return atomic_load(&chain->over) ? 0 : vigil_jobs_enqueue(chain->jobs, "chain", "", 0, NULL, NULL);
+}
+
+/* Also where ordinary work never ends. */
+static void a_quarantined_job_runs_beside_endless_work(void **state)
+{
+    (void)state;
+    const char *where = fresh_queue();
+    vigil_jobs *dying[2], *jobs = NULL;
+    struct stage stages[2] = {0};
+    struct tally runs = {0};
+    uint64_t id = 0;
+    for (int i = 0; i < 2; i++) { /* two leases run out */
+        dying[i] = open_queue(where);
+        must_equal(vigil_jobs_handle(dying[i], "killer", stay_once, &stages[i], NULL), 0);
+        if (i == 0)
+            id = enqueue(dying[0], "killer", "", NULL);
+        must_equal(vigil_jobs_start(dying[i]), 0);
+        tally_wait(&stages[i].entered, 1);
+        (void)vigil_jobs_pause(dying[0], NULL);
+        while (look_at(dying[0], id).info.state == VIGIL_JOBS_RUNNING) {
+            expire_leases(dying[0]);
+            yield();
+        }
+        must_equal(vigil_jobs_shutdown(dying[i], 0), -ETIMEDOUT);
+        (void)vigil_jobs_resume(dying[0], NULL);
+    }
+    must_equal(look_at(dying[0], id).info.state, VIGIL_JOBS_QUARANTINE);
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 2;
+    options.lease_ns = 3 * SECOND; /* it looks thrice in that time */
+    must_work(vigil_jobs_open(&jobs, where, &options));
+    struct chain chain = {.jobs = jobs};
+    must_equal(vigil_jobs_handle(jobs, "chain", go_on, &chain, NULL), 0);
+    must_equal(vigil_jobs_handle(jobs, "killer", fail_twice, &runs, NULL), 0);
+    for (int i = 0; i < 8; i++)
+        (void)enqueue(jobs, "chain", "", NULL);
+    must_equal(vigil_jobs_start(jobs), 0);
+    tally_wait(&runs, 1);
+    atomic_store(&chain.over, true);
+    for (int i = 0; i < 2; i++)
+        event_set(&stages[i].out);
+    for (int i = 0; i < 2; i++)
+        vigil_jobs_close(dying[i]);
+    vigil_jobs_close(jobs);
+}
+
 static void ended_jobs_are_pruned_and_stay_in_the_account(void **state)
 {
     (void)state;
@@ -1002,6 +1059,7 @@ static void bad_arguments_are_refused_with_a_reason(void **state)
         test(a_run_may_end_after_its_handler_has_returned), test(jobs_are_enqueued_with_the_callers_transaction),   \
         test(a_cap_holds_over_all_queues), test(an_end_under_a_cap_lets_another_queue_start),                       \
         test(a_quarantined_job_that_fails_is_tried_again_in_quarantine),                                            \
+        test(a_quarantined_job_runs_beside_endless_work),                                                           \
         test(ended_jobs_are_pruned_and_stay_in_the_account), test(each_fire_time_has_one_job_over_all_queues),      \
         test(missed_fire_times_are_caught_up_as_the_schedule_says),                                                 \
         test(a_schedule_keeps_its_place_when_it_is_set_again), test(a_job_waits_for_its_time),                      \
