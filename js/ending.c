@@ -24,6 +24,7 @@
 #include "port.h"
 #include "turn.h"
 #include "why.h"
+#include "worker.h"
 
 static bool in_flight(vigil_js *js)
 {
@@ -108,6 +109,7 @@ static void cut(vigil_js *js)
     if (js->closed)
         return;
     js->ended = js->closed = true;
+    vg_js_workers_end(js);
     if (js->port)
         vg_port_close(js->port);
     while (js->signals) {

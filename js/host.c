@@ -14,6 +14,7 @@
 #include "bind_system.h"
 #include "bind_text.h"
 #include "bind_watch.h"
+#include "bind_worker.h"
 #include "bind_zip.h"
 #include "ending.h"
 #include "http_bind.h"
@@ -46,7 +47,7 @@ static bool boot(vigil_js *js)
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
         !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
-        !vg_js_bind_zip(js) || !vg_js_bind_hash(js))
+        !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js))
         return false;
 #ifdef VG_JS_HTTP
     if (!vg_js_bind_http(js))

@@ -68,6 +68,9 @@ struct vigil_js {
     void (*http_poll)(vigil_js *js);
     void (*http_end)(vigil_js *js);
     bool (*http_busy)(vigil_js *js);
+    struct vg_worker *worker;         /* worker.c; NULL: this host is no worker */
+    vg_val worker_callback;           /* held; what a worker calls for messages of its parent */
+    struct vg_worker *workers;        /* worker.c: those that this host has started */
     struct vg_class *converter_class; /* bind_decode.c */
     struct vg_class *zip_class;       /* bind_zip.c */
     struct vg_class *digest_class;    /* bind_hash.c */

@@ -77,6 +77,7 @@ function loadPackage(name, module) {
   };
   // Long lists are not searched for other properties.
   if (file.startsWith('node-inspect')) text = text.replace(/getOwnNonIndexProperties:function\((\w+)\)\{/, '$&if($safe.plainList($1))return[];');
+  if (file.startsWith('node-inspect')) text = text.replace(/(\w+)\((\w+),"constructor"\)/g, '($safe.maker($2)||$1($2,"constructor"))');
   const shadow = file.startsWith('node-inspect') ? ', $safe, URL, WeakMap' : '';
   binding.compile(`(function (module, exports, require${shadow}) {${text}\n})`, `vigil:npm/${file}`, 1)
     .call(module.exports, module, module.exports, require, binding.safe, StandIn, Proxies);
@@ -133,11 +134,12 @@ binding.onStorm(sched.wakeStorm);
 // ---- what C enters through ----------------------------------------------------------------------------------------
 
 const host = process[Symbol.for('vigil.host')];
+const context = load('context');
 const completions = []; // what waits for C: functions by number
 const free = [];
 binding.expect = (callback) => {
   const at = free.length > 0 ? free.pop() : completions.length;
-  completions[at] = callback;
+  completions[at] = context.active ? context.bound(callback, 'FSREQCALLBACK') : callback;
   return at;
 };
 // C could not begin it after all.
@@ -157,6 +159,7 @@ function complete(at, a, b) {
 const KIND = load('constants').dispatch;
 function main(run) {
   try {
+    if (binding.worker.number() !== 0) load('worker_threads')[Symbol.for('vigil.host')].begin();
     run();
   } catch (error) {
     // Unlike after other callbacks, the ticks follow at once.

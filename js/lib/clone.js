@@ -6,13 +6,14 @@ const { codes } = load('errors');
 const kMove = Symbol('move'); // a method that checks, and returns a function that moves
 const errorKinds = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 
+function shownAs(value) {
+  if (typeof value === 'symbol') return value.toString();
+  if (typeof value === 'function') return `${value}`;
+  return `#<${value?.constructor?.name ?? 'Object'}>`;
+}
 function refuse(value) {
   const { DOMException } = load('eventtarget');
-  let shown;
-  if (typeof value === 'symbol') shown = value.toString();
-  else if (typeof value === 'function') shown = `${value}`;
-  else shown = `#<${value?.constructor?.name ?? 'Object'}>`;
-  return new DOMException(`${shown} could not be cloned.`, 'DataCloneError');
+  return new DOMException(`${shownAs(value)} could not be cloned.`, 'DataCloneError');
 }
 // The class that the engine itself would tell, whatever Symbol.toStringTag says.
 function brand(value) {
@@ -48,6 +49,17 @@ const isRegExp = (value) => {
     return false;
   }
 };
+
+// The kind of an object that is no array and no view. 'Host': it can be moved, or knows itself how it is copied.
+function kindOf(value) {
+  if (value instanceof Error) return 'Error';
+  if (isRegExp(value)) return 'RegExp';
+  const found = brand(value);
+  if (found !== 'Object') return found;
+  if (typeof value[kMove] === 'function' || (binding.isLoaded('blob') && load('blob').isBlob(value))) return 'Host';
+  if (binding.promiseState(value) !== undefined) return 'Promise';
+  return value === globalThis || binding.proxyTarget(value) !== undefined ? 'Proxy' : 'Object';
+}
 
 // Copies the value: { value, moved }, of which the second are the transferred objects as the receiver has them.
 function cloneWith(value, transfer) {
@@ -190,4 +202,4 @@ function structuredClone(value, options = undefined) {
   return cloneWith(value, options?.transfer === undefined ? [] : [...options.transfer]).value;
 }
 
-module.exports = { structuredClone, cloneWith, kMove };
+module.exports = { structuredClone, cloneWith, kMove, kindOf, shownAs };

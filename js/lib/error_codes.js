@@ -126,6 +126,15 @@ const messages = {
   ERR_ILLEGAL_CONSTRUCTOR: ['TypeError', () => 'Illegal constructor'],
   ERR_EVENT_RECURSION: ['Error', (name) => `The event "${name}" is already being dispatched`],
   ERR_INVALID_URI: ['URIError', () => 'URI malformed'],
+  ERR_INVALID_CURSOR_POS: ['TypeError', () => 'Cannot set cursor row without setting its column'],
+  ERR_USE_AFTER_CLOSE: ['Error', (name) => `${name} was closed`],
+  ERR_WORKER_PATH: ['TypeError', (file) => `The worker script or module filename must be an absolute path or a relative path starting with './' or '../'. ` +
+    `${file.startsWith('file://') ? 'Wrap file:// URLs with `new URL`. ' : ''}${file.startsWith('data:text/javascript') ? 'Wrap data: URLs with `new URL`. ' : ''}Received "${file}"`],
+  ERR_WORKER_OUT_OF_MEMORY: ['Error', () => 'Worker terminated due to reaching memory limit: JS heap out of memory'],
+  ERR_WORKER_INIT_FAILED: ['Error', (why) => `Worker initialization failure: ${why}`],
+  ERR_ASYNC_CALLBACK: ['TypeError', (name) => `${name} must be a function`],
+  ERR_ASYNC_TYPE: ['TypeError', (type) => `Invalid name for async "type": ${type}`],
+  ERR_INVALID_ASYNC_ID: ['RangeError', (name, id) => `Invalid ${name} value: ${id}`],
   ERR_VM_MODULE_LINK_FAILURE: ['SyntaxError', (text) => text],
 };
 

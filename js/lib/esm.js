@@ -5,6 +5,7 @@
 const Module = load('modules');
 const inner = Module[Symbol.for('vigil.host')];
 const { codes, heads, sources } = load('errors');
+const { waitFor } = load('context');
 const { compile } = binding;
 const path = load('path');
 
@@ -212,6 +213,7 @@ function link(record) {
       if (typeof value === 'function' && value.name === '') Object.defineProperty(value, 'name', { value: 'default', configurable: true });
       return value;
     },
+    waitFor,
     ...record.linked.map((one) => one.namespace));
   record.started = record.iterator.next(); // registers the getters
 }
@@ -287,7 +289,7 @@ async function steps(iterator) {
   while (!step.done) {
     let value;
     try {
-      value = await step.value;
+      value = await waitFor(step.value);
     } catch (error) {
       step = iterator.throw(error);
       continue;

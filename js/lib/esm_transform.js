@@ -6,7 +6,7 @@
 // The body is a generator that stops once after its getters are registered: then cycles see hoisted functions, as they
 // must. With await at the top it is an async generator.
 //
-// Limits: the names `$m<N>`, `$x`, `$i`, `$meta` are taken; a direct eval sees the rewritten names, not imported ones;
+// Limits: the names `$m<N>`, `$x`, `$i`, `$meta`, `$await` are taken; a direct eval sees the rewritten names, not imported ones;
 // Function.prototype.toString shows the rewritten text.
 'use strict';
 
@@ -325,6 +325,12 @@ function yieldInstead([node, parent], text, edits, starts) {
   edits.replace(node.end, node.end, '))');
 }
 
+// `await x` -> `await $await( x)`: see context.js.
+function waitThrough(node, edits, name) {
+  edits.replace(node.start + 5, node.start + 5, ` ${name}(`);
+  edits.replace(node.end, node.end, ')');
+}
+
 // { code, requests: [specifier], imports: [[request, name]], exports, reexports: [[name, request, their]], stars: [request], isAsync, loops }
 //
 // The body becomes a generator that first says what is exported, and goes on when it is evaluated. An await at the top is a yield, so that
@@ -424,6 +430,8 @@ function transformModule(text, file) {
     else reexports.push([name, ...from]);
   }
 
+  const { awaits, loops } = topAwaits(tree.body);
+  const atTop = new Set(loops ? [] : awaits.map(([node]) => node));
   walk(tree.body.filter((node) => node.type !== 'ImportDeclaration' && node.type !== 'ExportAllDeclaration' &&
                                   !(node.type === 'ExportNamedDeclaration' && !node.declaration)),
     (node, context) => {
@@ -444,16 +452,16 @@ function transformModule(text, file) {
         edits.replace(node.start, node.start + 6, '$i');
         return true;
       }
+      if (node.type === 'AwaitExpression' && !atTop.has(node)) waitThrough(node, edits, '$await');
       if (node.type === 'MetaProperty' && node.meta.name === 'import') edits.replace(node.start, node.end, '$meta');
       return false;
     });
 
-  const { awaits, loops } = topAwaits(tree.body);
   const isAsync = awaits.length > 0 || loops;
   if (!loops) for (const one of awaits) yieldInstead(one, text, edits, starts);
   if (defaultEnd >= 0) edits.replace(defaultEnd, defaultEnd, ');'); // behind what ends there too
 
-  const parameters = ['$x', '$i', '$meta', '$constant', '$named', ...requests.map((_, i) => `$m${i}`)].join(', ');
+  const parameters = ['$x', '$i', '$meta', '$constant', '$named', '$await', ...requests.map((_, i) => `$m${i}`)].join(', ');
   const table = [...getters].map(([name, expression]) => `${JSON.stringify(name)}: () => ${expression}`).join(', ');
   const head = `(${loops ? 'async ' : ''}function* (${parameters}) { 'use strict'; $x({ ${table} }); yield; ${tail}`;
   let body = edits.apply();
@@ -461,8 +469,8 @@ function transformModule(text, file) {
   return { code: `${head}${body}\n})`, head: head.length, requests, imports, exports: [...getters.keys()], reexports, stars, isAsync, loops };
 }
 
-// A script (CommonJS): only import() has to be led to us.
-function transformScript(text, file, name) {
+// A script (CommonJS): import() has to be led to us, and what is awaited where contexts are used.
+function transformScript(text, file, name, awaits) {
   const tree = parse(text, file, 'script');
   const edits = new Edits(text);
   (function look(node) {
@@ -472,6 +480,7 @@ function transformScript(text, file, name) {
       return;
     }
     if (node.type === 'ImportExpression') edits.replace(node.start, node.start + 6, name);
+    if (awaits !== undefined && node.type === 'AwaitExpression') waitThrough(node, edits, awaits);
     for (const key of Object.keys(node)) if (key !== 'type') look(node[key]);
   })(tree);
   return edits.apply();

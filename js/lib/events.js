@@ -390,6 +390,10 @@ Object.assign(EventEmitter, {
     return { [Symbol.dispose]: () => signal.removeEventListener('abort', listener) };
   },
 });
+Object.defineProperty(EventEmitter, 'EventEmitterAsyncResource', {
+  configurable: true, enumerable: true,
+  get: () => load('events_async').EventEmitterAsyncResource,
+});
 Object.defineProperty(EventEmitter, 'captureRejections', {
   enumerable: true,
   get: () => captureRejectionsByDefault,

@@ -55,7 +55,8 @@ class End {
   deliver() {
     this.due = false;
     // What comes meanwhile has a turn of its own.
-    for (let left = this.queue.length; left > 0 && this.queue.length > 0; left--) {
+    for (let left = this.queue.length, first = true; left > 0 && this.queue.length > 0; left--, first = false) {
+      if (!first && binding.canDrain) sched.betweenCallbacks(); // each message is a callback of its own
       const port = this.port;
       if (port === null || !port[kState].started) return;
       const message = this.queue.shift();
@@ -74,6 +75,8 @@ class End {
     const { other } = this;
     if (other === null) return;
     this.other = other.other = null;
+    this.gone?.();
+    other.gone?.();
     for (const end of [this, other]) {
       const { port } = end;
       if (port === null) continue;
@@ -239,4 +242,20 @@ handlerProperty(BroadcastChannel.prototype, 'message');
 handlerProperty(BroadcastChannel.prototype, 'messageerror');
 Object.defineProperty(BroadcastChannel.prototype, Symbol.toStringTag, { value: 'BroadcastChannel', configurable: true });
 
-module.exports = { MessageChannel, MessagePort, MessageEvent, BroadcastChannel };
+// For worker_threads.js: a port of an end, and the end that a port gives up.
+const portOf = (end) => new MessagePort(kMake, end);
+function endOf(port) {
+  const { end } = port[kState];
+  port[kMove]();
+  hold(port, false);
+  port[kState].end = null;
+  end.port = null;
+  return end;
+}
+function receiveMessageOnPort(port) {
+  if (!(port instanceof MessagePort)) throw new codes.ERR_INVALID_ARG_TYPE('port', 'MessagePort', port);
+  const message = port[kState].end?.queue.shift();
+  return message === undefined ? undefined : { message: message().value };
+}
+
+module.exports = { MessageChannel, MessagePort, MessageEvent, BroadcastChannel, End, portOf, endOf, receiveMessageOnPort };

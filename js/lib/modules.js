@@ -13,9 +13,9 @@ const IMPORT_CALL = /\bimport\s*(\/\*|\/\/|\()/;
 const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
 
 // Modules of Node that this host does not have: their absence is said as that of a module, and not as that of a package.
-const absent = new Set(['async_hooks', 'child_process', 'cluster', 'constants', 'dgram', 'dns', 'dns/promises', 'domain', 'http2', 'https',
-  'inspector', 'inspector/promises', 'net', 'punycode', 'readline', 'readline/promises', 'repl', 'sys', 'tls', 'trace_events',
-  'v8', 'vm', 'wasi', 'worker_threads']);
+const absent = new Set(['child_process', 'cluster', 'constants', 'dgram', 'dns', 'dns/promises', 'domain', 'http2', 'https',
+  'inspector', 'inspector/promises', 'net', 'punycode', 'repl', 'sys', 'tls', 'trace_events',
+  'vm', 'wasi']);
 function isBuiltin(name) {
   return Object.hasOwn(names, name) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
 }
@@ -336,21 +336,25 @@ function makeRequire(module) {
   return require;
 }
 
+// Whether what a script awaits is led through context.js: not before contexts are used or in sight, because it costs a parser.
+function followsAwaits(text) {
+  return (binding.isLoaded('async_hooks') || text.includes('async_hooks')) && /\bawait\b/.test(text);
+}
+
 // `compile` throws the engine's SyntaxError, which names file and line.
 Module.prototype._compile = function (text, file) {
   if (text.startsWith('#!')) text = `//${text}`;
   let head = HEAD;
-  let importer;
-  if (IMPORT_CALL.test(text)) {
+  const args = [this.exports, makeRequire(this), this, file, path.dirname(file)];
+  const follows = followsAwaits(text);
+  if (follows || IMPORT_CALL.test(text)) {
     sources.set(file, text);
-    text = load('esm_transform').transformScript(text, file, '$vigilImport');
-    head = HEAD.replace('__dirname)', '__dirname, $vigilImport)');
-    importer = load('esm').importFrom(file);
+    text = load('esm_transform').transformScript(text, file, '$vigilImport', follows ? '$vigilAwait' : undefined);
+    head = HEAD.replace('__dirname)', '__dirname, $vigilImport, $vigilAwait)');
+    args.push(load('esm').importFrom(file), load('context').waitFor);
   }
   heads.set(file, head.length);
   const wrapper = compile(`${head}${text}\n})`, file, 1);
-  const args = [this.exports, makeRequire(this), this, file, path.dirname(file)];
-  if (importer !== undefined) args.push(importer);
   return Reflect.apply(wrapper, this.exports, args);
 };
 
@@ -425,9 +429,11 @@ function runText(text, name) {
   module.paths = nodeModules(process.cwd());
   sources.set(name, text);
   Object.assign(globalThis, { module, exports: module.exports, require: makeRequire(module), __filename: name, __dirname: '.' });
-  if (IMPORT_CALL.test(text)) {
-    text = load('esm_transform').transformScript(text, name, '$vigilImport');
+  const follows = followsAwaits(text);
+  if (follows || IMPORT_CALL.test(text)) {
+    text = load('esm_transform').transformScript(text, name, '$vigilImport', follows ? '$vigilAwait' : undefined);
     Object.defineProperty(globalThis, '$vigilImport', { value: load('esm').importFrom(), configurable: true, enumerable: false });
+    Object.defineProperty(globalThis, '$vigilAwait', { value: load('context').waitFor, configurable: true, enumerable: false });
   }
   return compile(text, name, 1);
 }

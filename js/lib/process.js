@@ -216,7 +216,8 @@ function fatal(error, code) {
   } catch {
     text = 'Uncaught: an error that cannot be shown\n';
   }
-  os.write(2, text);
+  if (binding.tellParent === undefined) os.write(2, text);
+  else binding.tellParent(error);
   os.exit(code);
   for (;;);
 }

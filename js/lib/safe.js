@@ -97,6 +97,11 @@ safe.addSample = (list) => {
   samples[samples.length] = list;
 };
 
+// What has made a promise, for the formatter: context.js may have put a getter in the place of `constructor`.
+const { prototype: ofPromises } = Promise;
+const maker = { __proto__: null, value: Promise };
+safe.maker = (object) => (object === ofPromises ? maker : undefined);
+
 // ---- functions of constructors and namespaces ---------------------------------------------------------------------
 
 const statics = { Object, Reflect, Math, JSON, Number, Array, Symbol, Promise, Date, ArrayBuffer, String };

@@ -18,6 +18,7 @@
 
 const { state, drain: drainNow, canDrain, promiseHandled } = binding;
 const { validateFunction } = load('errors');
+const context = load('context');
 
 const { state: { TICKING, NAMING }, limits: { NAMES_PER_MS, SERVICE_MS } } = load('constants');
 const AGAIN = 1;
@@ -85,6 +86,7 @@ function pushTick(call, args) {
 function nextTick(callback, ...args) {
   validateFunction(callback, 'callback');
   if (binding.exiting) return;
+  if (context.active) callback = context.bound(callback, 'TickObject');
   pushTick(callback, args.length === 0 ? undefined : args);
 }
 
@@ -131,7 +133,9 @@ const then = Promise.prototype.then;
 const apply = Reflect.apply;
 // Any promise reaction may come from the program's own promises, so whether there are microtasks is not known on this side.
 function drain() {
-  if (!inStorm) drainNow();
+  if (inStorm) return;
+  drainNow();
+  if (context.active) context.leave(); // the last one that ran has left its frame
 }
 
 function queueMicrotask(callback) {
@@ -257,11 +261,14 @@ function serveStorm() {
   stormQueued = false;
   if (inStorm) return;
   inStorm = true;
+  const { frame } = context;
+  context.frame = context.ROOT;
   try {
     timers.serve();
     binding.deliverNow();
   } finally {
     inStorm = false;
+    context.frame = frame;
   }
 }
 function wakeStorm() {
@@ -273,6 +280,7 @@ function wakeStorm() {
 // What ran was ended from outside, and no `finally` of ours with it.
 function unwound() {
   inStorm = stormQueued = false;
+  context.leave();
   state[TICKING] = 0;
   firstBlock = lastBlock = new Block();
   ticksQueued = 0;

@@ -4,11 +4,13 @@
 
 const { AGAIN, betweenCallbacks, close, report, name } = load('sched');
 const { validateFunction } = load('errors');
+const context = load('context');
 const { state, canDrain } = binding;
 
 const { apply } = Reflect;
 const { IMMEDIATE_COUNT: IMMEDIATES, IMMEDIATE_REFS } = load('constants').state;
 const kRefed = Symbol('refed');
+const kFrame = Symbol('frame');
 
 class ImmediateList {
   constructor() {
@@ -47,6 +49,7 @@ class Immediate {
     state[IMMEDIATE_REFS]++;
     state[IMMEDIATES]++;
     immediates.append(this);
+    if (context.active) Object.defineProperty(this, kFrame, { value: context.capture('Immediate', this) });
   }
   ref() {
     if (this[kRefed] === false) {
@@ -113,7 +116,8 @@ function processImmediates() {
     name(immediate._onImmediate);
     try {
       const args = immediate._argv;
-      if (args === undefined) immediate._onImmediate();
+      if (immediate[kFrame] !== undefined) context.run(immediate[kFrame], immediate._onImmediate, immediate, args);
+      else if (args === undefined) immediate._onImmediate();
       else apply(immediate._onImmediate, immediate, args);
     } finally {
       immediate._onImmediate = null;

@@ -7,12 +7,14 @@
 
 const { AGAIN, betweenCallbacks, close, report, name } = load('sched');
 const { validateFunction } = load('errors');
+const context = load('context');
 const { state, now: clock, canDrain } = binding;
 const { apply } = Reflect;
 
 const { NEXT_EXPIRY, TIMER_REFS } = load('constants').state;
 const TIMEOUT_MAX = 2 ** 31 - 1;
 const kRefed = Symbol('refed');
+const kFrame = Symbol('frame');
 let listNumber = 0;
 const lists = new Map();
 const heap = [null];
@@ -170,7 +172,8 @@ function runList(list, now) {
     name(timer._onTimeout);
     try {
       const args = timer._timerArgs;
-      if (args === undefined) timer._onTimeout();
+      if (timer[kFrame] !== undefined) context.run(timer[kFrame], timer._onTimeout, timer, args, !timer._repeat);
+      else if (args === undefined) timer._onTimeout();
       else apply(timer._onTimeout, timer, args);
     } finally {
       current = null;
@@ -237,6 +240,7 @@ class Timeout {
     this[kId] = ++timerId;
     if (isRefed) state[TIMER_REFS]++;
     this._idlePrev = this._idleNext = null;
+    if (context.active) Object.defineProperty(this, kFrame, { value: context.capture('Timeout', this) });
   }
 
   // Its neighbours in the list are nobody's business.
