@@ -186,7 +186,8 @@ static void print_whole(const vigil_jobs_info *info, void *arg)
 
 /* ---- the whole queue --------------------------------------------------------------------------------------------- */
 
-static int print_account(vigil_jobs *jobs)
+/* doubts: a list for the JSON, which becomes part of it; NULL: none. */
+static int print_account(vigil_jobs *jobs, struct json_object *doubts)
 {
     vigil_jobs_account account = VIGIL_JOBS_ACCOUNT_INIT;
     int error = vigil_jobs_audit(jobs, &account);
@@ -205,6 +206,8 @@ static int print_account(vigil_jobs *jobs)
         for (int i = 0; i < VIGIL_PRIORITIES; i++)
             add(oldest, classes[i], json_object_new_int64((int64_t)account.oldest_ms[i]));
         add(it, "oldest_ms", oldest);
+        if (doubts != NULL)
+            add(it, "doubts", doubts);
         print_json(it);
     } else {
         printf("%" PRIu64 " enqueued = %" PRIu64 " waiting + %" PRIu64 " running + %" PRIu64 " completed + %" PRIu64
@@ -219,6 +222,25 @@ static int print_account(vigil_jobs *jobs)
             }
     }
     return error == 0 ? EXIT_FINE : failed("audit");
+}
+
+static void print_doubt(const char *line, void *arg)
+{
+    if (arg != NULL)
+        (void)json_object_array_add(arg, text_json(line, strlen(line)));
+    else
+        printf("  %sdoubt%s: %s\n", style(BOLD), style(PLAIN), line);
+}
+
+/* The account, and what the engine's settings do not keep. */
+static int audit(vigil_jobs *jobs)
+{
+    int status = jobs_request.json ? EXIT_FINE : print_account(jobs, NULL);
+    struct json_object *doubts = jobs_request.json ? json_object_new_array() : NULL;
+    int result = vigil_jobs_check(jobs, 0, print_doubt, doubts);
+    if (jobs_request.json)
+        status = print_account(jobs, doubts);
+    return result < 0 ? failed("audit") : status;
 }
 
 static void one_second(void)
@@ -247,7 +269,7 @@ static int drain(vigil_jobs *jobs)
         if (left == 0) {
             if (isatty(STDOUT_FILENO))
                 putchar('\n');
-            return jobs_request.json ? print_account(jobs) : EXIT_FINE;
+            return jobs_request.json ? print_account(jobs, NULL) : EXIT_FINE;
         }
         one_second();
     }
@@ -259,7 +281,7 @@ static int top(vigil_jobs *jobs)
     do {
         if (screen)
             printf("\033[H\033[J");
-        int status = print_account(jobs);
+        int status = print_account(jobs, NULL);
         if (status != EXIT_FINE || jobs_request.json)
             return status;
         jobs_request.state_name = "running";
@@ -433,7 +455,12 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
         return enqueue(jobs, first, second);
     if (strcmp(verb, "top") == 0)
         return top(jobs);
-    return print_account(jobs);
+    return audit(jobs);
+}
+
+static void ignore(void *user, const char *line)
+{
+    (void)user, (void)line;
 }
 
 static int run(int count, char **operands)
@@ -465,7 +492,9 @@ static int run(int count, char **operands)
         return EXIT_FAILED;
     }
     vigil_jobs *jobs;
-    if (vigil_jobs_open(&jobs, jobs_request.where, NULL) != 0) {
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.on_doubt = ignore; /* `audit` says them */
+    if (vigil_jobs_open(&jobs, jobs_request.where, &options) != 0) {
         say_error("jobs: %s", vigil_jobs_why());
         return EXIT_FAILED;
     }

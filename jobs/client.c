@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fleet.h"
+#include "spool.h"
 #include "struct.h"
 #include "why.h"
 
@@ -95,9 +96,13 @@ static int find_room(vigil_jobs *jobs, struct vg_jobs_conn *conn, size_t count)
 static int insert(vigil_jobs *jobs, void *foreign, struct vg_jobs_new *all, size_t count)
 {
     struct vg_jobs_conn *conn = borrow(jobs);
-    int error = find_room(jobs, conn, count);
+    bool away = foreign == NULL && vg_jobs_spool_waits(jobs);
+    int error = away ? 0 : find_room(jobs, conn, count);
+    if (error == -ENOTCONN && foreign == NULL && jobs->spool != NULL)
+        error = 0;
     if (error == 0 && foreign == NULL)
-        error = jobs->engine->enqueue(conn, all, count);
+        error = jobs->spool != NULL ? vg_jobs_spool_enqueue(jobs, conn, all, count)
+                                    : jobs->engine->enqueue(conn, all, count);
     (void)give(jobs, 0);
     return error != 0 || foreign == NULL ? error : jobs->engine->enqueue_within(jobs->site, foreign, all, count);
 }

@@ -18,7 +18,7 @@
 /* The version of the tables. An engine refuses a database with a higher one. */
 #define VG_JOBS_SCHEMA             1
 /* What was added within the version: columns and tables that older libraries do not see. */
-#define VG_JOBS_LEVEL              2
+#define VG_JOBS_LEVEL              3
 /* Leases that ran out until a job is quarantined, and until it is dead. */
 #define VG_JOBS_CRASHES_QUARANTINE 2
 #define VG_JOBS_CRASHES_DEAD       3
@@ -134,6 +134,14 @@ struct vg_jobs_schedule {
 };
 typedef void (*vg_jobs_schedule_fn)(const struct vg_jobs_schedule *schedule, void *arg);
 
+/* A promise that does not hold. */
+enum vg_jobs_doubt {
+    VG_JOBS_DOUBT_LASTS, /* what was acknowledged may be lost */
+    VG_JOBS_DOUBT_ASKED, /* the same, as the options or the name have asked for */
+    VG_JOBS_DOUBT_SLOW,  /* something outside holds the queue up */
+};
+typedef void (*vg_jobs_doubt_fn)(void *arg, enum vg_jobs_doubt doubt, const char *line);
+
 /* What wakes a runner. */
 enum {
     VG_JOBS_EVENT_WORK = 1,   /* there may be jobs */
@@ -157,6 +165,11 @@ struct vg_jobs_engine {
     int (*enqueue)(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count);
     /* The same on a foreign connection, inside its transaction. */
     int (*enqueue_within)(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
+    /* The same, if this spool's number is lower than `number`, which it becomes in the same transaction. -EALREADY: it
+       is not. */
+    int (*enqueue_once)(struct vg_jobs_conn *conn, const char *spool, uint64_t number, struct vg_jobs_new *jobs,
+                        size_t count);
+    int (*spool_number)(struct vg_jobs_conn *conn, const char *spool, uint64_t *number);
     /* How many jobs wait, counted up to `most`. */
     int (*waiting)(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
     /* Record ends, then claim. */
@@ -185,6 +198,8 @@ struct vg_jobs_engine {
     int (*batch_end)(struct vg_jobs_conn *conn, uint64_t batch);
     int (*audit)(struct vg_jobs_conn *conn, vigil_jobs_account *account);
 
+    /* Say what does not hold; old_ms is for transactions of others. */
+    int (*check)(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg);
     /* The engine's clock, in ms since 1970. */
     int (*now)(struct vg_jobs_conn *conn, int64_t *now_ms);
     /* Make or change a schedule. With the same cron and zone the stored next_ms stays. */

@@ -8,10 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "fleet.h"
 #include "futex.h"
 #include "heart.h"
 #include "runner.h"
+#include "spool.h"
 #include "struct.h"
 #include "waiter.h"
 #include "why.h"
@@ -54,6 +56,7 @@ static int read_options(vigil_jobs_options *to, const vigil_jobs_options *from)
     to->lease_ns = to->lease_ns != 0 ? to->lease_ns : 30 * SECOND;
     to->alarm_ns = to->alarm_ns != 0 ? to->alarm_ns : 60 * SECOND;
     to->poll_ns = to->poll_ns != 0 ? to->poll_ns : 10 * SECOND;
+    to->spool_bytes = to->spool_bytes != 0 ? to->spool_bytes : (size_t)64 << 20;
     to->max_payload = to->max_payload != 0 ? to->max_payload : 1 << 20;
     to->keep_completed_ns = to->keep_completed_ns != 0 ? to->keep_completed_ns : 86400 * SECOND;
     to->keep_dead_ns = to->keep_dead_ns != 0 ? to->keep_dead_ns : 30 * 86400 * SECOND;
@@ -84,6 +87,7 @@ static int choose_engine(vigil_jobs *jobs, const char *where)
 
 static void free_jobs(vigil_jobs *jobs)
 {
+    vg_jobs_spool_close(jobs);
     if (jobs->fleet != NULL)
         vg_jobs_fleet_close(jobs);
     if (jobs->client != NULL)
@@ -119,7 +123,8 @@ int vigil_jobs_open(vigil_jobs **jobs, const char *where, const vigil_jobs_optio
     if (error == 0)
         error = read_options(&it->options, options);
     if (error == 0 && vg_jobs_is_fleet(where)) {
-        error = vg_jobs_fleet_open(it, where);
+        error = it->options.spool != NULL ? vg_jobs_why(-EINVAL, "a spool goes with one server")
+                                          : vg_jobs_fleet_open(it, where);
     } else {
         if (error == 0)
             error = choose_engine(it, where);
@@ -127,6 +132,10 @@ int vigil_jobs_open(vigil_jobs **jobs, const char *where, const vigil_jobs_optio
             error = it->engine->site_open(&it->site, where, &it->options);
         if (error == 0)
             error = it->engine->connect(it->site, &it->client);
+        if (error == 0)
+            error = vg_jobs_check_open(it);
+        if (error == 0 && it->options.spool != NULL)
+            error = vg_jobs_spool_open(it);
     }
     if (error != 0)
         free_jobs(it);
@@ -285,6 +294,8 @@ int vigil_jobs_stats_get(vigil_jobs *jobs, vigil_jobs_stats *stats)
     READ(beats);
     READ(outages);
     READ(pinned_ms);
+    READ(spooled);
+    READ(replayed);
 #undef READ
     stats->in_flight = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed);
     return 0;

@@ -126,6 +126,14 @@ static void forget_server(struct vg_jobs_conn *conn)
     memset(conn->prepared, 0, sizeof conn->prepared);
 }
 
+bool vg_pq_passes(const PGresult *result)
+{
+    const char *state = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    /* The server stops or starts (57P), the connection breaks (08), two transactions met (40). */
+    return state != NULL &&
+           (strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0 || strncmp(state, "40", 2) == 0);
+}
+
 int vg_pq_error(struct vg_jobs_conn *conn, const PGresult *result)
 {
     const char *text = result != NULL     ? PQresultErrorMessage(result)
@@ -135,12 +143,7 @@ int vg_pq_error(struct vg_jobs_conn *conn, const PGresult *result)
     size_t length = strcspn(text, "\n");
     (void)snprintf(line, sizeof line, "%.*s", (int)(length < 180 ? length : 180), text);
     bool away = conn->pg == NULL || PQstatus(conn->pg) != CONNECTION_OK;
-    const char *state = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    /* The server stops or starts (57P), the connection breaks (08), two transactions met (40): the same call may work
-       later. */
-    bool later = state != NULL &&
-                 (strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0 || strncmp(state, "40", 2) == 0);
-    return vg_jobs_why(away || later ? -ENOTCONN : -EIO, "PostgreSQL: %s", line);
+    return vg_jobs_why(away || vg_pq_passes(result) ? -ENOTCONN : -EIO, "PostgreSQL: %s", line);
 }
 
 /* Send what is queued, and wait until libpq has a result to give. */
@@ -636,6 +639,8 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .start_running = start_running,
     .enqueue = vg_pq_enqueue,
     .enqueue_within = vg_pq_enqueue_within,
+    .enqueue_once = vg_pq_enqueue_once,
+    .spool_number = vg_pq_spool_number,
     .waiting = vg_pq_waiting,
     .exchange = vg_pq_exchange,
     .quarantined = vg_pq_quarantined,
@@ -652,6 +657,7 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .batch = vg_pq_batch,
     .batch_end = vg_pq_batch_end,
     .audit = vg_pq_audit,
+    .check = vg_pq_check,
     .now = vg_pq_clock,
     .schedule_set = vg_pq_schedule_set,
     .schedule_remove = vg_pq_schedule_remove,

@@ -26,6 +26,8 @@ enum vg_pq_sql {
     VG_PQ_PERIOD_SET,
     VG_PQ_UNINSERT,
     VG_PQ_WAITING,
+    VG_PQ_SPOOL_MOVE,
+    VG_PQ_SPOOL_NUMBER,
     VG_PQ_HAS_TABLES,
     VG_PQ_LEVEL,
     VG_PQ_BATCH_NEW,
@@ -48,6 +50,7 @@ enum vg_pq_sql {
     VG_PQ_GIVE_BACK,
     VG_PQ_NEXT,
     VG_PQ_EXTEND,
+    VG_PQ_CHECK,
     VG_PQ_CLOCK,
     VG_PQ_SCHEDULE_SET,
     VG_PQ_SCHEDULE_REMOVE,
@@ -143,6 +146,8 @@ int vg_pq_run(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_p
 int vg_pq_execute(struct vg_jobs_conn *conn, const char *sql);
 int vg_pq_connected(struct vg_jobs_conn *conn);
 int vg_pq_error(struct vg_jobs_conn *conn, const PGresult *result);
+/* Whether the same call may work later. */
+bool vg_pq_passes(const PGresult *result);
 
 /* CLOCK_MONOTONIC. */
 uint64_t vg_pq_now_ms(void);
@@ -182,10 +187,14 @@ int vg_pq_retry(struct vg_jobs_conn *conn, uint64_t id);
 int vg_pq_edit(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length);
 int vg_pq_drop(struct vg_jobs_conn *conn, uint64_t id);
 int vg_pq_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
+int vg_pq_enqueue_once(struct vg_jobs_conn *conn, const char *spool, uint64_t number, struct vg_jobs_new *jobs,
+                       size_t count);
+int vg_pq_spool_number(struct vg_jobs_conn *conn, const char *spool, uint64_t *number);
 int vg_pq_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
 int vg_pq_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_pq_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_pq_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+int vg_pq_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg);
 int vg_pq_clock(struct vg_jobs_conn *conn, int64_t *now_ms);
 int vg_pq_schedule_set(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);
 int vg_pq_schedule_remove(struct vg_jobs_conn *conn, const char *name);

@@ -41,7 +41,8 @@ static int call_foreign(PGconn *pg, enum vg_pq_sql which, const struct vg_pq_cal
     ExecStatusType status = PQresultStatus(*result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return 0;
-    return vg_jobs_why(PQstatus(pg) == CONNECTION_OK ? -EIO : -ENOTCONN, "PostgreSQL: %.180s", PQerrorMessage(pg));
+    bool away = PQstatus(pg) != CONNECTION_OK || vg_pq_passes(*result);
+    return vg_jobs_why(away ? -ENOTCONN : -EIO, "PostgreSQL: %.180s", PQerrorMessage(pg));
 }
 
 static int call_one(const struct inserter *in, enum vg_pq_sql which, const struct vg_pq_call *call, PGresult **result)
@@ -197,13 +198,22 @@ static int insert_in_pipeline(struct vg_jobs_conn *conn, struct vg_jobs_new *job
     return error != 0 ? error : (int)count;
 }
 
-int vg_pq_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count)
+static int move_spool(const struct inserter *in, const char *spool, uint64_t number)
 {
-    bool plain = true;
-    for (size_t i = 0; i < count; i++)
-        plain = plain && jobs[i].key == NULL && jobs[i].batch == 0 && jobs[i].after == 0;
-    if (plain)
-        return insert_in_pipeline(conn, jobs, count);
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    vg_pq_text_of(&call, spool);
+    vg_pq_number(&call, (int64_t)number);
+    int error = call_one(in, VG_PQ_SPOOL_MOVE, &call, &result);
+    bool moved = error == 0 && PQntuples(result) == 1;
+    PQclear(result);
+    return error != 0 ? error : moved ? 0 : -EALREADY;
+}
+
+/* Plain statements between BEGIN and COMMIT; with a spool, if its number is lower. */
+static int insert_one_by_one(struct vg_jobs_conn *conn, const char *spool, uint64_t number, struct vg_jobs_new *jobs,
+                             size_t count)
+{
     int error = vg_pq_connected(conn);
     if (error != 0)
         return error;
@@ -213,12 +223,39 @@ int vg_pq_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t co
     struct inserter in = {.conn = conn, .foreign = conn->pg};
     (void)PQsetnonblocking(conn->pg, 0);
     error = vg_pq_execute(conn, "BEGIN");
+    if (error == 0 && spool != NULL)
+        error = move_spool(&in, spool, number);
     int total = error != 0 ? error : insert_in_transaction(&in, jobs, count);
     int end = vg_pq_execute(conn, total >= 0 ? "COMMIT" : "ROLLBACK");
     (void)PQsetnonblocking(conn->pg, 1);
     if (PQenterPipelineMode(conn->pg) == 0)
         conn->broken = true;
     return total < 0 || end == 0 ? total : end;
+}
+
+int vg_pq_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t count)
+{
+    bool plain = true;
+    for (size_t i = 0; i < count; i++)
+        plain = plain && jobs[i].key == NULL && jobs[i].batch == 0 && jobs[i].after == 0;
+    return plain ? insert_in_pipeline(conn, jobs, count) : insert_one_by_one(conn, NULL, 0, jobs, count);
+}
+
+int vg_pq_enqueue_once(struct vg_jobs_conn *conn, const char *spool, uint64_t number, struct vg_jobs_new *jobs,
+                       size_t count)
+{
+    return insert_one_by_one(conn, spool, number, jobs, count);
+}
+
+int vg_pq_spool_number(struct vg_jobs_conn *conn, const char *spool, uint64_t *number)
+{
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    vg_pq_text_of(&call, spool);
+    int error = vg_pq_run(conn, VG_PQ_SPOOL_NUMBER, &call, &result);
+    *number = error == 0 && PQntuples(result) == 1 ? (uint64_t)vg_pq_get_number(result, 0, 0) : 0;
+    PQclear(result);
+    return error;
 }
 
 int vg_pq_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count)

@@ -129,6 +129,19 @@ int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
     return error != 0 ? error : found;
 }
 
+int vg_pq_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg)
+{
+    struct vg_pq_call call = {.count = 0};
+    PGresult *result = NULL;
+    vg_pq_number(&call, old_ms);
+    int error = vg_pq_run(conn, VG_PQ_CHECK, &call, &result);
+    for (int i = 0; error == 0 && i < PQntuples(result); i++)
+        say(arg, vg_pq_get_int(result, i, 0) == 0 ? VG_JOBS_DOUBT_LASTS : VG_JOBS_DOUBT_SLOW,
+            vg_pq_get_text(result, i, 1));
+    PQclear(result);
+    return error;
+}
+
 /* Low ids have ended first, nearly always: look at the next ones, and start anew when none of them is old. */
 static int prune_completed(struct vg_jobs_conn *conn, int64_t completed_ms, unsigned most)
 {

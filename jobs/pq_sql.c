@@ -70,7 +70,8 @@ const char *const vg_pq_schema =
     "CREATE TABLE IF NOT EXISTS vigil_jobs_periods(ukey text PRIMARY KEY, until bigint NOT NULL, job bigint NOT NULL);"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_tenants(kind text NOT NULL, tenant text COLLATE \"C\" NOT NULL, tokens "
     "float8 NOT NULL, stamp bigint NOT NULL, PRIMARY KEY(kind, tenant));"
-    "INSERT INTO vigil_jobs_meta VALUES('level', 2) ON CONFLICT(name) DO UPDATE SET value = greatest("
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_spools(spool text PRIMARY KEY, number bigint NOT NULL);"
+    "INSERT INTO vigil_jobs_meta VALUES('level', 3) ON CONFLICT(name) DO UPDATE SET value = greatest("
     "vigil_jobs_meta.value, excluded.value);";
 
 #define ENDED_COLUMNS                                                                                                \
@@ -117,6 +118,9 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_WAITING] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 0 LIMIT $1::bigint) a) + "
                       "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 2 LIMIT $1::bigint) b) + "
                       "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 3 LIMIT $1::bigint) c)",
+    [VG_PQ_SPOOL_MOVE] = "INSERT INTO vigil_jobs_spools AS s VALUES($1::text, $2::bigint) ON CONFLICT(spool) DO UPDATE "
+                         "SET number = excluded.number WHERE s.number < excluded.number RETURNING number",
+    [VG_PQ_SPOOL_NUMBER] = "SELECT number FROM vigil_jobs_spools WHERE spool = $1::text",
     [VG_PQ_HAS_TABLES] = "SELECT (to_regclass('vigil_jobs_meta') IS NOT NULL)::int",
     [VG_PQ_LEVEL] = "SELECT coalesce(max(value) FILTER (WHERE name = 'schema'), 0)::bigint, coalesce(max(value) FILTER "
                     "(WHERE name = 'level'), 0)::bigint FROM vigil_jobs_meta",
@@ -244,6 +248,21 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_EXTEND] =
         "UPDATE vigil_jobs SET lease = " NOW " + $3::bigint WHERE id = ANY($1::bigint[]) AND number = $2::bigint "
         "RETURNING id, cancel::int",
+    [VG_PQ_CHECK] =
+        "SELECT 0, 'fsync is off: a crash of the machine may lose or damage everything' WHERE current_setting('fsync') "
+        "= 'off' UNION ALL SELECT 0, 'full_page_writes is off: a crash of the machine may damage the tables' WHERE "
+        "current_setting('full_page_writes') = 'off' UNION ALL SELECT 0, 'synchronous_commit is off: a crash of the "
+        "server may undo the last commits' WHERE current_setting('synchronous_commit') = 'off' UNION ALL SELECT 0, "
+        "'the "
+        "tables are unlogged: a crash of the server empties them' FROM pg_class WHERE oid = to_regclass('vigil_jobs') "
+        "AND relpersistence <> 'p' UNION ALL SELECT 0, 'replicas follow asynchronously: a failover may undo the last "
+        "commits' WHERE EXISTS(SELECT 1 FROM pg_stat_replication) AND (current_setting('synchronous_standby_names') = "
+        "'' "
+        "OR current_setting('synchronous_commit') IN ('off', 'local')) UNION ALL SELECT 2, format('a transaction has "
+        "been open for %s s (server process %s): ended rows cannot be removed from the tables', extract(epoch from "
+        "now() - xact_start)::bigint, pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = "
+        "'client backend' AND (backend_xmin IS NOT "
+        "NULL OR backend_xid IS NOT NULL) AND xact_start < now() - $1::bigint * interval '1 millisecond'",
     [VG_PQ_CLOCK] = "SELECT " NOW,
     [VG_PQ_SCHEDULE_SET] =
         "INSERT INTO vigil_jobs_schedules AS s(name, kind, class, cron, zone, catch_up, next, version, content_type, "

@@ -22,6 +22,8 @@ enum vg_jobs_sql {
     VG_SQL_PERIOD_SET,
     VG_SQL_PERIODS_PRUNE,
     VG_SQL_WAITING,
+    VG_SQL_SPOOL_MOVE,
+    VG_SQL_SPOOL_NUMBER,
     VG_SQL_BATCH_NEW,
     VG_SQL_BATCH_JOIN,
     VG_SQL_BATCH_OPEN,
@@ -195,10 +197,14 @@ int vg_jobs_sqlite_retry(struct vg_jobs_conn *conn, uint64_t id);
 int vg_jobs_sqlite_edit(struct vg_jobs_conn *conn, uint64_t id, const void *payload, size_t length);
 int vg_jobs_sqlite_drop(struct vg_jobs_conn *conn, uint64_t id);
 int vg_jobs_sqlite_pause(struct vg_jobs_conn *conn, const char *kind, bool paused);
+int vg_jobs_sqlite_enqueue_once(struct vg_jobs_conn *conn, const char *spool, uint64_t number, struct vg_jobs_new *jobs,
+                                size_t count);
+int vg_jobs_sqlite_spool_number(struct vg_jobs_conn *conn, const char *spool, uint64_t *number);
 int vg_jobs_sqlite_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
 int vg_jobs_sqlite_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_jobs_sqlite_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_jobs_sqlite_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+int vg_jobs_sqlite_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg);
 int vg_jobs_sqlite_clock(struct vg_jobs_conn *conn, int64_t *now_ms);
 int vg_jobs_sqlite_schedule_set(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);
 int vg_jobs_sqlite_schedule_remove(struct vg_jobs_conn *conn, const char *name);

@@ -156,6 +156,39 @@ int vg_jobs_sqlite_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, 
     return total;
 }
 
+int vg_jobs_sqlite_enqueue_once(struct vg_jobs_conn *conn, const char *spool, uint64_t number, struct vg_jobs_new *jobs,
+                                size_t count)
+{
+    int error = vg_jobs_sqlite_begin(conn);
+    if (error != 0)
+        return error;
+    sqlite3_stmt *move = vg_jobs_sqlite_get(conn, VG_SQL_SPOOL_MOVE);
+    if (move != NULL) {
+        bind_text(move, 1, spool);
+        bind_number(move, 2, number);
+    }
+    int total = vg_jobs_sqlite_run(conn, move);
+    if (total == 0)
+        total = sqlite3_changes(conn->db) == 0 ? -EALREADY : vg_jobs_sqlite_insert(conn, jobs, count);
+    total = vg_jobs_sqlite_end(conn, total);
+    if (total > 0)
+        vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
+    return total;
+}
+
+int vg_jobs_sqlite_spool_number(struct vg_jobs_conn *conn, const char *spool, uint64_t *number)
+{
+    sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, VG_SQL_SPOOL_NUMBER);
+    if (statement == NULL)
+        return -ENOTCONN;
+    bind_text(statement, 1, spool);
+    int step = sqlite3_step(statement);
+    *number = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
+    int error = step == SQLITE_ROW || step == SQLITE_DONE ? 0 : vg_jobs_sqlite_error(conn, "it cannot be read");
+    (void)sqlite3_reset(statement);
+    return error;
+}
+
 int vg_jobs_sqlite_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count)
 {
     struct vg_jobs_conn conn = {.site = site, .db = foreign};

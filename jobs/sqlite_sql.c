@@ -51,7 +51,8 @@ const char *const vg_jobs_sqlite_schema =
     "CREATE TABLE IF NOT EXISTS vigil_jobs_periods(ukey TEXT PRIMARY KEY, until INTEGER NOT NULL, job INTEGER NOT "
     "NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS vigil_jobs_tenants(kind TEXT NOT NULL, tenant TEXT NOT NULL, tokens REAL NOT NULL,"
-    " stamp INTEGER NOT NULL, PRIMARY KEY(kind, tenant)) WITHOUT ROWID;";
+    " stamp INTEGER NOT NULL, PRIMARY KEY(kind, tenant)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS vigil_jobs_spools(spool TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;";
 
 const char *const vg_jobs_sqlite_added =
     "CREATE INDEX IF NOT EXISTS vigil_jobs_tenant ON vigil_jobs(kind, class, tenant, due) WHERE state = 0 AND tenant "
@@ -95,6 +96,9 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_WAITING] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 0 LIMIT ?1)) + "
                        "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 2 LIMIT ?1)) + "
                        "(SELECT count(*) FROM (SELECT 1 FROM vigil_jobs WHERE state = 3 LIMIT ?1))",
+    [VG_SQL_SPOOL_MOVE] = "INSERT INTO vigil_jobs_spools VALUES(?1, ?2) ON CONFLICT(spool) DO UPDATE SET number = ?2 "
+                          "WHERE number < ?2",
+    [VG_SQL_SPOOL_NUMBER] = "SELECT number FROM vigil_jobs_spools WHERE spool = ?1",
     [VG_SQL_BATCH_NEW] = "INSERT INTO vigil_jobs_batches DEFAULT VALUES",
     [VG_SQL_BATCH_JOIN] = "UPDATE vigil_jobs_batches SET open = open + 1 WHERE id = ?1 AND NOT closed",
     [VG_SQL_BATCH_OPEN] = "SELECT NOT closed OR open > 0 FROM vigil_jobs_batches WHERE id = ?1",

@@ -67,6 +67,7 @@ struct vigil_jobs {
     uint64_t tag;                /* of a member: what its ids have in front */
     vigil_jobs_options options;
     void *library;                 /* of a loaded engine */
+    struct vg_jobs_spool *spool;   /* NULL: none */
     struct vg_jobs_waiter *waiter; /* NULL until a promise needs it; under client_lock */
 
     vigil_pool *pool;
@@ -98,7 +99,7 @@ struct vigil_jobs {
 
     _Atomic uint64_t pinned_ms; /* what vg_jobs_alarm_look has found */
     _Atomic uint64_t claimed, completed, failed, dead, cancelled, given_back, refused, rescued, exchanges, beats,
-        outages;
+        outages, spooled, replayed;
 };
 
 /* CLOCK_MONOTONIC. */

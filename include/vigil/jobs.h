@@ -81,6 +81,18 @@ typedef struct vigil_jobs_options {
     int64_t full_wait_ns; /* how long enqueueing waits for room first; 0: not */
     int64_t alarm_ns;     /* a transaction of somebody else that is open for longer is told once on
                          stderr, and in the statistics; 0: 1 minute */
+    /* a file for jobs that are enqueued while the engine is away: they go into the queue when it is
+       back, each exactly once, also after a restart. One queue at a time has it. Enqueueing then
+       costs some more. Not with several servers. NULL: none. Read by vigil_jobs_open alone */
+    const char *spool;
+    size_t spool_bytes; /* its largest size; 0: 64 MiB */
+    /* vigil_jobs_open fails with -ENOTSUP if the settings of the engine may lose what it has
+       acknowledged: see vigil_jobs_check. Otherwise it calls on_doubt(user, line) for each such
+       setting that these options have not asked for; NULL: the first line in a process goes to
+       standard error, unless VIGIL_LOG=off */
+    bool must_last;
+    void (*on_doubt)(void *user, const char *line);
+    void *user;
 } vigil_jobs_options;
 #define VIGIL_JOBS_OPTIONS_INIT VG_SIZED(vigil_jobs_options)
 
@@ -89,7 +101,9 @@ typedef struct vigil_jobs_options {
    PostgreSQL servers, with spaces between them, are one queue: docs/jobs.md says what is different.
    Then one that answers is enough for now. options may be NULL. *jobs is given back with
    vigil_jobs_close. Any thread; blocks.
-   0; -EINVAL; -ENOMEM; -ENOTCONN; -EPROTO; -ENOENT the engine's library is not installed. */
+   0; -EINVAL; -ENOMEM; -ENOTCONN; -EPROTO; -ENOENT the engine's library is not installed; -EBUSY
+   another queue has the spool; -EIO the spool cannot be used; -EAGAIN no thread; -ENOTSUP
+   must_last. */
 VIGIL_API int vigil_jobs_open(vigil_jobs **jobs, const char *where,
                               const vigil_jobs_options *options);
 
@@ -232,7 +246,9 @@ typedef struct vigil_jobs_job {
 #endif
 
 /* Enqueue one job. When this returns 0 it is on disk. options and id may be NULL; the payload is
-   copied. With -EEXIST, *id is the job that holds the key. Any thread; blocks.
+   copied. With -EEXIST, *id is the job that holds the key. *id is 0 if the job went to the spool;
+   if its key is taken when it comes out, it is dropped. Jobs of batches do not go there. Any
+   thread; blocks.
    0; -EINVAL; -ENOMEM; -EMSGSIZE; -EEXIST; -EAGAIN max_waiting; -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_enqueue(vigil_jobs *jobs, const char *kind, const void *payload,
                                  size_t length, const vigil_jobs_job *options, uint64_t *id);
@@ -444,6 +460,13 @@ typedef struct vigil_jobs_account {
    0 the account balances; -EIO it does not; -EINVAL; -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_audit(vigil_jobs *jobs, vigil_jobs_account *account);
 
+/* Call see(line, arg) for each promise that the engine's settings do not keep, and for what slows a
+   queue down from outside: transactions that have been open for longer than old_ns (0: 10 minutes),
+   a log that a reader keeps from shrinking. Any thread; blocks.
+   Returns how many lines there were; -EINVAL; -ENOTCONN; -ECHILD. */
+VIGIL_API int vigil_jobs_check(vigil_jobs *jobs, int64_t old_ns,
+                               void (*see)(const char *line, void *arg), void *arg);
+
 /* What this process has done. */
 typedef struct vigil_jobs_stats {
     size_t size;
@@ -457,6 +480,8 @@ typedef struct vigil_jobs_stats {
     /* how old a foreign transaction is that keeps the engine from reusing space, and older than
        alarm_ns; 0: none. Looked for once a minute */
     uint64_t pinned_ms;
+    uint64_t spooled;  /* jobs that were written to the spool */
+    uint64_t replayed; /* jobs that came out of it */
 } vigil_jobs_stats;
 #define VIGIL_JOBS_STATS_INIT VG_SIZED(vigil_jobs_stats)
 

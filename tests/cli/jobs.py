@@ -40,6 +40,7 @@ class Jobs(CommandTest):
         self.assertEqual(self.json("show", first)["state"], "waiting")
         account = self.json("audit")
         self.assertTrue(account["balanced"])
+        self.assertIsInstance(account["doubts"], list)
         self.assertEqual((account["enqueued"], account["waiting"], account["cancelled"]), (2, 2, 0))
         self.assertRegex(self.jobs("audit").stdout, r"^2 enqueued = 2 waiting \+ 0 running")
         self.assertIn("2 waiting", self.jobs("top").stdout)

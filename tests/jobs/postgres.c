@@ -4,6 +4,7 @@
 #include "suite.h"
 #include "suite_dead.h"
 #include "suite_limits.h"
+#include "suite_spool.h"
 #include "suite_wait.h"
 
 #include <libpq-fe.h>
@@ -79,6 +80,40 @@ static void run_sql(const char *address, const char *sql)
     execute(address, sql);
 }
 
+static const char *unsafe_queue(const char **word)
+{
+    *word = "fsync is off"; /* as the server of this test was started */
+    return fresh_queue();
+}
+
+static void a_transaction_that_is_open_for_long_is_told(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    struct lines lines = {0};
+    PGconn *connection = begin_transaction(where);
+    PQclear(PQexec(connection, "CREATE TABLE x(y int)"));
+    must(vigil_jobs_check(jobs, 1, keep_line, &lines) > 0);
+    must(strstr(lines.text, "a transaction has been open") != NULL);
+    end_transaction(connection, false);
+    lines = (struct lines){0};
+    must(vigil_jobs_check(jobs, 1, keep_line, &lines) >= 0);
+    must(strstr(lines.text, "a transaction has been open") == NULL);
+    vigil_jobs_close(jobs);
+}
+
+static void engine_goes_away(const char *address)
+{
+    (void)address;
+    must_equal(server_stop(&server, "immediate"), 0);
+}
+
+static void engine_comes_back(const char *address)
+{
+    (void)address;
+    must_equal(server_start(&server), 0);
+}
+
 static void a_role_without_the_right_to_make_tables_works(void **state)
 {
     (void)state;
@@ -150,7 +185,9 @@ int main(void)
         JOBS_SUITE_DEAD,
         JOBS_SUITE_LIMITS,
         JOBS_SUITE_WAIT,
+        JOBS_SUITE_SPOOL,
         test(a_role_without_the_right_to_make_tables_works),
+        test(a_transaction_that_is_open_for_long_is_told),
         test(jobs_go_on_after_the_server_was_away),
         test(an_old_foreign_transaction_is_told),
     };

@@ -3,6 +3,7 @@
 #include "suite.h"
 #include "suite_dead.h"
 #include "suite_limits.h"
+#include "suite_spool.h"
 #include "suite_wait.h"
 
 #include <sqlite3.h>
@@ -58,6 +59,45 @@ static void run_sql(const char *path, const char *sql)
     must_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static const char *unsafe_queue(const char **word)
+{
+    static char path[64];
+    (void)snprintf(path, sizeof path, "/dev/shm/vigil-unsafe-%d.db", (int)getpid());
+    *word = "tmpfs";
+    return path;
+}
+
+/* A reader keeps the log from being emptied. */
+static void a_reader_that_holds_the_log_is_told(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    static char megabyte[1 << 20];
+    vigil_jobs_item items[40];
+    sqlite3 *db = NULL;
+    struct lines lines = {0};
+    must_equal(sqlite3_open(where, &db), SQLITE_OK);
+    must_equal(sqlite3_exec(db, "BEGIN; SELECT count(*) FROM vigil_jobs", NULL, NULL, NULL), SQLITE_OK);
+    for (int i = 0; i < 40; i++)
+        items[i] = (vigil_jobs_item){.kind = "big", .payload = megabyte, .length = sizeof megabyte};
+    must_equal(vigil_jobs_enqueue_many(jobs, items, 40), 40);
+    must(vigil_jobs_check(jobs, 0, keep_line, &lines) > 0);
+    must(strstr(lines.text, "a reader holds them") != NULL);
+    must_equal(sqlite3_close(db), SQLITE_OK);
+    vigil_jobs_close(jobs);
+}
+
+/* A file that cannot be written: a table is gone. */
+static void engine_goes_away(const char *path)
+{
+    run_sql(path, "ALTER TABLE vigil_jobs_meta RENAME TO away");
+}
+
+static void engine_comes_back(const char *path)
+{
+    run_sql(path, "ALTER TABLE away RENAME TO vigil_jobs_meta");
+}
+
 static void a_queue_in_memory_goes_with_its_last_user(void **state)
 {
     (void)state;
@@ -101,6 +141,8 @@ static void remove_folder(void)
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     if (folder[0] != '\0')
         must_equal(system(command), 0);
+    (void)snprintf(command, sizeof command, "rm -f /dev/shm/vigil-unsafe-%d.db*", (int)getpid());
+    must_equal(system(command), 0);
 }
 
 /* A reader keeps the log from starting anew. */
@@ -130,9 +172,11 @@ int main(void)
         JOBS_SUITE_DEAD,
         JOBS_SUITE_LIMITS,
         JOBS_SUITE_WAIT,
+        JOBS_SUITE_SPOOL,
         test(a_queue_in_memory_goes_with_its_last_user),
         test(an_idle_queue_is_silent),
         test(an_old_foreign_reader_is_told),
+        test(a_reader_that_holds_the_log_is_told),
     };
     int failed = run_all(tests);
     remove_folder();

@@ -5,6 +5,8 @@
 
 #include <vigil/watchdog.h>
 
+static const char *unsafe_queue(const char **word);
+
 static void a_dead_letter_says_what_the_run_was_doing_at_its_limit(void **state)
 {
     (void)state;
@@ -94,9 +96,50 @@ static void a_dead_letter_is_edited_and_tried_again_or_dropped(void **state)
     vigil_jobs_close(jobs);
 }
 
+struct lines {
+    char text[2000];
+    int count;
+};
+
+static void keep_line(const char *line, void *arg)
+{
+    struct lines *lines = arg;
+    size_t length = strlen(lines->text);
+    (void)snprintf(lines->text + length, sizeof lines->text - length, "%s\n", line);
+    lines->count++;
+}
+
+static void keep_doubt(void *user, const char *line)
+{
+    keep_line(line, user);
+}
+
+/* unsafe_queue() gives one whose settings may lose what is acknowledged, and the word that says so. */
+static void settings_that_may_lose_jobs_are_told(void **state)
+{
+    (void)state;
+    const char *word = NULL, *where = unsafe_queue(&word);
+    struct lines lines = {0};
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    vigil_jobs *jobs = NULL;
+    options.on_doubt = keep_doubt;
+    options.user = &lines;
+    must_work(vigil_jobs_open(&jobs, where, &options));
+    must(strstr(lines.text, word) != NULL);
+    lines = (struct lines){0};
+    int told = vigil_jobs_check(jobs, 0, keep_line, &lines);
+    must_equal(told, lines.count);
+    must(strstr(lines.text, word) != NULL);
+    must_equal(vigil_jobs_check(jobs, -1, keep_line, &lines), -EINVAL);
+    vigil_jobs_close(jobs);
+    options.must_last = true;
+    must_equal(vigil_jobs_open(&jobs, where, &options), -ENOTSUP);
+    must(strstr(vigil_jobs_why(), word) != NULL);
+}
+
 #define JOBS_SUITE_DEAD                                                    \
     test(a_dead_letter_says_what_the_run_was_doing_at_its_limit),          \
         test(a_beat_carries_the_watchdogs_verdict_which_outlives_the_run), \
-        test(a_dead_letter_is_edited_and_tried_again_or_dropped)
+        test(a_dead_letter_is_edited_and_tried_again_or_dropped), test(settings_that_may_lose_jobs_are_told)
 
 #endif
