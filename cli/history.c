@@ -2,7 +2,8 @@
 /*
  * Every event says when it ended and how long it lasted, so the rings give back what each worker did, and what each
  * class ran. How much was queued follows backwards from what is queued now. A busy ring remembers seconds, a calm one
- * hours: of a worker a bin is known if its ring reaches back to it, of a class if all rings do.
+ * hours: of a worker a bin is known if its ring reaches back to it, of a class if all rings do. For what is older a busy worker
+ * has steps of its past, half a second each.
  */
 #include "history.h"
 
@@ -28,14 +29,22 @@ struct bin {
 struct lane {
     unsigned worker;
     int known; /* the first bin that its ring reaches; BINS: none */
+    int past;  /* the first bin that its steps reach; BINS: none */
     double run[BINS], block[BINS];
+    double ran[BINS][VG_FILE_CLASSES];
     int8_t class_[BINS];
+};
+
+/* From the steps of any worker. */
+struct past_bin {
+    double queued[VG_FILE_CLASSES], wait_ms[VG_FILE_CLASSES];
 };
 
 struct pool_history {
     const vg_pool_view *pool;
     int known;
     struct bin *bins;
+    struct past_bin *past;
     struct lane *lanes;
     size_t lane_count;
 };
@@ -111,8 +120,11 @@ static void add_run(const vg_snapshot *now, struct pool_history *pool, struct la
     const bool several = vg_event_kind_of(event) == VG_EVENT_RUNS;
     if (class_ >= VG_FILE_CLASSES)
         return;
-    if (ended >= 0)
+    if (ended >= 0) {
         pool->bins[ended].ran[class_] += several ? (double)event->a : 1;
+        if (lane != NULL)
+            lane->ran[ended][class_] += several ? (double)event->a : 1;
+    }
     if (begun >= 0 && (several || event->a != 0)) /* else a spawn, whose submit was not recorded either */
         pool->bins[begun].moved[class_] -= several ? (double)event->a : 1;
     if (begun >= 0 && !several && event->a != 0 && event->a <= begin)
@@ -122,6 +134,63 @@ static void add_run(const vg_snapshot *now, struct pool_history *pool, struct la
     spread(lane->run, begun_age, ended_age);
     for (int i = begun > 0 ? begun : 0; i <= ended; i++)
         lane->class_[i] = (int8_t)class_;
+}
+
+static unsigned most_started(const vg_file_past *from, const vg_file_past *to)
+{
+    unsigned most = 0;
+    for (unsigned c = 1; c < VG_FILE_CLASSES; c++)
+        if (to->started[c] - from->started[c] > to->started[most] - from->started[most])
+            most = c;
+    return most;
+}
+
+/* What happened between two steps, as parts of the bins that the ring does not reach. The file may say anything. */
+static void add_step(const vg_snapshot *now, struct pool_history *pool, struct lane *lane, const vg_file_past *from,
+                     const vg_file_past *to)
+{
+    const int64_t begin = vg_snapshot_age(now, from->ticks), end = vg_snapshot_age(now, to->ticks);
+    const double lasted = (double)(to->ticks - from->ticks);
+    if (begin <= end || to->run < from->run || to->blocked < from->blocked)
+        return;
+    double run = (double)(to->run - from->run) / lasted, block = (double)(to->blocked - from->blocked) / lasted;
+    run = run < 1 ? run : 1;
+    block = block < 1 ? block : 1;
+    double parts[BINS] = {0};
+    spread(parts, begin, end);
+    for (int i = 0; i < BINS && i < lane->known; i++) {
+        if (parts[i] <= 0)
+            continue;
+        lane->run[i] += run * parts[i] + block * parts[i]; /* a wait lies inside its task */
+        lane->block[i] += block * parts[i];
+        lane->class_[i] = (int8_t)most_started(from, to);
+        lane->past = i < lane->past ? i : lane->past;
+        for (unsigned c = 0; c < VG_FILE_CLASSES; c++) {
+            if (to->started[c] >= from->started[c])
+                lane->ran[i][c] +=
+                    (double)(to->started[c] - from->started[c]) * parts[i] * (double)STEP_NS / (double)(begin - end);
+            const double wait = (double)to->wait[c] * now->tick_ns / 1e6;
+            pool->past[i].queued[c] = (double)to->queued[c];
+            if (wait > pool->past[i].wait_ms[c])
+                pool->past[i].wait_ms[c] = wait;
+        }
+    }
+}
+
+static void read_past(struct look *look, const vg_thread_view *thread, struct pool_history *pool, struct lane *lane)
+{
+    vg_file_past *steps;
+    size_t count;
+    if (lane->known == 0 || vg_reader_past(look->reader, thread->serial, &steps, &count) < 0)
+        return;
+    /* What the ring remembers of these bins is a part: the steps have all. */
+    for (int i = 0; count > 1 && i < lane->known && i < BINS; i++) {
+        lane->run[i] = lane->block[i] = 0;
+        memset(lane->ran[i], 0, sizeof lane->ran[i]);
+    }
+    for (size_t i = 1; i < count; i++)
+        add_step(look->now, pool, lane, &steps[i - 1], &steps[i]);
+    free(steps);
 }
 
 static void read_ring(struct look *look, const vg_thread_view *thread, struct pool_history *all, size_t count)
@@ -159,6 +228,8 @@ static void read_ring(struct look *look, const vg_thread_view *thread, struct po
         }
     }
     free(events);
+    if (lane != NULL)
+        read_past(look, thread, own, lane);
 }
 
 /* What runs now has no event yet. */
@@ -187,7 +258,7 @@ static json_object *lane_json(const struct lane *lane)
     json_object *array = json_object_new_array();
     for (int i = 0; i < BINS; i++) {
         json_object *cell = NULL;
-        if (i >= lane->known) {
+        if (i >= lane->known || i >= lane->past) {
             cell = json_object_new_array();
             json_object_array_add(cell, json_object_new_int(lane->class_[i]));
             /* A wait lies inside its task. */
@@ -205,6 +276,9 @@ static json_object *pool_json(const struct pool_history *pool)
     json_object *o = json_object_new_object(), *workers = json_object_new_object();
     json_object *queued = json_object_new_array(), *rates = json_object_new_array(), *waits = json_object_new_array();
     double waiting[BINS][VG_FILE_CLASSES];
+    int past = BINS; /* the first bin that the steps of a worker reach */
+    for (size_t i = 0; i < pool->lane_count; i++)
+        past = pool->lanes[i].past < past ? pool->lanes[i].past : past;
     double at[VG_FILE_CLASSES];
     for (unsigned c = 0; c < VG_FILE_CLASSES; c++)
         at[c] = (double)pool->pool->of[c].queued;
@@ -215,12 +289,15 @@ static json_object *pool_json(const struct pool_history *pool)
         }
     for (int i = 0; i < BINS; i++) {
         double rate[VG_FILE_CLASSES], wait[VG_FILE_CLASSES];
+        const bool by_rings = i >= pool->known, known = by_rings || i >= past;
         for (unsigned c = 0; c < VG_FILE_CLASSES; c++) {
-            rate[c] = pool->bins[i].ran[c] * 1e9 / (double)STEP_NS;
-            wait[c] = wait_p99(&pool->bins[i], c);
+            double ran = by_rings ? pool->bins[i].ran[c] : 0;
+            for (size_t k = 0; !by_rings && k < pool->lane_count; k++)
+                ran += pool->lanes[k].ran[i][c];
+            rate[c] = ran * 1e9 / (double)STEP_NS;
+            wait[c] = by_rings ? wait_p99(&pool->bins[i], c) : pool->past[i].wait_ms[c];
         }
-        const bool known = i >= pool->known;
-        json_object_array_add(queued, known ? five(waiting[i]) : NULL);
+        json_object_array_add(queued, known ? five(by_rings ? waiting[i] : pool->past[i].queued) : NULL);
         json_object_array_add(rates, known ? five(rate) : NULL);
         json_object_array_add(waits, known ? five(wait) : NULL);
     }
@@ -243,15 +320,16 @@ static bool prepare(struct pool_history *pool, const vg_pool_view *view, const v
     pool->known = bin_of((int64_t)(view->age_ns < now->age_ns ? view->age_ns : now->age_ns));
     pool->known = pool->known < 0 ? 0 : pool->known;
     pool->bins = calloc(BINS, sizeof *pool->bins);
+    pool->past = calloc(BINS, sizeof *pool->past);
     pool->lanes = calloc(view->worker_count + 1, sizeof *pool->lanes);
-    if (pool->bins == NULL || pool->lanes == NULL)
+    if (pool->bins == NULL || pool->past == NULL || pool->lanes == NULL)
         return false;
     for (size_t i = 0; i < view->worker_count; i++) {
         struct lane *lane = &pool->lanes[pool->lane_count];
         if (view->workers[i].tid == 0)
             continue;
         lane->worker = view->workers[i].index;
-        lane->known = BINS;
+        lane->known = lane->past = BINS;
         memset(lane->class_, -1, sizeof lane->class_);
         pool->lane_count++;
     }
@@ -281,6 +359,7 @@ json_object *history_json(struct look *look)
     }
     for (size_t i = 0; all != NULL && i < now->pool_count; i++) {
         free(all[i].bins);
+        free(all[i].past);
         free(all[i].lanes);
     }
     free(all);

@@ -20,10 +20,11 @@
  *           child of a fork never writes to its parent's file; it gets its own with its first pool
  *           or loop, or with vigil_loop_fork.
  *   Size    about 200 KB, and for each worker 1.3 KB, 65 KB of histograms (64 workers and more
- *           share) and 128 KB of events. All of it is reserved beforehand, so a disk that fills up
- *           later harms nobody. At max_bytes new objects are left out of the file (and counted);
- *           they work all the same. The same when the disk is full or cannot be written: the
- *           process runs on without the file, and says so once through the log hook.
+ *           share), 128 KB of events and 19 KB of its last minute. All of it is reserved
+ *           beforehand, so a disk that fills up later harms nobody. At max_bytes new objects are
+ *           left out of the file (and counted); they work all the same. The same when the disk is
+ *           full or cannot be written: the process runs on without the file, and says so once
+ *           through the log hook.
  *   Cost    at most one look at the clock and two events for each task that is submitted. What a
  *           task spawns and then runs itself is part of that task: it is counted, not recorded.
  *

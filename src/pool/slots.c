@@ -8,6 +8,8 @@
 #endif
 #include "slots.h"
 
+#include "past.h"
+
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +121,7 @@ void vg_slot_begin_guest(vg_worker *worker)
     vigil_pool *pool = worker->pool;
     vg_file_worker *mine = worker->seat.counts;
     worker->level = pool->level;
+    worker->past.next = UINT64_MAX;
     if (worker->level < VIGIL_RECORD_COUNTERS)
         return;
     vg_file_pool_hists *sets = pool->hists.memory;
@@ -139,6 +142,7 @@ void vg_slot_begin(vg_worker *worker)
         vg_ring_attach(VG_ROLE_WORKER, worker->pool->block.serial, worker->seat.index);
         vg_cell_set(&worker->seat.counts->thread, vg_my_ring.serial);
     }
+    vg_past_begin(worker);
 }
 
 void vg_slot_end_guest(vg_worker *worker)

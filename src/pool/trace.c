@@ -4,6 +4,7 @@
 
 #include "record/batch.h"
 #include "job.h"
+#include "past.h"
 
 #include <stddef.h>
 #include <vigil/record.h>
@@ -32,9 +33,11 @@ static void trace_close_at(vg_worker *worker, uint64_t now, int status)
     const unsigned class_ = worker->batch_class;
     const unsigned count = worker->unread;
     const uint64_t took = now > worker->last_end ? now - worker->last_end : 0;
-    if (worker->batch_id != 0)
-        vg_trace_time(worker, &hists->wait[class_],
-                      worker->last_end > worker->batch_id ? worker->last_end - worker->batch_id : 0, count);
+    if (worker->batch_id != 0) {
+        const uint64_t waited = worker->last_end > worker->batch_id ? worker->last_end - worker->batch_id : 0;
+        vg_trace_time(worker, &hists->wait[class_], waited, count);
+        vg_past_waited(worker, class_, waited, count);
+    }
     const vg_batch_share share = vg_batch_divide(took, count, &worker->usual);
     if (share.has_long)
         vg_trace_time(worker, &hists->run[class_], share.long_run, 1);
@@ -51,6 +54,7 @@ static void trace_close_at(vg_worker *worker, uint64_t now, int status)
     worker->unread = 0;
     worker->last_end = now;
     worker->batch_key = 0;
+    vg_past_look(worker, now);
 }
 
 void vg_trace_close(vg_worker *worker, int status)
@@ -71,8 +75,11 @@ void vg_trace_inner_end(vg_worker *worker, const vg_trace_frame *note, unsigned 
     vg_file_worker *mine = worker->seat.counts;
     const uint64_t now = vg_ticks();
     const uint64_t took = now > note->began ? now - note->began : 0;
-    if (note->id != 0)
-        vg_trace_time(worker, &worker->hists->wait[class_], note->began > note->id ? note->began - note->id : 0, 1);
+    if (note->id != 0) {
+        const uint64_t waited = note->began > note->id ? note->began - note->id : 0;
+        vg_trace_time(worker, &worker->hists->wait[class_], waited, 1);
+        vg_past_waited(worker, class_, waited, 1);
+    }
     vg_trace_time(worker, &worker->hists->run[class_], took, 1);
     if (worker->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now, vg_event_what(VG_EVENT_RUN, class_, note->function), note->id,

@@ -124,6 +124,16 @@ typedef struct vg_own_queue {
     vg_group_start start; /* of a join's group */
 } vg_own_queue;
 
+/* past.h */
+enum {
+    VG_PAST_WAITS = 96
+};
+typedef struct vg_past {
+    uint64_t next;                             /* ticks when a step is due; UINT64_MAX: never */
+    uint64_t count;                            /* steps written */
+    uint32_t waits[VG_CLASSES][VG_PAST_WAITS]; /* since the last step */
+} vg_past;
+
 typedef struct vg_worker {
     vg_seat seat; /* first: the table of seats points to it */
     alignas(64) vigil_pool *pool;
@@ -170,6 +180,7 @@ typedef struct vg_worker {
     unsigned batch_class;
     unsigned unread;
     unsigned interval;
+    vg_past past;
     vg_slab_cache calls;
 } vg_worker;
 

@@ -148,7 +148,7 @@ static size_t wanted_bytes(const vg_reader *reader, const vg_raw_block *block)
         break;
     case VG_BLOCK_RING:
         if (block->entries == reader->header.ring_events) {
-            needed = sizeof(vg_file_thread) + block->entries * sizeof(vg_event);
+            needed = vg_ring_bytes(block->entries);
             copied = sizeof(vg_file_thread);
         }
         break;

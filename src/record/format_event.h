@@ -5,6 +5,7 @@
 #ifndef VG_RECORD_FORMAT_EVENT_H
 #define VG_RECORD_FORMAT_EVENT_H
 
+#include "format_past.h"
 #include "format_wait.h"
 
 #include <stdalign.h>
@@ -75,7 +76,7 @@ static inline unsigned vg_event_status(const vg_event *event)
     return (unsigned)(event->b >> 48);
 }
 
-/* The head of a VG_BLOCK_RING; the events follow. Writer: the thread, unless noted. */
+/* The head of a VG_BLOCK_RING; the events follow, then the steps of the past. Writer: the thread, unless noted. */
 typedef struct vg_file_thread {
     vg_cell tid;
     vg_cell role;      /* vg_thread_role */
@@ -90,6 +91,17 @@ typedef struct vg_file_thread {
                          - ring_events + 1 */
     alignas(64) vg_event events[];
 } vg_file_thread;
+
+/* Where the steps begin, and how long the whole block is, for a ring of so many events. */
+static inline uint64_t vg_past_offset(uint64_t ring_events)
+{
+    return sizeof(vg_file_thread) + ring_events * sizeof(vg_event);
+}
+
+static inline uint64_t vg_ring_bytes(uint64_t ring_events)
+{
+    return vg_past_offset(ring_events) + VG_FILE_PAST * sizeof(vg_file_past);
+}
 
 typedef enum vg_thread_role {
     VG_ROLE_OTHER = 0, /* it called the library */

@@ -73,7 +73,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
     vg_my_ring = (vg_own_ring){.epoch = atomic_load_explicit(&vg_record_epoch, memory_order_relaxed)};
     /* A thread whose end nobody notices gets none. Workers detach themselves. */
     const bool can_end = role == VG_ROLE_WORKER || (ring_key_made && pthread_setspecific(ring_key, &vg_my_ring) == 0);
-    const size_t bytes = sizeof(vg_file_thread) + recorder->ring_events * sizeof(vg_event);
+    const size_t bytes = vg_ring_bytes(recorder->ring_events);
     if (recorder->level == VIGIL_RECORD_EVENTS && recorder->rings < VG_FILE_MOST_RINGS && can_end &&
         vg_block_get_locked(&block, VG_BLOCK_RING, bytes, owner, recorder->ring_events) == 0) {
         if (block.extent == VG_FILE_BLOCKS) { /* no file, or it is full: nobody could read it */
@@ -84,6 +84,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
             vg_my_ring.events = thread->events;
             vg_my_ring.mask = recorder->ring_events - 1;
             vg_my_ring.thread = thread;
+            vg_my_ring.past = (vg_file_past *)(void *)(thread->events + recorder->ring_events);
             vg_my_ring.serial = block.serial;
             vg_my_ring.extent = block.extent;
             recorder->rings++;

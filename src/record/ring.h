@@ -14,6 +14,7 @@ typedef struct vg_own_ring {
     uint64_t mask;
     uint64_t head;
     vg_file_thread *thread; /* NULL as events */
+    vg_file_past *past;     /* likewise */
     uint64_t serial;
     uint32_t epoch; /* 0: it has not asked for one */
     uint32_t extent;

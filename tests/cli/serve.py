@@ -71,6 +71,18 @@ class Lanes(ServeTest):
         self.assertEqual(worker["class"], 3)  # LOW
 
 
+class Past(ServeTest):
+    def test_a_busy_process_has_a_past(self):
+        """Its rings remember a fraction of a second; the steps of its workers' past the rest."""
+        server = self.serve(self.patient("busy").pid)
+        def seen():
+            pool, = support.strict_json(server.get("history.json")[2])["pools"]
+            ran = [sum(rate or 0 for rate in bin or []) for bin in pool["rate"]]
+            lanes = [[cell[1] for cell in lane if cell] for lane in pool["workers"].values()]
+            return sum(rate > 10 for rate in ran) >= 5 and len(lanes) == 2 and all(sum(part > 0.3 for part in lane) >= 5 for lane in lanes)
+        until("two seconds are known", seen)
+
+
 class Doctor(ServeTest):
     def test_processes_without_vigil_are_offered_and_others_are_not(self):
         patient = subprocess.Popen(["sleep", "1000"])

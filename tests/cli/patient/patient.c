@@ -2,6 +2,7 @@
 /* A process for outside.py to look at: it becomes sick in the way that its argument names, says "ready", and stays until killed. */
 #include <vigil/loop.h>
 #include <vigil/pool.h>
+#include <vigil/record.h>
 #include <vigil/watchdog.h>
 
 #include <poll.h>
@@ -48,6 +49,12 @@ static int locks_in_order(void *arg)
         (void)poll(NULL, 0, 1);
     pthread_mutex_lock(&doors[1 - first]);
     return 0;
+}
+
+static int comes_again(void *arg)
+{
+    (void)poll(NULL, 0, 1);
+    return vigil_pool_call(pool, comes_again, NULL, arg, VIGIL_NORMAL);
 }
 
 static int is_short(void *arg)
@@ -121,6 +128,12 @@ static void submit(unsigned count)
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "busy") == 0) { /* more events than its rings remember */
+        vigil_record_options options = VIGIL_RECORD_OPTIONS_INIT;
+        options.ring_events = 64;
+        if (vigil_record_configure(&options) != 0)
+            return 1;
+    }
     make_pool(2);
     if (strcmp(how, "all-blocked") == 0) {
         submit(5);
@@ -158,6 +171,10 @@ int main(int argc, char **argv)
         if (vigil_pool_call(pool, labels_and_ends, NULL, NULL, VIGIL_HIGH) != 0 ||
             vigil_pool_call(pool, labels_and_sleeps, NULL, NULL, VIGIL_LOW) != 0)
             return 1;
+    } else if (strcmp(how, "busy") == 0) {
+        for (size_t i = 0; i < 2; i++)
+            if (vigil_pool_call(pool, comes_again, NULL, NULL, VIGIL_NORMAL) != 0)
+                return 1;
     } else if (strcmp(how, "healthy") != 0) {
         return 2;
     }
