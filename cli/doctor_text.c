@@ -78,6 +78,10 @@ static void print_wait(const vg_exam *exam, const vg_exam_thread *t, const char 
 {
     char name[96];
     const vg_need *w = &t->wait;
+    if (t->state == 'Z') {
+        printf("%shas ended", before);
+        return;
+    }
     if (w->kind == VG_NEED_NONE) {
         const uint64_t span = t->seen_ns - t->first_seen_ns, run = t->run_ns - t->first_run_ns;
         printf("%sruns", before);
@@ -95,7 +99,7 @@ static void print_wait(const vg_exam *exam, const vg_exam_thread *t, const char 
         bool others = false;
         for (unsigned i = 0; i < w->peer_count; i++)
             others = others || w->peers[i] != t->process;
-        if (!others)
+        if (!others && w->kind >= VG_NEED_PIPE_READ && w->kind <= VG_NEED_SOCKET_WRITE)
             printf(", whose other end this process has itself");
         for (unsigned i = 0, said = 0; others && i < w->peer_count; i++)
             if (w->peers[i] != t->process)

@@ -56,12 +56,23 @@ static uint64_t through_table(const bp_place *place, uint64_t stub)
     return vg_memory_read(place->exam, place->process, slot, &target, sizeof target) ? target : 0;
 }
 
+/* Where a signal handler returns to: the kernel's call, not ours, has led to it. */
+static bool is_signal_return(const bp_place *place, uint64_t address)
+{
+    static const unsigned char sigreturn[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}; /* mov $15,%rax; syscall */
+    unsigned char code[sizeof sigreturn];
+    return vg_memory_read(place->exam, place->process, address, code, sizeof code) &&
+           memcmp(code, sigreturn, sizeof code) == 0;
+}
+
 static belief belief_in(const bp_place *place, uint64_t address)
 {
     unsigned char code[LONGEST_CALL];
     if (module_at(place, address) == NULL ||
         !vg_memory_read(place->exam, place->process, address - LONGEST_CALL, code, sizeof code))
         return BELIEF_NONE;
+    if (is_signal_return(place, address))
+        return BELIEF_FIRM;
     if (code[2] == 0xe8) {
         int32_t distance;
         memcpy(&distance, code + 3, sizeof distance);

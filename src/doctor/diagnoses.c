@@ -14,7 +14,9 @@
 enum {
     CONVOY_LEAST = 3,       /* waiters */
     STARVED_NS = 500000000, /* that it was looked at */
-    STARVED_PART = 100      /* it got less than one in so many of that */
+    STARVED_PART = 100,     /* it got less than one in so many of that */
+    YIELDS_LEAST = 8,       /* switches */
+    YIELDS_NS = 200000      /* between two of them; a slice is longer */
 };
 
 const char *vg_diagnosis_name(vg_diagnosis_kind kind)
@@ -124,7 +126,7 @@ void vg_diagnose_circle(vg_exam *exam, const unsigned *circle, unsigned count, b
 
 void vg_diagnose_self(vg_exam *exam, unsigned thread)
 {
-    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_SELF, true);
+    vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_SELF, exam->threads[thread].wait.certain);
     f->count = 1;
     f->chain[0] = thread;
     f->more = behind(exam, f);
@@ -132,8 +134,10 @@ void vg_diagnose_self(vg_exam *exam, unsigned thread)
           exam->threads[thread].wait.text);
     ADVICE(
         f,
-        "A function that holds the lock calls one that acquires it again. Split off a variant that expects the lock to "
-        "be held, or make the mutex recursive.");
+        exam->threads[thread].wait.kind == VG_NEED_MUTEX
+            ? "A function that holds the lock calls one that acquires it again, or a signal handler does. Split off a "
+              "variant that expects the lock to be held, or make the mutex recursive."
+            : "What runs under it needs it again. Split off a part that does not.");
 }
 
 void vg_diagnose_orphan(vg_exam *exam, unsigned thread)
@@ -163,6 +167,37 @@ void vg_diagnose_orphan(vg_exam *exam, unsigned thread)
         "parent held stay locked for ever.");
 }
 
+/* A thread that could wake one of these, but waits for it itself: for a lock that it holds, or for its end. -1: none. */
+static int waiter_of(const vg_exam *exam, const unsigned *threads, unsigned count)
+{
+    int found = -1;
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        const vg_need *w = &exam->threads[i].wait;
+        if (exam->threads[i].gone || exam->threads[i].can_move || w->by != VG_BY_OWNER)
+            continue;
+        for (unsigned k = 0; k < count; k++)
+            if (w->owner == (int)threads[k] && (found < 0 || w->kind != VG_NEED_JOIN))
+                found = (int)i;
+    }
+    return found;
+}
+
+static void add_blocked(const vg_exam *exam, vg_diagnosis *f, unsigned waiter)
+{
+    const vg_exam_thread *t = &exam->threads[waiter];
+    const size_t length = strlen(f->title);
+    if (length == 0 || length + 1 >= sizeof f->title)
+        return;
+    if (t->wait.kind == VG_NEED_JOIN)
+        fill(f->title + length - 1, sizeof f->title - length + 1, ": thread %d waits for %s.", (int)t->tid,
+             t->wait.text);
+    else
+        fill(f->title + length - 1, sizeof f->title - length + 1, ": thread %d waits for %s, which thread %d holds.",
+             (int)t->tid, t->wait.text, (int)exam->threads[t->wait.owner].tid);
+    if (f->count < VG_EXAM_CHAIN)
+        f->chain[f->count++] = waiter;
+}
+
 void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, unsigned more)
 {
     const vg_exam_process *process = &exam->processes[exam->threads[threads[0]].process];
@@ -187,10 +222,11 @@ void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, un
               "itself, or "
               "the thread that held it has ended.",
               (int)exam->threads[threads[0]].tid, first->text);
-        ADVICE(
-            f,
-            "Look for a function that acquires the lock again while it is held, and for a way to end without releasing "
-            "it.");
+        ADVICE(f, "Look for a function that acquires the lock again while it is held, also a signal handler, and for a "
+                  "way to "
+                  "end without releasing it. In a child of fork the other threads are gone, and the locks that they "
+                  "held stay "
+                  "locked.");
         return;
     }
     vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_LOST, unknown < count || process->count > 1 || count == 1);
@@ -206,6 +242,9 @@ void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, un
     else
         TITLE(f, "Lost wakeup: thread %d waits for %s, and no thread is left that could give it.",
               (int)exam->threads[threads[0]].tid, first->text);
+    const int blocked = waiter_of(exam, threads, count);
+    if (blocked >= 0)
+        add_blocked(exam, f, (unsigned)blocked);
     if (barriers > 0)
         ADVICE(f, "The barrier was made for more threads than there are, or one of them ended or is stuck before it.");
     else if (pipes > 0)
@@ -215,11 +254,18 @@ void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, un
             "writer has closed.");
     else if (polls > 0)
         ADVICE(f, "Nothing that is watched can become ready. Was a descriptor closed or never registered?");
+    else if (blocked >= 0 && exam->threads[blocked].wait.kind != VG_NEED_JOIN)
+        ADVICE(
+            f,
+            "Hold no lock during a wait that whoever ends the wait needs. A condition variable gives up its own mutex "
+            "alone, and a recursive one only once.");
     else
         ADVICE(
             f,
-            "The wake came before the wait, or on another object, or never. Change the condition and signal under the "
-            "mutex of the wait, and test the condition in a loop before waiting.");
+            "The wake came before the wait, or on another object, or never, or was to come from a thread that waits "
+            "for the "
+            "end of this one. Change the condition and signal under the mutex of the wait, and test the condition in a "
+            "loop before waiting.");
 }
 
 /* ---- threads ---- */
@@ -308,6 +354,13 @@ static void find_spins(vg_exam *exam)
     }
 }
 
+/* It gives its processor up again and again, after less than any slice. */
+static bool yields(const vg_exam_thread *t)
+{
+    const uint64_t times = t->switches - t->first_switches;
+    return times > YIELDS_LEAST && (t->run_ns - t->first_run_ns) / times < YIELDS_NS;
+}
+
 static void find_starved(vg_exam *exam)
 {
     static const char *const policies[] = {"", "SCHED_FIFO", "SCHED_RR",      "SCHED_BATCH",
@@ -316,7 +369,7 @@ static void find_starved(vg_exam *exam)
         const vg_exam_thread *t = &exam->threads[i];
         const uint64_t span = t->seen_ns - t->first_seen_ns;
         /* The kernel adds up how long a thread has waited only when it runs again: only run time tells. */
-        if (t->gone || !t->ready || t->looks < 3 || span < STARVED_NS || t->blocks != t->first_blocks ||
+        if (t->gone || !t->ready || t->looks < 3 || span < STARVED_NS || t->blocks != t->first_blocks || yields(t) ||
             t->run_ns - t->first_run_ns > span / STARVED_PART)
             continue;
         vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STARVED, true);
@@ -367,6 +420,17 @@ static void find_interpreter(vg_exam *exam)
     }
 }
 
+static int waiter_for_process(const vg_exam *exam, unsigned process)
+{
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        const vg_exam_thread *t = &exam->threads[i];
+        for (unsigned k = 0; t->same && t->wait.by == VG_BY_PEERS && k < t->wait.peer_count; k++)
+            if (t->wait.peers[k] == process)
+                return (int)i;
+    }
+    return -1;
+}
+
 static void find_states(vg_exam *exam)
 {
     for (unsigned p = 0; p < exam->process_count; p++) {
@@ -392,6 +456,15 @@ static void find_states(vg_exam *exam)
             else
                 TITLE(f, "Process %d is stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU).",
                       (int)process->pid);
+            const int waiter = p != 0 ? waiter_for_process(exam, p) : -1;
+            if (waiter >= 0) {
+                const size_t length = strlen(f->title);
+                f->chain[0] = (unsigned)waiter;
+                f->chain[1] = first;
+                f->count = 2;
+                fill(f->title + length - 1, sizeof f->title - length + 1, ", and thread %d waits for it: for %s.",
+                     (int)exam->threads[waiter].tid, exam->threads[waiter].wait.text);
+            }
             if (state == 't' || process->tracer != 0)
                 ADVICE(f, "Let the debugger continue it, or end the debugger.");
             else

@@ -169,6 +169,12 @@ static void conclude(vg_exam *exam)
 static void add_notes(vg_exam *exam)
 {
     const vg_exam_process *patient = &exam->processes[0];
+    if (patient->count == 1 && exam->threads[patient->first].state == 'Z')
+        vg_exam_note(
+            exam,
+            "The process has ended. It stays in the list of processes (a zombie) until its parent, process %d, waits "
+            "for it.",
+            (int)patient->parent);
     if (patient->language != NULL && strcmp(patient->language, "Python") == 0 && patient->gil_thread >= 0)
         vg_exam_note(exam, "Python's global interpreter lock is held by thread %d.",
                      (int)exam->threads[patient->gil_thread].tid);

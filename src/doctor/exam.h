@@ -124,9 +124,10 @@ typedef struct vg_exam_process {
     unsigned tracer;       /* the process that traces it; 0 */
     unsigned first, count; /* its threads in the examination; count is 0 until it was looked at */
     pid_t parent;
-    bool gone, dead;  /* dead: a core file */
-    bool grew;        /* threads came during the looks */
-    uint64_t runtime; /* Python: where its runtime's struct is */
+    bool gone, dead;      /* dead: a core file */
+    bool grew;            /* threads came during the looks */
+    bool handles_signals; /* of those that others send, or a timer */
+    uint64_t runtime;     /* Python: where its runtime's struct is */
     uint64_t runtime_bytes;
     int gil_thread; /* Python: the thread that holds the interpreter's lock, -1 unknown */
 } vg_exam_process;

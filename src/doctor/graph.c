@@ -76,6 +76,7 @@ typedef struct circle_search {
     unsigned *from;   /* the thread that led to this one, plus 1 */
     unsigned *queue;
     bool loose; /* follow waits whose owner is unknown, too */
+    bool joins; /* who joins may hold such a lock, too */
 } circle_search;
 
 static bool is_stuck(const vg_exam *exam, unsigned i)
@@ -87,6 +88,14 @@ static bool is_lock(vg_need_kind kind)
 {
     return kind == VG_NEED_READ_LOCK || kind == VG_NEED_WRITE_LOCK || kind == VG_NEED_LOCK_WORD ||
            kind == VG_NEED_SEMAPHORE || kind == VG_NEED_MUTEX || kind == VG_NEED_STDIO;
+}
+
+/* Two waits for one word in shared memory: neither could end the other. Pages may lie elsewhere in each process. */
+static bool is_same_word(const vg_need *a, const vg_need *b)
+{
+    const bool word = a->kind == VG_NEED_SEMAPHORE || a->kind == VG_NEED_CONDITION || a->kind == VG_NEED_BARRIER ||
+                      a->kind == VG_NEED_FUTEX;
+    return word && a->shared && b->shared && a->kind == b->kind && a->address % 4096 == b->address % 4096;
 }
 
 /* The next thread that `i` waits for, after `last`; -1: no more. */
@@ -103,10 +112,11 @@ static int next_of(const circle_search *s, unsigned i, int last)
         const vg_exam_thread *other = &exam->threads[t];
         if (t == i || !is_stuck(exam, t))
             continue;
-        if (process && other->process == exam->threads[i].process && is_lock(other->wait.kind) &&
-            other->wait.address != w->address)
+        if (process && other->process == exam->threads[i].process && other->wait.address != w->address &&
+            (is_lock(other->wait.kind) ||
+             (s->joins && other->wait.kind == VG_NEED_JOIN && w->kind != VG_NEED_SEMAPHORE)))
             return (int)t;
-        for (unsigned p = 0; peers && p < w->peer_count; p++)
+        for (unsigned p = 0; peers && p < w->peer_count && !is_same_word(w, &other->wait); p++)
             if (w->peers[p] == other->process)
                 return (int)t;
     }
@@ -146,9 +156,9 @@ static unsigned circle_through(circle_search *s, unsigned start, unsigned *circl
     return 0;
 }
 
-static void judge_circles(vg_exam *exam, bool *told, bool loose, bool *process_told)
+static void judge_circles(vg_exam *exam, bool *told, bool loose, bool joins, bool *process_told)
 {
-    circle_search s = {.exam = exam, .told = told, .loose = loose};
+    circle_search s = {.exam = exam, .told = told, .loose = loose, .joins = joins};
     s.from = calloc(exam->thread_count, sizeof *s.from);
     s.queue = calloc(exam->thread_count + 1, sizeof *s.queue);
     unsigned tries = 0;
@@ -231,8 +241,9 @@ void vg_graph_judge(vg_exam *exam)
         told[i] = true;
         process_told[exam->threads[i].process] = true;
     }
-    judge_circles(exam, told, false, process_told);
-    judge_circles(exam, told, true, process_told);
+    judge_circles(exam, told, false, false, process_told);
+    judge_circles(exam, told, true, false, process_told);
+    judge_circles(exam, told, true, true, process_told);
     judge_wakeups(exam, told, process_told);
     free(told);
 }

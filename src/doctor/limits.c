@@ -99,12 +99,54 @@ static void drop_starved(vg_exam *exam)
     exam->finding_count = kept;
 }
 
+/* Children that have ended and were not waited for. */
+static void find_ended(const vg_exam *exam, vg_limits *limits)
+{
+    const vg_exam_process *process = &exam->processes[0];
+    pid_t *tids;
+    const int count = vg_proc_numbers(&tids, "/proc/%d/task", (int)process->pid);
+    for (int i = 0; i < count; i++) {
+        char text[8192], status[64];
+        char *end;
+        if (vg_proc_read(text, sizeof text, "/proc/%d/task/%d/children", (int)process->pid, (int)tids[i]) <= 0)
+            continue;
+        for (const char *at = text; limits->ended_count < sizeof limits->ended / sizeof limits->ended[0]; at = end) {
+            const long pid = strtol(at, &end, 10);
+            if (end == at)
+                break;
+            const ssize_t got = vg_proc_read(status, sizeof status, "/proc/%ld/stat", pid);
+            const char *name_end = got > 0 ? strrchr(status, ')') : NULL;
+            if (name_end != NULL && strncmp(name_end, ") Z", 3) == 0)
+                limits->ended[limits->ended_count++] = (pid_t)pid;
+        }
+    }
+    free(tids);
+}
+
+static void judge_ended(vg_exam *exam, const vg_limits *before, const vg_limits *now)
+{
+    unsigned same = 0;
+    pid_t one = 0;
+    for (unsigned i = 0; i < now->ended_count; i++)
+        for (unsigned k = 0; k < before->ended_count; k++)
+            if (now->ended[i] == before->ended[k]) {
+                same++;
+                one = now->ended[i];
+            }
+    if (same == 1)
+        vg_exam_note(exam, "Child process %d has ended, and nobody has waited for it (a zombie).", (int)one);
+    else if (same > 1)
+        vg_exam_note(exam, "%u%s child processes have ended, and nobody has waited for them (zombies; %d is one).",
+                     same, same == sizeof now->ended / sizeof now->ended[0] ? " or more" : "", (int)one);
+}
+
 void vg_limits_begin(const vg_exam *exam, vg_limits *limits)
 {
     char path[512], text[4096];
     memset(limits, 0, sizeof *limits);
     limits->at_ns = vg_now_ns();
     const pid_t pid = exam->processes[0].pid;
+    find_ended(exam, limits);
     if (cgroup_path(pid, "cpu", path, sizeof path) && vg_proc_read(text, sizeof text, "%s/cpu.stat", path) > 0) {
         limits->known = true;
         limits->periods_throttled = word_in(text, "nr_throttled");
@@ -202,6 +244,7 @@ void vg_limits_judge(vg_exam *exam, const vg_limits *before)
         (void)snprintf(f->advice, sizeof f->advice,
                        "Threads wait for memory to be freed, and may be killed. Raise memory.max, or use less.");
     }
+    judge_ended(exam, before, &now);
     judge_descriptors(exam);
     judge_threads(exam);
     judge_frozen_group(exam);

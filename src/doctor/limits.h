@@ -8,6 +8,8 @@
 typedef struct vg_limits {
     uint64_t throttled_ns, periods_throttled, memory_refused, at_ns;
     bool known;
+    unsigned ended_count;
+    pid_t ended[32]; /* children that nobody has waited for */
 } vg_limits;
 
 /* At the first look. */

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "locks.h"
+#include "futex_names.h"
 #include "memory.h"
 #include "procfs.h"
 #include "sights.h"
@@ -134,7 +135,8 @@ static bool classify_mutex(vg_exam *exam, const vg_exam_thread *thread, vg_need 
         return false;
     wait->kind = VG_NEED_MUTEX;
     wait->shared = (m.kind & VG_MUTEX_SHARED) != 0;
-    set_text(wait, "the mutex 0x%" PRIx64 "%s", wait->address, kind_words(m.kind));
+    const char *whose = vg_futex_lock_of(thread);
+    set_text(wait, "%s 0x%" PRIx64 "%s", whose != NULL ? whose : "the mutex", wait->address, kind_words(m.kind));
     set_owner(exam, thread, wait, owner);
     return true;
 }
@@ -249,9 +251,9 @@ static bool classify_musl_mutex(vg_exam *exam, const vg_exam_thread *thread, vg_
     const uint32_t held = words[1] & VG_FUTEX_TID;
     if (held == 0 || (words[1] & VG_FUTEX_WAITED) == 0)
         return false;
-    set_text(wait, "the mutex 0x%" PRIx64, wait->address - 4);
     if ((words[0] & 3) != 0 && vg_sight_thread(exam, thread->process, (pid_t)held) >= 0) {
         wait->kind = VG_NEED_MUTEX;
+        set_text(wait, "the mutex 0x%" PRIx64, wait->address - 4);
         set_owner(exam, thread, wait, (pid_t)held);
         return true;
     }
@@ -292,8 +294,16 @@ static void classify_by_name(vg_exam *exam, const vg_exam_thread *thread, vg_nee
     } else if (any_in(thread, semaphores)) {
         wait->kind = VG_NEED_SEMAPHORE;
         set_text(wait, "a post of the semaphore 0x%" PRIx64, at);
+        if (exam->processes[thread->process].handles_signals)
+            wait->by = VG_BY_OUTSIDE; /* sem_post is what a handler may call */
     } else if (vg_locks_in(thread, "barrier_wait")) {
         classify_barrier(exam, thread, wait);
+    } else if (vg_futex_name(thread, wait)) {
+        const int holder = vg_futex_once_holder(exam, (unsigned)(thread - exam->threads));
+        if (holder >= 0) {
+            set_owner(exam, thread, wait, exam->threads[holder].inner_tid);
+            wait->certain = false; /* its stack says so, not the word */
+        }
     } else if (has_text(thread, "futex::Mutex") || has_text(thread, "futex_mutex") || has_text(thread, "RawMutex")) {
         wait->kind = VG_NEED_LOCK_WORD;
         set_text(wait, "the Rust mutex 0x%" PRIx64 " (its word does not say who holds it)", at);
@@ -317,7 +327,8 @@ static void classify_by_name(vg_exam *exam, const vg_exam_thread *thread, vg_nee
         set_text(wait, "work, as a thread of Vigil");
     } else if ((uint32_t)thread->arg[2] == 2 && !exam->processes[thread->process].musl) {
         wait->kind = VG_NEED_LOCK_WORD;
-        set_text(wait, "a lock at 0x%" PRIx64 " that does not say who holds it", at);
+        const char *whose = vg_futex_lock_of(thread);
+        set_text(wait, "%s at 0x%" PRIx64 " that does not say who holds it", whose != NULL ? whose : "a lock", at);
     }
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "naming.h"
+#include "rust_names.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -61,7 +62,10 @@ static void undo_dollars(char *name)
 static void copy_name(char *to, size_t room, const char *name)
 {
     char *plain = NULL;
+    char rust[256];
     int status = 0;
+    if (vg_rust_name(name, rust, sizeof rust))
+        name = rust;
     if (demangle != NULL && strncmp(name, "_Z", 2) == 0 && strnlen(name, 1024) < 1024)
         plain = demangle(name, NULL, NULL, &status);
     const char *text = plain != NULL ? plain : name;

@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,6 +155,15 @@ static void put(vg_need *wait, vg_need_kind kind, const char *format, ...)
     va_end(words);
 }
 
+/* A process that has the other end itself, and handles signals: the handler may write, as many do to wake a loop. */
+static void mind_handlers(vg_exam *exam, vg_exam_thread *thread, bool write)
+{
+    const vg_need *wait = &thread->wait;
+    for (unsigned i = 0; !write && wait->by == VG_BY_PEERS && i < wait->peer_count; i++)
+        if (wait->peers[i] == thread->process && exam->processes[thread->process].handles_signals)
+            thread->wait.by = VG_BY_OUTSIDE;
+}
+
 /* Who could make this descriptor ready: adds peers, or makes the wait one for the world outside. */
 static void follow(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int fd, bool write, vg_need_kind *kind)
 {
@@ -189,10 +200,21 @@ static void follow(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int f
     }
 }
 
+/* What a socket of the process is connected to. */
+static void socket_facts(const vg_exam *exam, const vg_exam_thread *thread, int fd, vg_socket_facts *facts)
+{
+    char link[64];
+    const pid_t pid = exam->processes[thread->process].pid;
+    *facts = (vg_socket_facts){.unread = 0};
+    if (vg_proc_link(link, sizeof link, "/proc/%d/fd/%d", (int)pid, fd) > 0 && strncmp(link, "socket:[", 8) == 0)
+        vg_sockets_facts(pid, inode_in(link), facts);
+}
+
 void vg_peers_descriptor(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int fd, bool write)
 {
     vg_need *wait = &thread->wait;
     vg_need_kind kind;
+    vg_socket_facts socket;
     wait->by = VG_BY_PEERS;
     wait->peer_count = 0;
     wait->fd = fd;
@@ -203,6 +225,7 @@ void vg_peers_descriptor(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread,
         return;
     }
     follow(exam, peers, thread, fd, write, &kind);
+    mind_handlers(exam, thread, write);
     switch (kind) {
     case VG_NEED_PIPE_READ:
         put(wait, kind, "data in the pipe on descriptor %d", fd);
@@ -211,10 +234,15 @@ void vg_peers_descriptor(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread,
         put(wait, kind, "space in the pipe on descriptor %d, which is full", fd);
         break;
     case VG_NEED_SOCKET_READ:
-        put(wait, kind, "data from the socket on descriptor %d", fd);
+        socket_facts(exam, thread, fd, &socket);
+        put(wait, kind, "data from the socket on descriptor %d%s", fd, socket.to);
         break;
     case VG_NEED_SOCKET_WRITE:
-        put(wait, kind, "space in the socket on descriptor %d, whose buffer is full", fd);
+        socket_facts(exam, thread, fd, &socket);
+        put(wait, kind, "space in the socket on descriptor %d%s, whose buffer is full", fd, socket.to);
+        break;
+    case VG_NEED_POLL:
+        put(wait, kind, "%s the eventfd on descriptor %d", write ? "a read of" : "a write to", fd);
         break;
     default:
         put(wait, kind, "%s on descriptor %d", write ? "output" : "input", fd);
@@ -242,6 +270,7 @@ void vg_peers_poll_add(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, i
     if (thread->wait.fd < 0)
         thread->wait.fd = fd;
     follow(exam, peers, thread, fd, write, &kind);
+    mind_handlers(exam, thread, write);
 }
 
 void vg_peers_epoll(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int fd)
@@ -255,9 +284,9 @@ void vg_peers_epoll(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int 
         return;
     }
     vg_peers_poll_begin(exam, thread);
-    /* Another thread may register a descriptor. */
-    add_peer(exam, thread, (pid_t)pid);
     unsigned many = 0;
+    int edge = -1;
+    uint64_t unread = 0;
     for (const char *line = strstr(info, "tfd:"); line != NULL; line = strstr(line + 4, "tfd:")) {
         int target;
         unsigned events;
@@ -265,12 +294,27 @@ void vg_peers_epoll(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int 
             continue;
         many++;
         vg_peers_poll_add(exam, peers, thread, target, false);
+        vg_socket_facts socket;
+        if ((events & EPOLLET) == 0 || (events & EPOLLIN) == 0 || edge >= 0 || thread->wait.by != VG_BY_PEERS)
+            continue;
+        socket_facts(exam, thread, target, &socket);
+        if (socket.unread > 0) {
+            edge = target;
+            unread = socket.unread;
+        }
     }
     free(info);
+    /* Another thread may register a descriptor. */
+    if (thread->wait.by == VG_BY_PEERS)
+        add_peer(exam, thread, (pid_t)pid);
     if (many == 0)
         put(&thread->wait, VG_NEED_POLL, "events of the epoll descriptor %d, on which nothing is registered", fd);
     else
         put(&thread->wait, VG_NEED_POLL, "events of %u descriptor%s (epoll on %d)", many, many == 1 ? "" : "s", fd);
+    if (edge >= 0)
+        put(&thread->wait, VG_NEED_POLL,
+            "events of %u descriptor%s (epoll on %d); %d is edge-triggered, and %" PRIu64 " bytes in it were not read",
+            many, many == 1 ? "" : "s", fd, edge, unread);
 }
 
 void vg_peers_children(vg_exam *exam, vg_exam_thread *thread, pid_t child)
@@ -318,6 +362,33 @@ void vg_peers_children(vg_exam *exam, vg_exam_thread *thread, pid_t child)
         wait->by = VG_BY_OUTSIDE;
 }
 
+/* Who has the file open with a lock on it: locks of an open file have no process, or one that has ended. */
+static bool add_lock_holders(vg_exam *exam, vg_exam_thread *thread, const struct stat *file)
+{
+    pid_t *pids;
+    bool found = false;
+    const int count = vg_proc_numbers(&pids, "/proc");
+    for (int i = 0; i < count; i++) {
+        pid_t *fds;
+        const int many = pids[i] == getpid() ? -1 : vg_proc_numbers(&fds, "/proc/%d/fd", (int)pids[i]);
+        for (int k = 0; k < many; k++) {
+            char path[64], info[2048];
+            struct stat other;
+            (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pids[i], (int)fds[k]);
+            if (stat(path, &other) != 0 || other.st_ino != file->st_ino || other.st_dev != file->st_dev ||
+                vg_proc_read(info, sizeof info, "/proc/%d/fdinfo/%d", (int)pids[i], (int)fds[k]) <= 0 ||
+                strstr(info, "\nlock:") == NULL)
+                continue;
+            add_peer(exam, thread, pids[i]);
+            found = true;
+        }
+        if (many >= 0)
+            free(fds);
+    }
+    free(pids);
+    return found;
+}
+
 void vg_peers_file_lock(vg_exam *exam, vg_exam_thread *thread, int fd)
 {
     vg_need *wait = &thread->wait;
@@ -353,7 +424,11 @@ void vg_peers_file_lock(vg_exam *exam, vg_exam_thread *thread, int fd)
             inode != file.st_ino)
             continue;
         if (!blocked) {
-            holder = pid;
+            holder = pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH ? -1 : pid;
+        } else if ((pid == process->pid || pid <= 0) && holder == -1) {
+            wait->by = VG_BY_PEERS;
+            wait->certain = true;
+            found = add_lock_holders(exam, thread, &file);
         } else if ((pid == process->pid || pid <= 0) && holder > 0) {
             found = true;
             wait->by = VG_BY_PEERS;

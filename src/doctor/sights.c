@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,16 @@ static const char *language_of(const vg_exam_process *process, const char *maps)
     return NULL;
 }
 
+static uint64_t signal_bit(int number)
+{
+    return UINT64_C(1) << (number - 1);
+}
+
+/* Signals that somebody sends, or a timer; faults and the two of the C library are not among them. */
+#define SENT_SIGNALS                                                                                             \
+    (signal_bit(SIGHUP) | signal_bit(SIGINT) | signal_bit(SIGUSR1) | signal_bit(SIGUSR2) | signal_bit(SIGALRM) | \
+     signal_bit(SIGTERM) | signal_bit(SIGCHLD) | signal_bit(SIGIO) | ~UINT64_C(0) << 33)
+
 static void describe(vg_exam_process *process)
 {
     char text[8192];
@@ -156,6 +167,7 @@ static void describe(vg_exam_process *process)
     (void)vg_proc_read(text, sizeof text, "/proc/%d/status", pid);
     process->tracer = (unsigned)vg_proc_field(text, "TracerPid", 10, 0);
     process->parent = (pid_t)vg_proc_field(text, "PPid", 10, 0);
+    const uint64_t caught = vg_proc_field(text, "SigCgt", 16, 0);
     const size_t room = 1 << 20;
     char *maps = malloc(room);
     if (maps == NULL)
@@ -166,6 +178,9 @@ static void describe(vg_exam_process *process)
         process->language = language_of(process, maps);
         process->musl = strstr(maps, "/ld-musl-") != NULL || strstr(maps, "-musl/") != NULL;
         process->vigil = strstr(maps, "/libvigil.so") != NULL || strstr(maps, "/vigil-") != NULL;
+        /* Python has a handler for SIGINT in any case, which posts nothing. */
+        const bool is_python = process->language != NULL && strcmp(process->language, "Python") == 0;
+        process->handles_signals = (caught & (is_python ? SENT_SIGNALS & ~signal_bit(SIGINT) : SENT_SIGNALS)) != 0;
     } else {
         process->readable = false;
     }

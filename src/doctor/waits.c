@@ -111,7 +111,7 @@ void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
     if (thread->gone || thread->state == 'R' || thread->state == 'Z' || thread->state == 'X')
         return;
     if (thread->state == 'T' || thread->state == 't') {
-        say(wait, VG_NEED_SIGNAL, VG_BY_OUTSIDE, "being continued");
+        say(wait, VG_NEED_SIGNAL, VG_BY_OUTSIDE, "SIGCONT: it is stopped");
         return;
     }
     say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "%s%s",
@@ -181,6 +181,24 @@ void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
         break;
     case SYS_flock:
         vg_peers_file_lock(exam, thread, (int)arg[0]);
+        break;
+    case SYS_semop:
+    case SYS_semtimedop:
+        wait->limited = thread->call == SYS_semtimedop && arg[3] != 0;
+        say(wait, VG_NEED_SEMAPHORE, VG_BY_OUTSIDE, "the System V semaphores with the number %d", (int)arg[0]);
+        break;
+    case SYS_msgrcv:
+    case SYS_msgsnd:
+        say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "%s the System V message queue %d",
+            thread->call == SYS_msgrcv ? "a message in" : "space in", (int)arg[0]);
+        break;
+    case SYS_open:
+    case SYS_openat:
+        if (strstr(thread->where, "wait_for_partner") != NULL)
+            say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "somebody who opens the other end of a named pipe");
+        break;
+    case SYS_futex_waitv:
+        say(wait, VG_NEED_FUTEX, VG_BY_OUTSIDE, "a wake of one of %d futexes", (int)arg[1]);
         break;
     case SYS_pause:
     case SYS_rt_sigsuspend:

@@ -58,11 +58,29 @@ C = {
     "stopped": (("stopped",), True, ["kill -CONT"]),
     "vfork": (("deadlock",), True, ["vfork_child"]),
 }
+# Waits of different kinds that meet, and waits that only their functions name.
+MORE = {
+    "mixed": (("deadlock",), None, ["read_then_first", "held by 1 reader"]),
+    "join-before-post": (("lost wakeup",), True, ["semaphore", "waits for the end of thread"]),
+    "twice": (("lost wakeup",), True, ["condition variable", "(recursive), which thread", "wait_twice_locked"]),
+    "once": (("self-deadlock",), None, ["pthread_once", "once_again"]),
+    "once-join": (("deadlock",), None, ["pthread_once", "the end of thread"]),
+    "loader": (("deadlock",), True, ["the dynamic loader's lock"]),
+    "both-full": (("deadlock",), True, ["between processes", "which is full"]),
+    "flock": (("lock held over a wait",), True, ["a lock of the file"]),
+    "stopped-peer": (("stopped",), True, ["waits for it: for data", "kill -CONT"]),
+    "handler": (("self-deadlock",), True, ["lock_in_handler", "\"interrupted\""]),
+    "lost-edge": (("deadlock",), True, ["4 bytes in it were not read"]),
+}
 CPP = {
     "doors": (("deadlock",), True, ["cross"]),
     "promise": (("lost wakeup",), True, ["forgotten_promise"]),
     "shared": (("deadlock",), True, ["shared_lock", "read-write lock"]),
     "condition": (("lost wakeup",), True, ["condition variable"]),
+    "future-lock": (("lost wakeup",), True, ["std::future", "which thread"]),
+    "latch": (("lost wakeup",), True, ["std::latch"]),
+    "semaphore": (("lost wakeup",), True, ["C++ semaphore"]),
+    "guard": (("deadlock",), None, ["a static variable's initialization"]),
 }
 PYTHON = {
     "abba": (("deadlock",), None, ["semaphore"]),
@@ -70,7 +88,8 @@ PYTHON = {
     "again": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
     "interpreter": (("lock held over a wait",), True, [" for Python's global interpreter lock"]),
 }
-RUST = {"abba": (("deadlock",), None, ["Rust mutex"]), "channel": (("lost wakeup",), None, ["unpark"])}
+RUST = {"abba": (("deadlock",), None, ["Rust mutex"]), "channel": (("lost wakeup",), None, ["unpark"]),
+        "condvar": (("lost wakeup",), None, ["the Rust Condvar"])}
 # Programs without names: the verdict must still come. Of musl's normal mutexes nobody can say who holds them.
 BARE = {"abba": (("deadlock",), True, ["the mutex"]), "self": (("self-deadlock",), True, ["holds itself"]),
         "orphan": (("orphaned lock",), True, ["has ended"]), "lost-signal": (("lost wakeup",), None, ["no thread is left"])}
@@ -255,6 +274,7 @@ def cases(args):
     out = []
     if "sick" in args.kinds:
         out += [(f"sick {n}", sick, [program("sick"), n], e) for n, e in C.items()]
+        out += [(f"sick-more {n}", sick, [program("sick-more"), n], e) for n, e in MORE.items()]
     if "bare" in args.kinds:
         for build in ("sick-stripped", "sick-static"):
             if os.path.exists(program(build)):

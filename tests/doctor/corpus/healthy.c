@@ -315,6 +315,101 @@ static void daemon_of_signals(void)
     say_ready();
     sigwait(&set, &number);
 }
+/* A handler posts, as one may: the wait is for a signal. */
+static sem_t asked;
+static void post_asked(int number)
+{
+    (void)number;
+    sem_post(&asked);
+}
+static void handler(void)
+{
+    sem_init(&asked, 0, 0);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = post_asked, .sa_flags = SA_RESTART}, NULL);
+    say_ready();
+    while (sem_wait(&asked) != 0)
+        continue;
+}
+/* The same with a pipe, which wakes a loop. */
+static int self_pipe[2];
+static void write_self(int number)
+{
+    (void)number;
+    (void)!write(self_pipe[1], "", 1);
+}
+static void woken_by_handler(void)
+{
+    const int poller = epoll_create1(EPOLL_CLOEXEC);
+    if (pipe(self_pipe) != 0)
+        abort();
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = write_self, .sa_flags = SA_RESTART}, NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(poller, EPOLL_CTL_ADD, self_pipe[0], &event);
+    say_ready();
+    (void)epoll_wait(poller, &event, 1, -1);
+}
+/* Who waits for somebody that computes is not sick. */
+static void slow_answer(void)
+{
+    int ends[2];
+    char byte;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        abort();
+    if (fork() == 0) {
+        close(ends[0]);
+        compute(NULL);
+    }
+    close(ends[1]);
+    say_ready();
+    (void)!read(ends[0], &byte, 1);
+}
+static void *pass_on(void *arg)
+{
+    (void)arg;
+    for (unsigned last = 0;;) { /* a spinning reader that sees changes */
+        unsigned now;
+        while ((now = atomic_load(&progress)) == last)
+            continue;
+        last = now;
+    }
+    return NULL;
+}
+static void *advance(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        atomic_fetch_add(&progress, 1);
+        sched_yield();
+    }
+    return NULL;
+}
+static void spinning_reader(void)
+{
+    start(pass_on, NULL);
+    start(advance, NULL);
+    wait_for_end();
+}
+/* Only a timer, far away, will wake it. */
+static void far_timer(void)
+{
+    const int poller = epoll_create1(EPOLL_CLOEXEC), timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    const struct itimerspec late = {{3600, 0}, {3600, 0}};
+    timerfd_settime(timer, 0, &late, NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(poller, EPOLL_CTL_ADD, timer, &event);
+    say_ready();
+    (void)epoll_wait(poller, &event, 1, -1);
+}
+/* A shell: its child waits for a signal, and so may anybody. */
+static void shell(void)
+{
+    const pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            (void)pause();
+    say_ready();
+    (void)waitpid(child, NULL, 0);
+}
 static void event_loop(void)
 {
     const int poller = epoll_create1(EPOLL_CLOEXEC), timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC),
@@ -407,6 +502,9 @@ static const struct {
     {"event-loop", event_loop}, {"phases", in_phases},
     {"churn", churn},           {"sleeper", sleeper},
     {"copying", copying},       {"writing", writing},
+    {"handler", handler},       {"slow-answer", slow_answer},
+    {"far-timer", far_timer},   {"spinning-reader", spinning_reader},
+    {"shell", shell},           {"woken-by-handler", woken_by_handler},
 };
 
 int main(int argc, char **argv)

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
+#include <latch>
 #include <mutex>
+#include <semaphore>
 #include <shared_mutex>
 #include <thread>
 #include <unistd.h>
@@ -65,13 +67,70 @@ static void notified_too_early()
     changed.wait(held);
 }
 
+// The promise is kept by a thread that needs a lock first.
+static void future_under_lock()
+{
+    std::promise<int> answer;
+    std::future<int> future = answer.get_future();
+    std::lock_guard<std::mutex> held(left_door);
+    std::thread other([&] {
+        std::lock_guard<std::mutex> wanted(left_door);
+        answer.set_value(1);
+    });
+    say_ready();
+    future.wait();
+    other.join();
+}
+
+static void short_latch()
+{
+    static std::latch three(3);
+    std::thread other([] { three.arrive_and_wait(); });
+    say_ready();
+    three.arrive_and_wait();
+    other.join();
+}
+
+static void never_released()
+{
+    static std::counting_semaphore<4> tokens(0);
+    say_ready();
+    tokens.acquire();
+}
+
+// A static variable whose constructor waits for a thread that needs it.
+struct settings {
+    settings();
+};
+static settings &the_settings()
+{
+    static settings one;
+    return one;
+}
+settings::settings()
+{
+    std::thread other([] { (void)the_settings(); });
+    say_ready();
+    other.join();
+}
+static void guard()
+{
+    (void)the_settings();
+}
+
 int main(int argc, char **argv)
 {
     const struct {
         const char *name;
         void (*run)();
-    } ways[] = {
-        {"doors", doors}, {"promise", forgotten_promise}, {"shared", shared_lock}, {"condition", notified_too_early}};
+    } ways[] = {{"doors", doors},
+                {"promise", forgotten_promise},
+                {"shared", shared_lock},
+                {"condition", notified_too_early},
+                {"future-lock", future_under_lock},
+                {"latch", short_latch},
+                {"semaphore", never_released},
+                {"guard", guard}};
     for (const auto &way : ways)
         if (argc > 1 && std::strcmp(argv[1], way.name) == 0)
             way.run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Two mutexes in two orders; a channel whose sender is kept.
 use std::io::Write;
-use std::sync::{mpsc, Arc, Barrier, Mutex};
+use std::sync::{mpsc, Arc, Barrier, Condvar, Mutex};
 use std::thread;
 
 fn say_ready() {
@@ -37,10 +37,20 @@ fn channel() {
     drop(sender);
 }
 
+fn condvar() {
+    let (lock, changed) = (Mutex::new(false), Condvar::new());
+    say_ready();
+    let mut held = lock.lock().unwrap();
+    while !*held {
+        held = changed.wait(held).unwrap();
+    }
+}
+
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("abba") => abba(),
         Some("channel") => channel(),
+        Some("condvar") => condvar(),
         _ => std::process::exit(2),
     }
 }
