@@ -2,8 +2,8 @@
 /*
  * Every event says when it ended and how long it lasted, so the rings give back what each worker did, and what each
  * class ran. How much was queued follows backwards from what is queued now. A busy ring remembers seconds, a calm one
- * hours: of a worker a bin is known if its ring reaches back to it, of a class if all rings do. For what is older a busy worker
- * has steps of its past, half a second each.
+ * hours: of a worker a bin is known if its ring reaches back to it, of a class if all rings do. For what is older a
+ * busy worker has steps of its past, half a second each.
  */
 #include "history.h"
 

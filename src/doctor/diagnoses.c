@@ -167,7 +167,7 @@ void vg_diagnose_orphan(vg_exam *exam, unsigned thread)
         "parent held stay locked for ever.");
 }
 
-/* A thread that could wake one of these, but waits for it itself: for a lock that it holds, or for its end. -1: none. */
+/* A thread that could wake one of these, but waits for it: for a lock that it holds, or for its end. -1: none. */
 static int waiter_of(const vg_exam *exam, const unsigned *threads, unsigned count)
 {
     int found = -1;

@@ -44,7 +44,7 @@ static bool is_once(const char *function)
 }
 
 /* How many calls of pthread_once are on the stack. Frames of one call follow each other. */
-static unsigned once_calls(const vg_exam_thread *thread)
+static unsigned calls_of_once(const vg_exam_thread *thread)
 {
     unsigned calls = 0;
     bool before = false;
@@ -72,7 +72,7 @@ int vg_futex_once_holder(const vg_exam *exam, unsigned index)
         return -1;
     for (unsigned i = process->first; i < process->first + process->count; i++) {
         const vg_exam_thread *thread = &exam->threads[i];
-        if (thread->gone || once_calls(thread) <= (unsigned)waits_for_once(thread))
+        if (thread->gone || calls_of_once(thread) <= (unsigned)waits_for_once(thread))
             continue;
         if (holder >= 0)
             return -1;

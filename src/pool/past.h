@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * past.h - the last minute of a worker in the recorder, in steps of half a second (record/format_past.h): the ring of a busy
- * worker remembers only milliseconds.
+ * past.h - the last minute of a worker in the recorder, in steps of half a second (record/format_past.h): the ring of a
+ * busy worker remembers only milliseconds.
  */
 #ifndef VG_POOL_PAST_H
 #define VG_POOL_PAST_H

@@ -19,8 +19,8 @@ typedef struct vg_reader vg_reader;
 int vg_reader_events(vg_reader *reader, uint64_t thread, uint64_t from, vg_event **events, uint64_t *first,
                      size_t *count);
 
-/* The steps of a worker's past (record/format_past.h), oldest first; those that were being written are left out. As above.
-   A thread that is no worker has none. */
+/* The steps of a worker's past (record/format_past.h), oldest first; those that were being written are left out. As
+   above. A thread that is no worker has none. */
 int vg_reader_past(vg_reader *reader, uint64_t thread, vg_file_past **steps, size_t *count);
 
 #endif

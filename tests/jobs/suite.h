@@ -1044,26 +1044,25 @@ static void bad_arguments_are_refused_with_a_reason(void **state)
     vigil_jobs_close(jobs);
 }
 
-#define JOBS_SUITE                                                                                                  \
-    test(a_job_runs_and_leaves_its_result), test(two_queues_share_many_jobs_and_each_runs_once),                    \
-        test(errors_are_tried_again_until_the_job_is_dead_and_retry_revives_it),                                    \
-        test(a_handler_that_raises_has_failed), test(a_completion_after_the_lease_was_lost_is_refused),             \
-        test(a_job_that_kills_its_processes_is_quarantined_and_then_dead),                                          \
-        test(a_delayed_job_waits_and_priorities_go_first),                                                          \
-        test(a_key_keeps_a_second_job_out_until_the_first_has_ended),                                               \
-        test(a_key_until_the_start_lets_one_wait_while_one_runs),                                                   \
-        test(a_job_after_a_batch_starts_when_all_of_it_has_ended), test(waiting_and_running_jobs_can_be_cancelled), \
-        test(a_run_that_reaches_its_limit_is_aborted_and_counts_as_failed), test(a_paused_kind_waits),              \
-        test(unknown_kinds_and_versions_are_left_for_those_who_know_them),                                          \
-        test(a_shutdown_gives_back_what_runs_and_what_waits_here), test(a_checkpoint_is_handed_to_the_next_run),    \
-        test(a_run_may_end_after_its_handler_has_returned), test(jobs_are_enqueued_with_the_callers_transaction),   \
-        test(a_cap_holds_over_all_queues), test(an_end_under_a_cap_lets_another_queue_start),                       \
-        test(a_quarantined_job_that_fails_is_tried_again_in_quarantine),                                            \
-        test(a_quarantined_job_runs_beside_endless_work),                                                           \
-        test(ended_jobs_are_pruned_and_stay_in_the_account), test(each_fire_time_has_one_job_over_all_queues),      \
-        test(missed_fire_times_are_caught_up_as_the_schedule_says),                                                 \
-        test(a_schedule_keeps_its_place_when_it_is_set_again), test(a_job_waits_for_its_time),                      \
-        test(after_a_fork_the_child_is_told_so), test(a_child_that_has_its_parents_number_is_a_child),              \
+#define JOBS_SUITE                                                                                                    \
+    test(a_job_runs_and_leaves_its_result), test(two_queues_share_many_jobs_and_each_runs_once),                      \
+        test(errors_are_tried_again_until_the_job_is_dead_and_retry_revives_it),                                      \
+        test(a_handler_that_raises_has_failed), test(a_completion_after_the_lease_was_lost_is_refused),               \
+        test(a_job_that_kills_its_processes_is_quarantined_and_then_dead),                                            \
+        test(a_delayed_job_waits_and_priorities_go_first),                                                            \
+        test(a_key_keeps_a_second_job_out_until_the_first_has_ended),                                                 \
+        test(a_key_until_the_start_lets_one_wait_while_one_runs),                                                     \
+        test(a_job_after_a_batch_starts_when_all_of_it_has_ended), test(waiting_and_running_jobs_can_be_cancelled),   \
+        test(a_run_that_reaches_its_limit_is_aborted_and_counts_as_failed), test(a_paused_kind_waits),                \
+        test(unknown_kinds_and_versions_are_left_for_those_who_know_them),                                            \
+        test(a_shutdown_gives_back_what_runs_and_what_waits_here), test(a_checkpoint_is_handed_to_the_next_run),      \
+        test(a_run_may_end_after_its_handler_has_returned), test(jobs_are_enqueued_with_the_callers_transaction),     \
+        test(a_cap_holds_over_all_queues), test(an_end_under_a_cap_lets_another_queue_start),                         \
+        test(a_quarantined_job_that_fails_is_tried_again_in_quarantine),                                              \
+        test(a_quarantined_job_runs_beside_endless_work), test(ended_jobs_are_pruned_and_stay_in_the_account),        \
+        test(each_fire_time_has_one_job_over_all_queues), test(missed_fire_times_are_caught_up_as_the_schedule_says), \
+        test(a_schedule_keeps_its_place_when_it_is_set_again), test(a_job_waits_for_its_time),                        \
+        test(after_a_fork_the_child_is_told_so), test(a_child_that_has_its_parents_number_is_a_child),                \
         test(bad_arguments_are_refused_with_a_reason)
 
 #endif
