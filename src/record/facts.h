@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - what a pool or loop says about itself when the watchdog asks (subject.h): a photograph of counters, states
- * and waits.
+ * facts.h - what a pool or loop tells the watchdog (subject.h): counters, states and waits of one moment.
  */
 #ifndef VG_RECORD_FACTS_H
 #define VG_RECORD_FACTS_H
@@ -14,17 +13,16 @@
 
 enum {
     VG_FACT_CLASSES = 5, /* priorities, CRITICAL first */
-    VG_FACT_HOLDS = 32   /* jobs and groups that a worker's stack holds up */
+    VG_FACT_HOLDS = 32   /* jobs and groups on one stack */
 };
 
-/* What a worker does, as far as judging needs it. */
 typedef enum vg_doing {
-    VG_DOING_NOTHING,  /* no thread, or it is on its way out */
-    VG_DOING_START,    /* the thread has not come to its first look yet (a start hook) */
+    VG_DOING_NOTHING,  /* no thread, or it ends */
+    VG_DOING_START,    /* before its first look (a start hook) */
     VG_DOING_TASK,     /* inside a task */
-    VG_DOING_BLOCKED,  /* the same, in a declared blocking section or a wait that sleeps */
+    VG_DOING_BLOCKED,  /* the same, in a blocking section or a sleeping wait */
     VG_DOING_SEARCH,   /* looks, steals, spins */
-    VG_DOING_PARKED,   /* sleeps until called */
+    VG_DOING_PARKED,   /* sleeps */
     VG_DOING_HANDLING, /* between a queue and a task */
 } vg_doing;
 
@@ -37,50 +35,50 @@ typedef enum vg_wait_what {
     VG_WAITS_OTHER,   /* a channel, room in a queue */
 } vg_wait_what;
 
-/* The innermost wait on a worker's stack. Everything below it on that stack stands until it ends. */
+/* The innermost wait on a worker's stack; what lies below it waits too. */
 typedef struct vg_wait_fact {
     vg_wait_what what;
     bool rejectable;      /* vg_subject_calls.reject can end it */
-    bool limited;         /* it has a timeout of its own */
-    uint64_t number;      /* of this wait, unique on its worker */
+    bool limited;         /* has a timeout */
+    uint64_t number;      /* unique on its worker */
     uint64_t since_ns;    /* CLOCK_MONOTONIC */
-    uint64_t object;      /* the job or group, by address: a name, never followed. A promise: the serial of its loop */
-    uint64_t id;          /* of the job, as in vg_worker_fact.job; 0: a group, or unknown */
+    uint64_t object;      /* address of the job or group, never followed; of a promise: its loop's serial */
+    uint64_t id;          /* the job's; 0: a group, or unknown */
     const void *function; /* of the job, or NULL */
-    int owner;            /* thread that holds the lock; 0: none, or not known */
+    int owner;            /* thread that holds the lock; 0: unknown */
 } vg_wait_fact;
 
 typedef struct vg_worker_fact {
     const void *self; /* names the worker among all pools */
     unsigned index;
     bool spare;
-    bool called; /* parked, and somebody has called it */
-    bool shown;  /* parked, and shows its bit to those who look for somebody to wake */
+    bool called; /* parked and woken */
+    bool shown;  /* parked, and its bit says so to wakers */
     vg_doing doing;
-    int thread;        /* its id; 0: none, or not known */
-    uint64_t progress; /* changes whenever it starts or ends a task */
-    uint64_t changes;  /* changes whenever its state does */
-    uint64_t activity; /* changes whenever it submits, spawns or steals */
+    int thread;        /* 0: unknown */
+    uint64_t progress; /* changes with each start and end of a task */
+    uint64_t changes;  /* changes with its state */
+    uint64_t activity; /* changes with each submit, spawn and steal */
     uint64_t queued;   /* in its own deques and mailbox */
     uint64_t mail;     /* of these: nobody else can take them */
     const void *function;
     uint64_t job;                        /* id of the job that runs; 0: none */
-    uint64_t group_word;                 /* where the address of the running task's group lies; read with care */
+    uint64_t group_word;                 /* where the running task's group is named; may be gone */
     char label[8 * VG_FILE_LABEL_WORDS]; /* of the task (vigil_task_label); "": none */
     vg_wait_fact wait;
     unsigned hold_count;
-    uint64_t holds[VG_FACT_HOLDS]; /* jobs on its stack, and groups of tasks on its stack, under its innermost wait */
+    uint64_t holds[VG_FACT_HOLDS]; /* jobs, and groups of tasks, under its innermost wait */
 } vg_worker_fact;
 
 typedef struct vg_pool_facts {
     char name[32];
     unsigned workers; /* as asked for */
     unsigned searching;
-    int credits;      /* blocked workers for whom a spare may stand in and none does yet */
-    unsigned visible; /* classes (bits) with queued work that somebody could take now */
+    int credits;      /* blocked workers without a spare that may have one */
+    unsigned visible; /* classes (bits) with work that could be taken now */
     unsigned full;    /* classes whose cap is reached */
-    bool calls;       /* a submit is under way, not one that waits for room */
-    bool spins;       /* one worker never parks, by option */
+    bool calls;       /* a submit is in flight and does not wait for room */
+    bool spins;       /* option: one worker never parks */
     bool small_stacks;
     bool stopping;
     unsigned max_spares;
@@ -92,15 +90,15 @@ typedef struct vg_pool_facts {
     uint64_t work_ns; /* summed over the workers */
     size_t count;
     vg_worker_fact *worker;
-    size_t room; /* of worker[]; it belongs to whoever owns the facts, and grows as needed */
+    size_t room; /* of worker[]; the owner of the facts lets it grow */
 } vg_pool_facts;
 
 typedef struct vg_loop_facts {
     char name[32];
-    int thread; /* of its owner; 0: nobody runs it, or not known */
-    bool runs;  /* its owner is inside a turn, awake */
+    int thread; /* of its owner; 0: nobody, or unknown */
+    bool runs;  /* inside a turn, awake */
     bool sleeps;
-    bool waiting; /* something was posted that it has not taken */
+    bool waiting; /* posts are queued */
     bool ending;
     unsigned phase;
     uint64_t progress; /* changes with each callback and turn */
@@ -108,8 +106,7 @@ typedef struct vg_loop_facts {
     uint64_t turns, poll_ticks, fd_events, timers_fired, microtasks, breaches; /* since the loop was made */
     int poll_fd;                                                               /* epoll descriptor; -1: none */
     const void *function;                                                      /* of the callback that runs, or NULL */
-    uint64_t
-        open_since_ns; /* it sleeps, and its oldest promise that only the program can settle was made then; 0: none */
+    uint64_t open_since_ns; /* asleep: when the oldest promise was made that only the program can settle; 0: none */
     const void *open_created;
 } vg_loop_facts;
 
@@ -123,7 +120,7 @@ typedef struct vg_audit_fact {
     bool settled;
     int64_t lost; /* negative: taken twice */
     uint64_t expected, found;
-    unsigned class_; /* the first class that does not add up; VG_FACT_CLASSES: not known */
+    unsigned class_; /* the first that does not add up; VG_FACT_CLASSES: unknown */
 } vg_audit_fact;
 
 #endif

@@ -40,12 +40,12 @@ typedef struct vg_file_header {
     vg_cell magic;          /* written last: until then it is no record */
     uint32_t version;       /* VG_FILE_VERSION */
     uint32_t header_bytes;  /* sizeof(vg_file_header) */
-    uint32_t byte_order;    /* VG_FILE_ORDER as the writer's machine stores it */
+    uint32_t byte_order;    /* VG_FILE_ORDER, as the writer stores it */
     uint32_t address_bits;  /* 64 */
     uint64_t pid;           /* in the PID namespace of the process */
     uint64_t pid_namespace; /* inode of /proc/PID/ns/pid; 0: unknown */
     uint64_t locked;        /* 1: the process keeps a lock on the file (F_OFD_SETLK) */
-    uint64_t start_time;    /* field 22 of /proc/PID/stat: tells processes with one pid apart */
+    uint64_t start_time;    /* field 22 of /proc/PID/stat, against reuse of the pid */
     uint64_t uid;
     uint64_t level;               /* vigil_record_level */
     uint64_t ring_events;         /* records in each ring, a power of two */
@@ -62,12 +62,12 @@ typedef struct vg_file_header {
     vg_cell mark_ticks, mark_ns;
     vg_cell file_bytes;
     vg_cell serials;        /* the last serial that was given */
-    vg_cell left_out;       /* pools, loops and threads outside the file, for lack of room */
+    vg_cell left_out;       /* pools, loops and threads that found no room */
     vg_cell names, modules; /* entries used in these sections */
     vg_cell verdicts, acts; /* ever written; n is in entry n % VG_FILE_VERDICTS. Watchdog alone */
     vg_cell watch_ticks;    /* when the watchdog last looked; 0: there is none. Watchdog alone */
     vg_cell watch_interval; /* ns between its looks; watchdog alone */
-    vg_cell ended;          /* 1: the last user has gone, and the file is about to be removed */
+    vg_cell ended;          /* 1: the last user has gone; the file is removed next */
     vg_file_drops drops[VG_FILE_STRIPES];
 } vg_file_header;
 
@@ -78,8 +78,8 @@ typedef struct vg_file_block {
     vg_cell serial; /* of the content; 0: none. Stored last (release), cleared first */
     vg_cell kind;
     vg_cell offset, bytes; /* stay when the content goes */
-    vg_cell owner;         /* serial of the object that it belongs to */
-    vg_cell entries;       /* of WORKERS and HISTS: how many; of RING: records */
+    vg_cell owner;         /* serial of its object */
+    vg_cell entries;       /* WORKERS, HISTS: how many; RING: records */
 } vg_file_block;
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -91,12 +91,12 @@ typedef struct vg_file_name {
     char name[VG_FILE_NAME_ROOM];
 } vg_file_name;
 
-/* An executable or library as mapped, to name addresses after death; written as a name. */
+/* A mapped executable or library, to name addresses after death; written as a name. */
 typedef struct vg_file_module {
     vg_cell writes;
     uint64_t begin; /* 0: it has no segments, and is not shown */
     uint64_t end;
-    uint64_t base; /* what the loader added to the file's addresses */
+    uint64_t base; /* load address minus file address */
     uint32_t build_id_bytes;
     uint8_t build_id[36];
     char path[VG_FILE_PATH_ROOM];
@@ -116,7 +116,7 @@ typedef struct vg_file_verdict {
     uint64_t over_ticks;              /* 0: it still holds */
     uint64_t repeats;                 /* times confirmed */
     uint64_t times;                   /* times raised */
-    uint64_t function;                /* the callback or task concerned; 0: none */
+    uint64_t function;                /* callback or task; 0: none */
     char reason[VG_FILE_REASON_ROOM];
     char evidence[VG_FILE_EVIDENCE_ROOM];
     char advice[VG_FILE_ADVICE_ROOM];
@@ -127,7 +127,7 @@ typedef struct vg_file_act {
     vg_cell writes;
     uint64_t number;
     uint64_t ticks;
-    uint64_t verdict; /* the verdict that it answers; 0: asked for by the user */
+    uint64_t verdict; /* its cause; 0: the user asked */
     uint32_t kind;    /* VIGIL_RECOVER_* of watchdog.h */
     int32_t result;   /* 0 or a negative errno */
     uint64_t object, worker;

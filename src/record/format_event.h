@@ -23,19 +23,18 @@ typedef struct vg_event {
 
 typedef enum vg_event_kind {
     VG_EVENT_NONE = 0,
-    VG_EVENT_SUBMIT,    /* small: class. ticks: the task's id. a: pool's serial << 32 | number of tasks. b: the task */
-    VG_EVENT_RUN,       /* small: class. a: id, 0 for a spawn. b: status << 48 | duration; see vg_event_status */
-    VG_EVENT_CANCEL,    /* small: class. a: id. b: the task */
-    VG_EVENT_PARK,      /* small: 0; no address. a: ticks from wake to first step, 0: not woken. b: duration */
-    VG_EVENT_WAKE,      /* no address. a: serial of the pool or loop << 32 | worker. b: 0 */
-    VG_EVENT_STEAL,     /* small: class; no address. a: victim << 32 | 1. b: 0 */
-    VG_EVENT_WAIT,      /* small: vg_wait_kind; address: where. a: on. b: duration */
-    VG_EVENT_POST,      /* to a loop's internal lane; others are only counted. small: 1. a: serial of the loop << 32. b:
-                      the post */
-    VG_EVENT_CALL,      /* small: vigil_loop_phase. a: serial of the loop << 32 | 1. b: duration */
-    VG_EVENT_SLEEP,     /* of a loop; no address. a: as VG_EVENT_PARK. b: duration */
-    VG_EVENT_MARK,      /* the user's: bits 48-55 length, 6 characters in 0-47, the rest in b. a: value */
-    VG_EVENT_SETTLE,    /* small: 1 fulfilled, 2 rejected; no address. a: id of the promise. b: id of the task, or 0 */
+    VG_EVENT_SUBMIT, /* small: class. ticks: the task's id. a: pool's serial << 32 | number of tasks. b: the task */
+    VG_EVENT_RUN,    /* small: class. a: id, 0 for a spawn. b: status << 48 | duration; see vg_event_status */
+    VG_EVENT_CANCEL, /* small: class. a: id. b: the task */
+    VG_EVENT_PARK,   /* small: 0; no address. a: ticks from wake to first step, 0: not woken. b: duration */
+    VG_EVENT_WAKE,   /* no address. a: serial of the pool or loop << 32 | worker. b: 0 */
+    VG_EVENT_STEAL,  /* small: class; no address. a: victim << 32 | 1. b: 0 */
+    VG_EVENT_WAIT,   /* small: vg_wait_kind; address: where. a: on. b: duration */
+    VG_EVENT_POST,   /* to the internal lane (others are counted). small: 1. a: serial of the loop << 32. b: the post */
+    VG_EVENT_CALL,   /* small: vigil_loop_phase. a: serial of the loop << 32 | 1. b: duration */
+    VG_EVENT_SLEEP,  /* of a loop; no address. a: as VG_EVENT_PARK. b: duration */
+    VG_EVENT_MARK,   /* the user's: bits 48-55 length, 6 characters in 0-47, the rest in b. a: value */
+    VG_EVENT_SETTLE, /* small: 1 fulfilled, 2 rejected; no address. a: id of the promise. b: id of the task, or 0 */
     VG_EVENT_PROMISIFY, /* small: class. a: id of the promise. b: 0. The next submit in this ring is its task's */
     VG_EVENT_RUNS,      /* several short tasks. small: class; function: the last. a: how many. b: duration in all */
     VG_EVENT_CALLS,     /* the same for callbacks. small: vigil_loop_phase. a: serial of the loop << 32 | how many */

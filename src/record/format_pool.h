@@ -19,10 +19,10 @@ typedef struct vg_class_counts {
     vg_cell started;
     vg_cell withdrawn;  /* of submitted: counted, and then refused by the queue */
     vg_cell refused;    /* for any reason */
-    vg_cell husks;      /* queue entries of jobs cancelled or run elsewhere, dropped */
+    vg_cell husks;      /* dropped queue entries of jobs cancelled or run elsewhere */
     vg_cell husks_made; /* jobs this worker cancelled or ran while queued */
     vg_cell spawned;    /* pushed to the worker's own deque */
-    vg_cell submitted;  /* accepted from this worker by injector, mailbox or timer */
+    vg_cell submitted;  /* accepted by injector, mailbox or timer */
 } vg_class_counts;
 
 /* One worker or spare; its thread is the writer. */
@@ -33,17 +33,17 @@ typedef struct vg_file_worker {
     vg_cell ageing_picks;
     vg_cell time[VG_FILE_STATES]; /* ticks in each vigil_worker_state, without the present stay */
     vg_cell state, state_since;   /* vigil_worker_state; together they are the history's last entry */
-    vg_cell changes;              /* how many entries the history has had */
+    vg_cell changes;              /* entries that the history has had */
     vg_file_change history[VG_FILE_HISTORY];
-    /* The innermost task that runs; a spawn run by its parent counts as the parent. Valid only in RUNNING and
-       BLOCKED, or while depth is not 0. */
+    /* The innermost task; a spawn run by its parent counts as the parent. Valid in RUNNING and BLOCKED, or if depth
+       is not 0. */
     vg_cell task_function; /* 0: none */
     vg_cell task_since;    /* at the latest when it began: short ones share it */
     vg_cell task_id;       /* its submit stamp; 0: spawned. Of short ones in a row the first's */
     vg_cell task_job;      /* the job's id; 0: no job */
     vg_cell depth;         /* tasks on the stack that wait while the worker helps */
     /* The label is the running task's if label_at >= task_since and the function is the same. */
-    vg_cell label_at; /* when vigil_task_label was called; 0: never, or being changed */
+    vg_cell label_at; /* when it was set; 0: never, or in the making */
     vg_cell label_function;
     vg_cell label[VG_FILE_LABEL_WORDS];
     vg_file_wait wait;
@@ -74,7 +74,7 @@ typedef struct vg_file_pool {
     vg_cell max_spares;
     vg_cell spares_started, spares_refused; /* several writers */
     vg_cell delayed[VG_FILE_CLASSES];       /* accepted and not due; several writers */
-    /* Only a look into the queues tells these; written by the last to look. */
+    /* Written by whoever last looked into the queues. */
     vg_cell sampled_at;              /* ticks; 0: never */
     vg_cell oldest[VG_FILE_CLASSES]; /* submit stamp of the oldest in the shared queue; 0: none */
     vg_cell audited_at;              /* ticks; 0: never */

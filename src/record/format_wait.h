@@ -17,10 +17,10 @@ typedef enum vg_wait_kind {
     VG_WAIT_IDLE,     /* vigil_pool_wait_idle or stop; on: the pool's serial */
     VG_WAIT_ROOM,     /* a full queue; on: the pool's serial */
     VG_WAIT_EVENTS,   /* a loop asleep; on: its serial */
-    VG_WAIT_LOCK,     /* a mutex or a read-write lock; on: the word in it that says who holds it */
-    VG_WAIT_SIGNAL,   /* a condition, semaphore, latch, barrier or once; on: its address, as in the next */
+    VG_WAIT_LOCK,     /* a mutex or rwlock; on: its word that names the holder */
+    VG_WAIT_SIGNAL,   /* condition, semaphore, latch, barrier, once; on: its address, as in the next */
     VG_WAIT_CHANNEL,  /* something to receive, or a place to send */
-    VG_WAIT_PROMISE,  /* a promise, from a thread that does not own its loop; on: the serial of the loop */
+    VG_WAIT_PROMISE,  /* a promise of another thread's loop; on: the loop's serial */
     VG_WAIT_KINDS
 } vg_wait_kind;
 

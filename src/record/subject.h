@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subject.h - what the watchdog looks at, without knowing pools and loops. Each registers a subject with functions
- * that fill in plain facts and carry out recovery. What facts mean is judged in src/watchdog, from two or more looks.
+ * subject.h - what the watchdog looks at, without knowing pools and loops. Each registers functions that fill in facts
+ * and carry out recovery. src/watchdog judges the facts, from two or more looks.
  *
  * Remove waits until the watchdog has finished with the subject. A forked child begins with an empty list.
  */
@@ -25,10 +25,10 @@ typedef struct vg_subject_calls {
     bool (*latencies)(void *object, vg_latencies *sums); /* false: they are not kept */
     void (*loop_facts)(void *object, vg_loop_facts *facts);
     const char *(*phase_name)(unsigned phase);
-    void (*stir)(void *object); /* let every worker that sleeps come up once */
+    void (*stir)(void *object); /* wake every sleeping worker once */
 
     /* Recovery. 0 or a negative errno. */
-    int (*rewake)(void *object, unsigned worker); /* of a loop: worker is not looked at */
+    int (*rewake)(void *object, unsigned worker); /* of a loop: worker is ignored */
     int (*lend)(void *object);                    /* let a spare stand in for a hog */
     void (*take_back)(void *object);              /* the worker is back */
     int (*reject)(void *object, unsigned worker, uint64_t wait);
