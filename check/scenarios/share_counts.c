@@ -5,13 +5,17 @@
  */
 #include <vigil_check.h>
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <vigil/cancel.h>
 #include <vigil/sync.h>
 
 static vigil_semaphore semaphore;
 static vigil_once once;
 static vigil_latch latch;
 static vigil_barrier barrier;
+static vigil_rate rate;
 static int counter;
 
 /* ---- semaphore ---- */
@@ -235,4 +239,59 @@ VGC_SCENARIO(share_barrier_timeout, "both pass or none", .bound = "2 parties wit
     vgc_thread_join(a);
     vgc_assert((parts[0] >= 0) == (parts[1] >= 0), "both or none");
     vgc_assert(barrier.vg_arrived == 0 && barrier.vg_waiters.vg_first == NULL, "nobody is left");
+}
+
+/* ---- rate ---- */
+
+static _Atomic int units_taken;
+
+static void *take_now(void *arg)
+{
+    (void)arg;
+    const int status = vigil_rate_take(&rate, 1, 0, NULL);
+    vgc_assert(status == 0 || status == -ETIMEDOUT, "taken, or too early");
+    if (status == 0)
+        (void)atomic_fetch_add_explicit(&units_taken, 1, memory_order_relaxed);
+    return NULL;
+}
+
+VGC_SCENARIO(share_rate_now, "units are neither lost nor made", .bound = "3 threads x 1, 2 units in reserve")
+{
+    vgc_assert(vigil_rate_init(&rate, 1, 1000000, 2) == 0, "a rate is made");
+    pthread_t a = vgc_thread_start(take_now, NULL);
+    pthread_t b = vgc_thread_start(take_now, NULL);
+    (void)take_now(NULL);
+    vgc_thread_join(a);
+    vgc_thread_join(b);
+    vgc_assert(units_taken == 2, "the reserve, and no more");
+    vgc_clock_advance(1000000);
+    (void)take_now(NULL);
+    (void)take_now(NULL);
+    vgc_assert(units_taken == 3, "one came with the time");
+}
+
+static void *take_or_leave(void *arg)
+{
+    const int status = vigil_rate_take(&rate, 1, VIGIL_FOREVER, arg);
+    vgc_assert(status == 0 || status == -ECANCELED, "taken, or cancelled");
+    if (status == 0)
+        (void)atomic_fetch_add_explicit(&units_taken, 1, memory_order_relaxed);
+    return NULL;
+}
+
+VGC_SCENARIO(share_rate_cancel, "who leaves puts its unit back", .bound = "1 waiter that is cancelled",
+             .opt.mode = VGC_PCT, .opt.runs = 5000)
+{
+    vigil_cancel_source *source = NULL;
+    vgc_assert(vigil_rate_init(&rate, 1, 1000000000, 1) == 0, "a rate is made");
+    vgc_assert(vigil_cancel_create(&source) == 0, "a token is made");
+    (void)take_now(NULL);
+    pthread_t a = vgc_thread_start(take_or_leave, vigil_cancel_token_of(source));
+    (void)vigil_cancel_abort(source, -ECANCELED, NULL);
+    vgc_thread_join(a);
+    vgc_assert(units_taken == 1, "its instant has not come");
+    vgc_clock_advance(1000000000);
+    (void)take_now(NULL);
+    vgc_assert(units_taken == 2, "its unit is for others");
+    vigil_cancel_destroy(source);
 }
