@@ -17,6 +17,7 @@
 #include <vigil/graph.h>
 
 #define NO_EDGE UINT32_MAX
+#define NO_NODE UINT32_MAX
 
 typedef struct graph_node {
     vigil_task task; /* first */
@@ -29,9 +30,18 @@ typedef struct graph_node {
     uint32_t choices;               /* conditions that may start it */
     uint32_t first_edge, last_edge; /* of those behind it */
     uint32_t behind;                /* how many */
-    uint32_t *next;                 /* in graph->order, once the graph is laid out */
-    _Atomic uint32_t waiting;       /* of `before`: not ended in this run */
+    uint32_t number;
 } graph_node;
+
+/* What a run needs of a node, side by side: a node that was scattered over the heap costs more than to run it. */
+typedef struct graph_step {
+    int (*fn)(void *arg);
+    void *arg;
+    uint32_t next; /* in graph->order: the first of those behind it */
+    uint32_t behind;
+    uint32_t before;
+    bool condition;
+} graph_step;
 
 typedef struct graph_edge {
     uint32_t to;
@@ -43,7 +53,9 @@ struct vigil_graph {
     uint32_t node_count, node_room;
     graph_edge *edges;
     uint32_t edge_count, edge_room;
-    uint32_t *order; /* the nodes behind each node, one node after the other; NULL: to be laid out */
+    uint32_t *order;           /* the nodes behind each node, one node after the other; NULL: to be laid out */
+    graph_step *steps;         /* as `order` */
+    _Atomic uint32_t *waiting; /* as `order`: of a node's `before`, not ended in this run */
     _Atomic uint32_t running;
     vg_parallel call;  /* of the run */
     vigil_group group; /* likewise */
@@ -60,6 +72,16 @@ int vigil_graph_create(vigil_graph **graph)
     return 0;
 }
 
+static void forget_layout(vigil_graph *graph)
+{
+    free(graph->order);
+    free(graph->steps);
+    free((void *)graph->waiting);
+    graph->order = NULL;
+    graph->steps = NULL;
+    graph->waiting = NULL;
+}
+
 void vigil_graph_destroy(vigil_graph *graph)
 {
     if (graph == NULL)
@@ -70,7 +92,7 @@ void vigil_graph_destroy(vigil_graph *graph)
     }
     free(graph->nodes);
     free(graph->edges);
-    free(graph->order);
+    forget_layout(graph);
     free(graph);
 }
 
@@ -81,8 +103,7 @@ static int change_graph(vigil_graph *graph)
         return VG_WHY_NULL("graph");
     if (atomic_load_explicit(&graph->running, memory_order_relaxed) != 0) /* a misuse, reported if it is seen */
         return vg_why(-EBUSY, "graph is running");
-    free(graph->order);
-    graph->order = NULL;
+    forget_layout(graph);
     return 0;
 }
 
@@ -127,7 +148,7 @@ static int graph_add_node(vigil_graph *graph, const char *name, int (*fn)(void *
     made->name = copy;
     made->condition = condition;
     made->first_edge = made->last_edge = NO_EDGE;
-    *node = graph->node_count;
+    *node = made->number = graph->node_count;
     graph->nodes[graph->node_count++] = made;
     return 0;
 }
@@ -181,20 +202,21 @@ static int find_circles(vigil_graph *graph, uint32_t *list)
     uint32_t ready = 0;
     bool any = false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        graph_node *node = graph->nodes[i];
-        atomic_store_explicit(&node->waiting, node->before, memory_order_relaxed); /* nothing runs yet */
+        const graph_node *node = graph->nodes[i];
+        atomic_store_explicit(&graph->waiting[i], node->before, memory_order_relaxed); /* nothing runs yet */
         if (node->before == 0)
             list[ready++] = i;
         any = any || begins(node);
     }
     for (uint32_t at = 0; at < ready; at++) {
-        const graph_node *node = graph->nodes[list[at]];
-        for (uint32_t i = 0; i < node->behind && !node->condition; i++) {
-            _Atomic uint32_t *waiting = &graph->nodes[node->next[i]]->waiting;
+        const graph_step *step = &graph->steps[list[at]];
+        for (uint32_t i = 0; i < step->behind && !step->condition; i++) {
+            const uint32_t other = graph->order[step->next + i];
+            _Atomic uint32_t *waiting = &graph->waiting[other];
             const uint32_t left = atomic_load_explicit(waiting, memory_order_relaxed) - 1; /* nothing runs yet */
             atomic_store_explicit(waiting, left, memory_order_relaxed);
             if (left == 0)
-                list[ready++] = node->next[i];
+                list[ready++] = other;
         }
     }
     if (ready == graph->node_count && (any || graph->node_count == 0))
@@ -203,70 +225,85 @@ static int find_circles(vigil_graph *graph, uint32_t *list)
                                                        : "graph has nodes that wait for each other in a circle");
 }
 
+static void lay_out_steps(vigil_graph *graph)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const graph_node *node = graph->nodes[i];
+        graph->steps[i] = (graph_step){.fn = node->fn,
+                                       .arg = node->arg,
+                                       .next = at,
+                                       .behind = node->behind,
+                                       .before = node->before,
+                                       .condition = node->condition};
+        for (uint32_t edge = node->first_edge; edge != NO_EDGE; edge = graph->edges[edge].next)
+            graph->order[at++] = graph->edges[edge].to;
+    }
+}
+
 static int lay_out(vigil_graph *graph)
 {
     if (graph->order != NULL)
         return 0;
-    uint32_t *order = malloc((graph->edge_count + 1) * sizeof *order);
     uint32_t *list = malloc((graph->node_count + 1) * sizeof *list);
-    int error = order == NULL || list == NULL ? vg_why(-ENOMEM, "no memory to lay out a graph") : 0;
-    if (error == 0) {
-        uint32_t at = 0;
-        for (uint32_t i = 0; i < graph->node_count; i++) {
-            graph_node *node = graph->nodes[i];
-            node->next = order + at;
-            for (uint32_t edge = node->first_edge; edge != NO_EDGE; edge = graph->edges[edge].next)
-                order[at++] = graph->edges[edge].to;
-        }
+    graph->order = malloc((graph->edge_count + 1) * sizeof *graph->order);
+    graph->steps = malloc((graph->node_count + 1) * sizeof *graph->steps);
+    graph->waiting = calloc(graph->node_count + 1, sizeof *graph->waiting);
+    int error = 0;
+    if (list == NULL || graph->order == NULL || graph->steps == NULL || graph->waiting == NULL) {
+        error = vg_why(-ENOMEM, "no memory to lay out a graph");
+    } else {
+        lay_out_steps(graph);
         error = find_circles(graph, list);
     }
     free(list);
     if (error != 0)
-        free(order);
-    else
-        graph->order = order;
+        forget_layout(graph);
     return error;
 }
 
 /* ---- a run ---- */
 
-static int run_node(vigil_pool *pool, graph_node *node)
+static int run_node(vigil_graph *graph, uint32_t number)
 {
+    vigil_pool *pool = graph->call.pool;
+    const graph_step *step = &graph->steps[number];
     vg_worker *worker = vg_worker_of(pool);
     vg_trace_frame note;
     const bool traced = worker->level == VIGIL_RECORD_EVENTS;
     worker->depth++;
     if (traced)
-        vg_trace_begin(worker, &note, &node->task, (void *)(uintptr_t)node->fn, true);
-    const int status = vg_parallel_guarded(pool, node->fn, node->arg);
+        vg_trace_begin(worker, &note, &graph->nodes[number]->task, (void *)(uintptr_t)step->fn, true);
+    const int status = vg_parallel_guarded(pool, step->fn, step->arg);
     worker->depth--;
     if (traced)
         vg_trace_end(worker, &note, worker->queue->class_, status, false);
     return status;
 }
 
-static void start_node(vigil_graph *graph, graph_node *node)
+static void start_node(vigil_graph *graph, uint32_t number)
 {
-    const int refused = vigil_group_spawn(&graph->group, &node->task);
+    const int refused = vigil_group_spawn(&graph->group, &graph->nodes[number]->task);
     if (__builtin_expect(refused != 0, 0))
         vg_parallel_fail(&graph->call, refused);
 }
 
-/* The node has ended: who can start now? One is returned, the others are spawned. */
-static graph_node *release_behind(vigil_graph *graph, graph_node *node, int status)
+/* The node has ended: who can start now? One is returned, or NO_NODE; the others are spawned. */
+static uint32_t release_behind(vigil_graph *graph, uint32_t number, int status)
 {
-    graph_node *mine = NULL;
+    const graph_step *step = &graph->steps[number];
+    uint32_t mine = NO_NODE;
     /* For a loop that comes here again: ordered by C1 of those behind. */
-    atomic_store_explicit(&node->waiting, node->before, memory_order_relaxed);
-    if (node->condition)
-        return (uint32_t)status < node->behind ? graph->nodes[node->next[status]] : NULL;
-    for (uint32_t i = 0; i < node->behind; i++) {
-        graph_node *other = graph->nodes[node->next[i]];
+    atomic_store_explicit(&graph->waiting[number], step->before, memory_order_relaxed);
+    if (step->condition)
+        return (uint32_t)status < step->behind ? graph->order[step->next + (uint32_t)status] : NO_NODE;
+    for (uint32_t i = 0; i < step->behind; i++) {
+        const uint32_t other = graph->order[step->next + i];
         /* C1 release: what this node did comes before the other starts; acquire: so does what the rest of those before
            it did. Pairs with itself on their threads. */
-        if (atomic_fetch_sub_explicit(&other->waiting, 1, memory_order_acq_rel) != 1)
+        if (atomic_fetch_sub_explicit(&graph->waiting[other], 1, memory_order_acq_rel) != 1)
             continue;
-        if (mine == NULL)
+        if (mine == NO_NODE)
             mine = other;
         else
             start_node(graph, other);
@@ -276,15 +313,16 @@ static graph_node *release_behind(vigil_graph *graph, graph_node *node, int stat
 
 static int run_from_node(vigil_task *task)
 {
-    graph_node *node = (graph_node *)(void *)task;
+    const graph_node *node = (const graph_node *)(const void *)task;
     vigil_graph *graph = node->graph;
-    while (node != NULL && !vg_parallel_stopped(&graph->call)) {
-        const int status = run_node(graph->call.pool, node);
+    uint32_t number = node->number;
+    while (number != NO_NODE && !vg_parallel_stopped(&graph->call)) {
+        const int status = run_node(graph, number);
         if (__builtin_expect(status < 0, 0)) {
             vg_parallel_fail(&graph->call, status);
             break;
         }
-        node = release_behind(graph, node, status);
+        number = release_behind(graph, number, status);
     }
     return 0;
 }
@@ -294,11 +332,11 @@ static int run_whole_graph(void *arg)
     vigil_graph *graph = arg;
     vg_group_prepare(&graph->group, graph->call.pool, vg_worker_of(graph->call.pool), 0);
     for (uint32_t i = 0; i < graph->node_count; i++)
-        atomic_store_explicit(&graph->nodes[i]->waiting, graph->nodes[i]->before,
+        atomic_store_explicit(&graph->waiting[i], graph->steps[i].before,
                               memory_order_relaxed); /* published by the spawns */
     for (uint32_t i = graph->node_count; i-- > 0;)   /* the deque gives the newest first */
         if (begins(graph->nodes[i]))
-            start_node(graph, graph->nodes[i]);
+            start_node(graph, i);
     const int status = vigil_group_wait(&graph->group);
     if (status != 0) /* the pool was closed */
         vg_parallel_fail(&graph->call, status);
