@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 #include <vector>
 
 #include <vigil/parallel.h>
@@ -127,6 +128,32 @@ requires(!fits_value<T>) struct value_box<T> {
         held = std::make_unique<T>(from);
     }
 };
+
+/* One piece. Of numbers four quarters at once: each step of a single sum waits for the one before
+   it. */
+template <class I, class T, class Combine>
+T fold_elements(I it, std::size_t count, const T &identity, T sum, Combine &combine)
+{
+    if constexpr (std::is_arithmetic_v<T>) {
+        const std::size_t quarter = count / 4;
+        T sums[3] = {identity, identity, identity};
+        I second = iterator_at(it, quarter), third = iterator_at(second, quarter);
+        I fourth = iterator_at(third, quarter);
+        for (std::size_t i = 0; i != quarter; i++, ++it, ++second, ++third, ++fourth) {
+            sum = combine(sum, *it);
+            sums[0] = combine(sums[0], *second);
+            sums[1] = combine(sums[1], *third);
+            sums[2] = combine(sums[2], *fourth);
+        }
+        for (std::size_t i = 4 * quarter; i != count; i++, ++fourth)
+            sums[2] = combine(sums[2], *fourth);
+        return combine(combine(sum, sums[0]), combine(sums[1], sums[2]));
+    } else {
+        for (std::size_t i = 0; i != count; i++, ++it)
+            sum = combine(std::move(sum), *it);
+        return sum;
+    }
+}
 
 template <class T, class Fold, class Combine> struct reduction {
     const T &identity;
@@ -304,10 +331,8 @@ T parallel_reduce(pool_ref pool, R &&range, T identity, Combine &&combine,
     return detail::run_reduction(
         pool, detail::size_of(range), identity,
         [&](std::size_t begin, std::size_t end, T sum) {
-            const auto last = detail::iterator_at(first, end);
-            for (auto it = detail::iterator_at(first, begin); it != last; ++it)
-                sum = combine(std::move(sum), *it);
-            return sum;
+            return detail::fold_elements(detail::iterator_at(first, begin), end - begin, identity,
+                                         std::move(sum), combine);
         },
         combine, options);
 }
