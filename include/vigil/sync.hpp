@@ -21,6 +21,7 @@
 #include <optional>
 #include <type_traits>
 
+#include <vigil/async.h>
 #include <vigil/channel.h>
 #include <vigil/promise.hpp>
 #include <vigil/sync.h>
@@ -325,6 +326,25 @@ class rate
     vigil_rate rate_ = VIGIL_RATE_INIT(1, 1, 1);
 };
 
+/* Every accepted task of the pool has ended (vigil_pool_wait_idle); co_await it. Owner of the
+   loop. */
+inline promise idle_on(loop_ref loop, pool_ref pool, token_ref token = {})
+{
+    vigil_promise *made = nullptr;
+    check(vigil_promise_pool_idle(loop.get(), pool.get(), token.get(), &made),
+          "waiting for an idle pool");
+    return promise::adopt(made);
+}
+
+/* The graceful end of the pool begins, and has come (vigil_pool_shutdown); co_await it. Owner of
+   the loop. */
+inline promise stop_on(loop_ref loop, pool_ref pool, token_ref token = {})
+{
+    vigil_promise *made = nullptr;
+    check(vigil_promise_pool_stop(loop.get(), pool.get(), token.get(), &made), "stopping a pool");
+    return promise::adopt(made);
+}
+
 /* A call that happens once. A call that throws has not happened. */
 class once
 {
@@ -354,6 +374,26 @@ class once
         if (it.thrown)
             std::rethrow_exception(it.thrown);
         check(rc, "a call that happens once");
+    }
+    /* The same with a function that returns a promise; co_await it. start stays until then. Owner
+       of the loop. */
+    template <std::invocable F>
+    requires std::same_as<std::invoke_result_t<F &>, promise>
+        promise call_on(loop_ref loop, F &start, token_ref token = {})
+    {
+        const vigil_promise_start_fn begin = [](vigil_loop *, void *arg, vigil_cancel_token *,
+                                                vigil_promise **made) noexcept {
+            try {
+                *made = (*static_cast<F *>(arg))().release();
+                return 0;
+            } catch (...) {
+                return status_of(std::current_exception());
+            }
+        };
+        vigil_promise *made = nullptr;
+        check(vigil_promise_once(loop.get(), &once_, begin, &start, token.get(), &made),
+              "a call that happens once");
+        return promise::adopt(made);
     }
     vigil_once *get() noexcept
     {

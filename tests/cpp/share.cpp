@@ -162,6 +162,40 @@ TEST(a_coroutine_selects_among_channels)
     must(sums[0] == 5050 && sums[1] == 5050);
 }
 
+TEST(a_coroutine_awaits_a_call_that_happens_once_and_an_idle_pool)
+{
+    vigil::loop loop;
+    vigil::pool pool(2);
+    vigil::once once;
+    std::atomic<int> calls = 0, tasks = 0;
+    int started = 0;
+    const auto body = [&](vigil::loop_ref it) -> task<> {
+        auto start = [&] {
+            if (started++ == 0)
+                throw vigil::error(-EAGAIN, "the first attempt"); /* has not happened */
+            return vigil::async(it, pool, [&] { calls++; });
+        };
+        bool refused = false;
+        try {
+            co_await once.call_on(it, start);
+        } catch (const vigil::error &e) {
+            refused = e.status() == -EAGAIN;
+        }
+        must(refused);
+        co_await once.call_on(it, start);
+        co_await once.call_on(it, start);
+        must(calls == 1 && started == 2);
+        for (int i = 0; i < 100; i++)
+            pool.submit([&] { tasks++; });
+        co_await vigil::idle_on(it, pool);
+        must(tasks == 100);
+        co_await vigil::stop_on(it, pool);
+        must(vigil_pool_call(
+                 pool.get(), [](void *) { return 0; }, nullptr, nullptr, VIGIL_NORMAL) == -ESHUTDOWN);
+    };
+    loop.run(body(loop));
+}
+
 int main()
 {
     return run_tests();
