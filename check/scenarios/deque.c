@@ -7,7 +7,7 @@
  */
 #include <vigil_check.h>
 
-#include "pool/deque.h"
+#include "pool/worker_struct.h"
 
 #include <stdlib.h>
 
@@ -22,7 +22,8 @@ typedef struct item {
 } item;
 
 static item items[MOST];
-static vg_deque_owner owner;
+static vg_own_queue queue; /* joins know it as a vigil_forks (vigil/join.h) */
+#define owner (queue.own)
 
 /* Word by word what the owner does: u is push, o is pop, t takes back what was pushed last (with light fences only). */
 typedef struct plan {
@@ -81,7 +82,8 @@ static void owner_and_thieves(void)
         if (*c == 'u')
             push(&items[pushed++]);
         else if (*c == 't') {
-            if (vg_deque_take_back(&owner, &items[pushed - 1].task))
+            if (vg_forks_take_back((struct vigil_forks *)(void *)&queue, &items[pushed - 1].task,
+                                   atomic_load_explicit(&owner.deque.bottom, memory_order_relaxed) - 1))
                 came_out(&items[pushed - 1].task);
         } else
             came_out(vg_deque_pop(&owner, p->fences));

@@ -108,6 +108,20 @@ void vg_group_member_moved(vigil_task *task)
     (void)task;
 }
 
+vigil_task *vg_join_taken(vigil_pool *of, vg_worker *taker, vg_deque *from, vigil_task *entry)
+{
+    (void)of;
+    (void)taker;
+    (void)from;
+    return entry; /* nobody joins */
+}
+
+void vg_join_queue_init(vg_own_queue *queue, vg_worker *worker)
+{
+    (void)queue;
+    (void)worker;
+}
+
 void vg_run(vg_worker *worker, vigil_task *task)
 {
     (void)worker;

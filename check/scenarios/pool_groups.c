@@ -5,6 +5,8 @@
  */
 #include "pool_common.h"
 
+#include <vigil/flow.h>
+
 #include <stdlib.h>
 
 static vigil_group *group_make(unsigned flags)
@@ -254,6 +256,46 @@ static void submit_to_other_group(void)
     finish();
 }
 
+/* ---- isolation ---- */
+
+static _Atomic(vg_worker *)
+    isolated; /* the worker whose task is in an isolated section; relaxed: it compares with itself */
+
+static int no_stranger(counted *self)
+{
+    (void)self;
+    vgc_assert(vg_current_worker != atomic_load_explicit(&isolated, memory_order_relaxed),
+               "no stranger runs on top of an isolated section");
+    return 0;
+}
+
+static int wait_isolated(void *arg)
+{
+    (void)arg;
+    atomic_store_explicit(&isolated, vg_current_worker, memory_order_relaxed);
+    (void)vigil_group_wait(&shared_group); /* would help with anything */
+    atomic_store_explicit(&isolated, NULL, memory_order_relaxed);
+    return 0;
+}
+
+static int isolate_a_wait(counted *self)
+{
+    (void)self;
+    return vigil_isolate(wait_isolated, NULL);
+}
+
+static void isolated_wait(void)
+{
+    pool_make();
+    vgc_assert(vigil_group_init(&shared_group, pool, VIGIL_GROUP_HELP_ANY) == 0, "a group is made");
+    counted_make(0)->body = isolate_a_wait;
+    counted_make(1)->body = no_stranger;
+    vgc_assert(vigil_group_submit(&shared_group, &counted_make(2)->task, VIGIL_LOW) == 0, "the member is accepted");
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(1, VIGIL_NORMAL);
+    finish();
+}
+
 /* ---- vigil_join ---- */
 
 static int left_half(void *arg)
@@ -293,6 +335,104 @@ static void join_in_task(void)
     finish();
 }
 
+/* Two joins, one inside the other: the inner one is taken back above the outer one, or both are stolen. */
+static int outer_left(void *arg)
+{
+    (void)arg;
+    const int status = vigil_join(pool, left_half, NULL, right_half, NULL);
+    if (status == -ECANCELED)
+        (void)atomic_fetch_add_explicit(&tasks[2].cancelled, 1, memory_order_relaxed); /* it has no callback */
+    else
+        vgc_assert(status == 0 && ran(2) == 1, "both have ended when the inner join returns");
+    return 0;
+}
+
+static int outer_right(void *arg)
+{
+    (void)arg;
+    return counted_run(&tasks[3].task);
+}
+
+static int join_nested(counted *self)
+{
+    (void)self;
+    (void)counted_make(1);
+    (void)counted_make(2);
+    (void)counted_make(3);
+    const int status = vigil_join(pool, outer_left, NULL, outer_right, NULL);
+    if (status == -ECANCELED)
+        (void)atomic_fetch_add_explicit(&tasks[3].cancelled, 1, memory_order_relaxed); /* as above */
+    else
+        vgc_assert(status == 0 && ran(3) == 1, "both have ended when the outer join returns");
+    return 0;
+}
+
+static void join_in_join(void)
+{
+    pool_make();
+    counted_make(0)->body = join_nested;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+/* a leaves a task above b in the deque, so that the join makes b's group itself, perhaps beside a thief of b (N1, N2). */
+static int leave_one_above(void *arg)
+{
+    (void)arg;
+    (void)counted_run(&tasks[1].task);
+    vgc_assert(vigil_group_spawn(&shared_group, &counted_make(3)->task) == 0, "a spawn is taken");
+    return 0;
+}
+
+static int join_covered(counted *self)
+{
+    (void)self;
+    (void)counted_make(1);
+    (void)counted_make(2);
+    vgc_assert(vigil_group_init(&shared_group, pool, VIGIL_GROUP_DETACHED) == 0, "a group is made");
+    const int status = vigil_join(pool, leave_one_above, NULL, right_half, NULL);
+    if (status == -ECANCELED)
+        (void)atomic_fetch_add_explicit(&tasks[2].cancelled, 1, memory_order_relaxed); /* as above */
+    else
+        vgc_assert(status == 0 && ran(2) == 1, "both have ended when the join returns");
+    (void)vigil_group_wait(&shared_group);
+    return 0;
+}
+
+static void join_under_another(void)
+{
+    pool_make();
+    counted_make(0)->body = join_covered;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
+/* a leaves the task: b has ended when its frame goes. */
+static int leave_by_raise(void *arg)
+{
+    (void)arg;
+    (void)counted_run(&tasks[1].task);
+    vigil_raise(-EDOM);
+}
+
+static int join_raise(counted *self)
+{
+    (void)self;
+    (void)counted_make(1);
+    (void)counted_make(2);
+    (void)vigil_join(pool, leave_by_raise, NULL, right_half, NULL);
+    vgc_assert(false, "the task was left");
+    return 0;
+}
+
+static void join_left_by_raise(void)
+{
+    pool_make();
+    counted_make(0)->body = join_raise;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
 static void join_outside(void)
 {
     pool_make();
@@ -322,7 +462,17 @@ SCENARIO(group_member_stop, submit_to_other_group, JOINED, "2 workers, one submi
          2, VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
 WATCHED(group_fork, fork_and_join, JOINED, "2 workers, 2 children", 2);
 WATCHED(group_submit_2, submit_to_group, JOINED, "2 workers, a task submits to its group", 2);
+SCENARIOS(isolated_wait, isolated_wait, "an isolated wait runs no stranger", "1 worker, 1 spare, a stranger is queued",
+          1);
 SCENARIOS(join_two, join_in_task, "both halves have ended, once, when the join returns", "2 workers, 1 join", 2);
+SCENARIOS(join_nested, join_in_join, "both halves have ended, once, when a join returns", "2 workers, a join in a join",
+          2);
+SCENARIOS(join_covered, join_under_another, "both halves have ended, once, when the join returns",
+          "2 workers, 1 join, a task above its entry", 2);
+SCENARIO(join_raise_rest, join_left_by_raise, "a raise waits for the other half", "2 workers, 1 join; at rest", 2,
+         VIGIL_FENCE_MEMBARRIER, AT_REST, BY_CHANCE);
+SCENARIO(join_raise_stop, join_left_by_raise, "a raise waits for the other half", "2 workers, 1 join; graceful stop", 2,
+         VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
 SCENARIOS(join_outside, join_outside, "both halves have ended, once, when the join returns",
           "1 worker, no worker joins", 1);
 SCENARIOS(group_outside, wait_outside, JOINED, "2 workers, 2 tasks, the waiter is no worker", 2);

@@ -55,6 +55,7 @@ static inline void bare_worker_init(unsigned index, vg_fence_mode fences)
         queue->busy_mask = vg_idle_busy_mask(class_);
         queue->counts = &worker->seat.counts->of[class_];
         queue->class_ = class_;
+        vg_join_queue_init(queue, worker);
     }
     vg_slab_cache_init(&worker->calls, &pool->call_slab);
     atomic_init(&pool->seats[index], &worker->seat);

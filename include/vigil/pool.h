@@ -469,8 +469,9 @@ VIGIL_API int vigil_task_cancelled(void);
 
 /* The shortest fork and join: call a(arg_a) and b(arg_b), perhaps at the same time, and return
    when both have ended. Inside a task of the pool a runs here, and b here as well unless another
-   worker takes it first, for less than the price of a group; elsewhere both are submitted. If a
-   calls vigil_raise, the calling task is left after b has ended. Any thread; blocks.
+   worker takes it first, for a few nanoseconds: the compiler sees this part (join.h). If a or b
+   calls vigil_raise there, the calling task is left after both have ended. Elsewhere both are
+   submitted. Any thread; blocks.
    0; the failure of a, else of b; -EINVAL; -ESHUTDOWN; -EAGAIN; -ECHILD. */
 VIGIL_API int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg),
                          void *arg_b);
@@ -597,4 +598,6 @@ VIGIL_API int vigil_pool_audit(vigil_pool *pool, vigil_audit *audit);
 #ifdef __cplusplus
 }
 #endif
+
+#include <vigil/join.h>
 #endif

@@ -56,7 +56,7 @@ static void audit_look_at_seat(vg_seat *seat, audit_look *seen)
     seen->found += atomic_load_explicit(&seat->mail_pushed, memory_order_relaxed) -
                    atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
     for (unsigned c = 0; c < VG_CLASSES; c++) {
-        seen->found += (uint64_t)vg_deque_size(seat->deques[c]);
+        seen->found += (uint64_t)vg_deque_tasks(seat->deques[c]);
         seen->husks_made += atomic_load_explicit(&seat->counts->of[c].husks_made, memory_order_relaxed);
         seen->husks += atomic_load_explicit(&seat->counts->of[c].husks, memory_order_relaxed);
     }

@@ -41,7 +41,7 @@ int vg_deque_grow(vg_deque_owner *owner)
         return 0;
     }
     int64_t size = old == NULL ? VG_DEQUE_FIRST_SIZE : 2 * (old->mask + 1);
-    /* Empty slots are zero: vg_deque_take_back reads a slot that was never used. */
+    /* Empty slots are zero: vg_forks_take_back reads a slot that was never used. */
     vg_deque_array *array = calloc(1, sizeof *array + (size_t)size * sizeof array->slots[0]);
     if (array == NULL)
         return -ENOMEM;
@@ -81,4 +81,16 @@ vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task
         return VG_STEAL_LOST;
     *task = found;
     return VG_STEAL_WON;
+}
+
+int64_t vg_deque_tasks(vg_deque *deque)
+{
+    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_acquire);       /* D4: with it comes the array */
+    vg_deque_array *array = atomic_load_explicit(&deque->array, memory_order_acquire); /* D9 */
+    int64_t tasks = 0;
+    for (int64_t i = top; i < bottom; i++)
+        if (!vg_deque_is_join(atomic_load_explicit(&array->slots[i & array->mask], memory_order_relaxed)))
+            tasks++;
+    return tasks;
 }

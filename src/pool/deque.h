@@ -95,29 +95,6 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
     return task;
 }
 
-/* Pop this task if it is the newest and still there; else change nothing. The task is alive and was pushed once.
-   Only with light fences. */
-static inline bool vg_deque_take_back(vg_deque_owner *owner, const vigil_task *task)
-{
-    vg_deque *deque = &owner->deque;
-    const int64_t index = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
-    /* The slot names what was pushed at this index last. If that is still there, no other task has its address. If
-       it is gone, it was stolen and top is beyond it. */
-    if (__builtin_expect(atomic_load_explicit(&owner->slots[index & owner->mask], memory_order_relaxed) != task, 0))
-        return false;
-    atomic_store_explicit(&deque->bottom, index, memory_order_release); /* D2 */
-    /* D3 full fence: as in vg_deque_pop */
-    vg_fence_light(VG_FENCE_MEMBARRIER);
-    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
-    if (__builtin_expect(top < index, 1))
-        return true;
-    /* The last one, as in vg_deque_pop. */
-    bool taken = top == index && atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1,
-                                                                         memory_order_relaxed, memory_order_relaxed);
-    atomic_store_explicit(&deque->bottom, index + 1, memory_order_relaxed); /* as in vg_deque_pop */
-    return taken;
-}
-
 /* ---- any thread ---- */
 
 vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task **task);
@@ -129,5 +106,14 @@ static inline int64_t vg_deque_size(vg_deque *deque)
     int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
     return bottom > top ? bottom - top : 0;
 }
+
+/* A join's entry (join.c): the address of its frame, with the lowest bit set. It is no task yet. */
+static inline bool vg_deque_is_join(const vigil_task *entry)
+{
+    return ((uintptr_t)entry & 1) != 0;
+}
+
+/* Of the seeming size: tasks. */
+int64_t vg_deque_tasks(vg_deque *deque);
 
 #endif

@@ -5,6 +5,7 @@
 #include "forked.h"
 
 #include "base/log.h"
+#include "own.h"
 #include "run.h"
 #include "worker_struct.h"
 
@@ -15,7 +16,7 @@
 
 void vg_forked_forget(void)
 {
-    vg_current_worker = NULL;
+    vg_worker_here(NULL);
     vg_cancelling_top = NULL;
 }
 

@@ -268,6 +268,12 @@ static bool descends_from(const vigil_task *task, const vigil_group *ancestor)
     return false;
 }
 
+static inline vigil_task *own_newest(vg_worker *worker)
+{
+    vg_own_queue *queue = worker->queue;
+    return vg_task_from(worker->pool, worker, &queue->own.deque, vg_deque_pop(&queue->own, worker->fences));
+}
+
 /* Steal what the thief of one of our tasks has spawned from it. */
 static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
 {
@@ -282,6 +288,7 @@ static vigil_task *group_leapfrog(vg_worker *worker, vigil_group *group)
     if (vg_deque_steal(victim, worker->fences, &task) != VG_STEAL_WON)
         return NULL;
     vg_count_release(&worker->seat.counts->steals_won, 1);
+    task = vg_task_from(worker->pool, worker, victim, task);
     if (descends_from(task, group))
         return task;
     /* The thief has gone on to other work: this is not a descendant. */
@@ -323,7 +330,7 @@ bool vg_group_run_some(vg_worker *worker, vigil_group *group)
         vg_members_run(worker, group))
         return true;
     vg_handling(worker, 1);
-    vigil_task *task = vg_deque_pop(&worker->queue->own, worker->fences);
+    vigil_task *task = own_newest(worker);
     if (task != NULL && !descends_from(task, group)) {
         vg_push_own(worker, worker->queue, task); /* its slot is free */
         task = NULL;
@@ -389,7 +396,7 @@ static inline __attribute__((always_inline)) void run_own_children(vg_worker *wo
     while (group->vg_local > 0) {
         vg_own_queue *queue = worker->queue;
         vg_handling(worker, 1);
-        vigil_task *task = vg_deque_pop(&queue->own, worker->fences);
+        vigil_task *task = own_newest(worker);
         if (__builtin_expect(task == NULL, 0)) {
             vg_handling(worker, 0);
             return;

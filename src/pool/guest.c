@@ -58,7 +58,7 @@ static void guest_leave(vg_worker *worker)
     vg_worker_state(worker, VIGIL_WORKER_STOPPED);
     atomic_store_explicit(&worker->seat.thread_id, 0, memory_order_relaxed);
     vg_slot_end_guest(worker);
-    vg_current_worker = NULL;
+    vg_worker_here(NULL);
     /* F full fence: our tasks' ends are counted before waiters are looked for; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(pool);
@@ -85,8 +85,7 @@ static int guest_call_run(vigil_task *task)
 static int guest_run(vg_worker *worker, guest_call *call, unsigned class_)
 {
     vigil_group group; /* keeps the status, also of a raise */
-    vg_current_worker = worker;
-    worker->raise_top = &vg_raise_top;
+    vg_worker_here(worker);
     worker->hook = VG_HOOK_NONE;
     worker->job = NULL;
     atomic_store_explicit(&worker->seat.thread_id, vg_thread_id(), memory_order_relaxed);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * join.c - two functions side by side: the shortest fork and join. README.md, "File by file".
+ * join.c - two functions side by side: the shortest fork and join. README.md, "File by file". The fast path is in
+ * vigil/join.h, for the compiler to see.
  */
+#include "join.h"
+
 #include "base/container.h"
 #include "counter.h"
 #include "deque.h"
@@ -12,70 +15,167 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
-typedef struct join_frame {
-    vigil_task task; /* first; b, for a thief */
-    vigil_group group;
-    int (*b)(void *arg);
-    void *arg;
-    vg_raise_frame frame; /* while a runs: join_clean_up; while b runs: its raise lands here */
-} join_frame;
+typedef struct vigil_join_frame join_frame;
+
+#define SAME(mine, theirs)                                                                       \
+    _Static_assert(offsetof(vg_own_queue, mine) == offsetof(struct vigil_forks, theirs) &&       \
+                       sizeof((vg_own_queue){0}.mine) == sizeof((struct vigil_forks){0}.theirs), \
+                   "as in vigil/join.h")
+SAME(own.deque.top, vg_top);
+SAME(own.deque.bottom, vg_bottom);
+SAME(own.slots, vg_slots);
+SAME(own.mask, vg_mask);
+SAME(own.full_at, vg_full_at);
+SAME(busy, vg_busy);
+SAME(busy_mask, vg_busy_mask);
+SAME(pool, vg_pool);
+SAME(idle, vg_idle);
+SAME(shortcut, vg_shortcut);
+SAME(raise_top, vg_raise_top);
+SAME(clean, vg_clean);
+SAME(group, vg_group);
+SAME(joins_left, vg_joins_left);
+_Static_assert(offsetof(join_frame, vg_outer) == offsetof(vg_raise_frame, outer) &&
+                   offsetof(join_frame, vg_clean) == offsetof(vg_raise_frame, clean),
+               "a frame begins as one of base/raise.h that has no landing place");
+
+/* vigil_join_frame.vg_made: do task and group exist? */
+enum {
+    JOIN_PLAIN = 0,
+    JOIN_BEING_MADE = 1,
+    JOIN_MADE = 2
+};
 
 static int run_b(vigil_task *task)
 {
-    join_frame *both = (join_frame *)(void *)task;
-    return both->b(both->arg);
+    join_frame *both = vg_container_of(task, join_frame, vg_task);
+    vg_raise_frame frame;
+    bool raised;
+    vg_raise_push(&frame);
+    const int status = vg_raise_call(&frame, both->vg_b, both->vg_arg, &raised);
+    vg_raise_pop(&frame);
+    if (__builtin_expect(!raised, 1))
+        return status;
+    both->vg_raised = status; /* the join raises it again; the group's end shows it */
+    return 0;
 }
 
-/* b has ended here and failed, or left a blocking section open. */
-static __attribute__((noinline)) int b_ended_badly(const join_frame *both, int status, bool raised)
+/*
+ * Make task and group. Its owner and the taker of its entry may come at the same time: one makes, the other waits for
+ * these few stores. Whoever waits has nothing better to do: the owner needs the taker's end, the taker needs the task.
+ */
+static void join_make(join_frame *both, const vg_own_queue *of)
 {
-    vg_worker *worker = vg_current_worker;
-    if (raised)
-        vg_mark_raised();
-    while (worker->blocking != 0)
-        (void)vigil_blocking_end(); /* left by vigil_raise, or forgotten */
-    if (status >= 0) {
-        vg_count_release(&worker->queue->counts->completed, 1);
-        return 0;
+    uint32_t seen = JOIN_PLAIN;
+    /* N1 acquire: pairs with N2 */
+    if (!atomic_compare_exchange_strong_explicit(&both->vg_made, &seen, JOIN_BEING_MADE, memory_order_acquire,
+                                                 memory_order_acquire)) {
+        while (seen != JOIN_MADE) {
+            vg_thread_yield();
+            seen = atomic_load_explicit(&both->vg_made, memory_order_acquire); /* N1 */
+        }
+        return;
     }
-    vg_task_failed(worker, worker->queue->class_, status, (void *)(uintptr_t)both->b);
-    return status;
+    vg_group_prepare(&both->vg_own, of->pool, NULL, 1); /* not of the worker: its group now is not that of the join */
+    both->vg_own.vg_owner = of->worker;
+    both->vg_own.vg_parent = both->vg_parent;
+    vigil_task_init(&both->vg_task, run_b, NULL);
+    both->vg_task.vg_group = &both->vg_own;
+    vg_task_set_tail(&both->vg_task, of->tail);
+    both->vg_raised = 0;
+    /* N2 release: whoever sees it made sees task and group; pairs with N1 */
+    atomic_store_explicit(&both->vg_made, JOIN_MADE, memory_order_release);
 }
 
-/* b could not be popped: it was stolen, is covered, the pool discards, or a left by vigil_raise. */
-static int join_long(vg_worker *worker, join_frame *both)
+vigil_task *vg_join_taken(vigil_pool *pool, vg_worker *taker, vg_deque *from, vigil_task *entry)
 {
+    join_frame *both = (join_frame *)(void *)((char *)entry - 1);
+    const vg_own_queue *of = (const vg_own_queue *)(void *)from; /* begins with it */
+    join_make(both, of);
+    if (taker != NULL)
+        vg_count_release(&taker->seat.counts->of[of->class_].spawned, 1);
+    else /* release, as vg_count_release */
+        (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->submitted[of->class_], 1,
+                                        memory_order_release);
+    return &both->vg_task;
+}
+_Static_assert(offsetof(vg_own_queue, own) == 0 && offsetof(vg_deque_owner, deque) == 0, "vg_join_taken");
+
+static int join_wait(join_frame *both, const vg_own_queue *queue)
+{
+    join_make(both, queue);
+    return vigil_group_wait(&both->vg_own);
+}
+
+/* a has left by vigil_raise: the frame goes when b has ended. */
+static void join_clean_up(vg_raise_frame *frame)
+{
+    (void)join_wait((join_frame *)(void *)frame, vg_current_worker->queue);
+}
+
+void vg_join_queue_init(vg_own_queue *queue, vg_worker *worker)
+{
+    queue->pool = worker->pool;
+    queue->idle = &worker->pool->idle.word;
+    queue->shortcut = &worker->pool->shortcut;
+    queue->clean = join_clean_up;
+    queue->group = &worker->group;
+    queue->joins_left = VG_JOINS_COUNTED;
+    queue->worker = worker;
+}
+
+/* What was taken back was in no book. Now all of it was spawned, started and completed. */
+void vg_joins_count(vg_own_queue *queue)
+{
+    const uint64_t joins = VG_JOINS_COUNTED - queue->joins_left;
+    queue->joins_left = VG_JOINS_COUNTED;
+    vg_handling(queue->worker, 1);
+    vg_count_release(&queue->counts->spawned, joins);
+    vg_count_release(&queue->counts->started, joins);
+    vg_count_release(&queue->counts->completed, joins);
+    vg_handling(queue->worker, 0);
+}
+
+static inline vg_own_queue *queue_of_forks(struct vigil_forks *forks)
+{
+    return (vg_own_queue *)(void *)forks;
+}
+
+void vigil_join_push(struct vigil_forks *forks, join_frame *both, bool pushed)
+{
+    vg_own_queue *queue = queue_of_forks(forks);
+    vg_worker *worker = queue->worker;
+    if (pushed) {
+        vg_announce_own(worker, queue);
+        return;
+    }
+    vg_handling(worker, 1); /* without memory it becomes a task here */
+    vg_push_own_slow(worker, queue, (vigil_task *)(void *)((char *)both + 1));
     vg_handling(worker, 0);
-    both->group.vg_pool = worker->pool;
-    return vigil_group_wait(&both->group);
 }
 
-static __attribute__((noinline)) int b_elsewhere(join_frame *both, int status_a)
+int vigil_join_elsewhere(struct vigil_forks *forks, join_frame *both, int status_a)
 {
-    vg_worker *worker = vg_current_worker;
-    *worker->raise_top = both->frame.outer;
-    const int status_b = join_long(worker, both);
+    const int status_b = join_wait(both, queue_of_forks(forks));
+    if (__builtin_expect(both->vg_raised != 0, 0))
+        vigil_raise(both->vg_raised);
     return status_a < 0 ? status_a : status_b;
 }
 
-static inline join_frame *join_of_frame(vg_raise_frame *frame)
+int vigil_join_count(struct vigil_forks *forks, const join_frame *both, int status_b)
 {
-    return vg_container_of(frame, join_frame, frame);
+    vg_own_queue *queue = queue_of_forks(forks);
+    vg_joins_count(queue);
+    if (status_b >= 0)
+        return 0;
+    vg_handling(queue->worker, 1);
+    vg_count_release(&queue->counts->spawned, 1);
+    vg_count_release(&queue->counts->started, 1);
+    vg_handling(queue->worker, 0);
+    vg_task_failed(queue->worker, queue->class_, status_b, (void *)(uintptr_t)both->vg_b);
+    return status_b;
 }
-
-static void join_clean_up(vg_raise_frame *frame)
-{
-    (void)join_long(vg_current_worker, join_of_frame(frame));
-}
-
-/* The same in all joins: copied as a whole. */
-static const struct {
-    vigil_task_fn run;
-    vigil_task_cancel_fn cancel;
-} join_task_head = {run_b, NULL};
-_Static_assert(offsetof(vigil_task, cancel) == offsetof(vigil_task, run) + sizeof(vigil_task_fn), "as in vigil/pool.h");
 
 typedef struct join_half {
     vigil_task task; /* first */
@@ -89,8 +189,7 @@ static int run_join_half(vigil_task *task)
     return one->fn(one->arg);
 }
 
-static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(void *arg), void *arg_a,
-                                                  int (*b)(void *arg), void *arg_b)
+int vigil_join_outside(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg), void *arg_b)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
@@ -111,80 +210,11 @@ static __attribute__((noinline)) int join_outside(vigil_pool *pool, int (*a)(voi
     return status[0] != 0 ? status[0] : status[1];
 }
 
-/* b is pushed and announced: call a, then b, if it is still there. */
-static inline __attribute__((always_inline)) int join_rest(vg_worker *worker, join_frame *both, int (*a)(void *arg),
-                                                           void *arg_a)
-{
-    vg_handling(worker, 0);
-    vg_raise_push_on(worker->raise_top, &both->frame, join_clean_up);
-    const int status_a = a(arg_a);
-
-    worker = both->group.vg_owner; /* cheaper to load than to keep */
-    vg_own_queue *queue = worker->queue;
-    vg_handling(worker, 1);
-    if (__builtin_expect(status_a < 0, 0) ||
-        __builtin_expect(atomic_load_explicit(&worker->pool->shortcut, memory_order_relaxed) == 0, 0) ||
-        __builtin_expect(worker->blocking != 0, 0) ||
-        __builtin_expect(!vg_deque_take_back(&queue->own, &both->task), 0))
-        return b_elsewhere(both, status_a);
-    /* As vg_run, for a task of this worker, class and group. */
-    vg_count_release(&queue->counts->started, 1);
-    vg_handling(worker, 0);
-    bool raised;
-    const int status_b = vg_raise_call(&both->frame, both->b, both->arg, &raised);
-    worker = both->group.vg_owner;
-    *worker->raise_top = both->frame.outer;
-    if (__builtin_expect(status_b < 0, 0) || __builtin_expect(worker->blocking != 0, 0))
-        return b_ended_badly(both, status_b, raised);
-    vg_count_release(&worker->queue->counts->completed, 1);
-    return 0;
-}
-
-/* b could not simply be pushed. */
-static __attribute__((noinline)) int join_without_push(vg_worker *worker, join_frame *both, int (*a)(void *arg),
-                                                       void *arg_a)
-{
-    vg_push_own_slow(worker, worker->queue, &both->task);
-    vg_handling(worker, 0);
-    vg_raise_push_on(worker->raise_top, &both->frame, join_clean_up);
-    const int status_a = a(arg_a);
-    *worker->raise_top = both->frame.outer;
-    const int status_b = join_long(worker, both);
-    return status_a < 0 ? status_a : status_b;
-}
-
-/* Somebody must learn of b. A copy of its own, so that the usual way keeps nothing across a call. */
-static __attribute__((noinline)) int join_announced(vg_worker *worker, join_frame *both, int (*a)(void *arg),
-                                                    void *arg_a)
-{
-    vg_announce_own_slow(worker->pool, worker->queue->class_);
-    return join_rest(worker, both, a, arg_a);
-}
-
+/* For callers that do not optimise, or take its address. */
 int vigil_join(vigil_pool *pool, int (*a)(void *arg), void *arg_a, int (*b)(void *arg), void *arg_b)
 {
-    vg_worker *worker = vg_current_worker;
-    if (__builtin_expect(worker == NULL, 0) || __builtin_expect(worker->pool != pool, 0))
-        return join_outside(pool, a, arg_a, b, arg_b);
-    if (__builtin_expect(vg_forked_page(&pool->fork_guard), 0))
-        return vg_why_forked();
-    if (__builtin_expect(a == NULL, 0) || __builtin_expect(b == NULL, 0))
-        return a == NULL ? VG_WHY_NULL("a") : VG_WHY_NULL("b");
-    vg_own_queue *queue = worker->queue;
-    join_frame both;
-    memcpy((char *)&both.task + offsetof(vigil_task, run), &join_task_head, sizeof join_task_head);
-    both.task.vg_group = &both.group;
-    vg_task_set_tail(&both.task, queue->tail);
-    both.group.vg_owner = worker;
-    both.group.vg_parent = worker->group;
-    memcpy((char *)&both.group + offsetof(vigil_group, vg_local), &queue->start, sizeof queue->start);
-    both.b = b;
-    both.arg = arg_b;
-    vg_handling(worker, 1);
-    vg_count_release(&queue->counts->spawned, 1);
-    if (__builtin_expect(!vg_deque_push(&queue->own, &both.task), 0))
-        return join_without_push(worker, &both, a, arg_a);
-    if (__builtin_expect(!vg_announced(worker, queue), 0))
-        return join_announced(worker, &both, a, arg_a);
-    return join_rest(worker, &both, a, arg_a);
+    struct vigil_forks *const forks = vigil_forks;
+    if (forks == NULL || forks->vg_pool != pool || a == NULL || b == NULL)
+        return vigil_join_outside(pool, a, arg_a, b, arg_b);
+    return vg_join_here(forks, a, arg_a, b, arg_b);
 }

@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+__thread struct vigil_forks *vigil_forks;
+
 void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
 {
     vigil_pool *pool = worker->pool;
@@ -29,6 +31,7 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
         return;
     }
     /* No memory for a larger deque: the injector needs none. It accepts the task even while the pool drains. */
+    task = vg_task_from(pool, worker, &queue->own.deque, task);
     vg_stamp_moved(task);
     (void)vg_injector_push(&pool->injectors[class_], task, task, true);
     vg_announce(pool, class_);
@@ -58,6 +61,7 @@ void vg_give_away_own_work(vg_worker *worker)
                 oldest = task;
         }
         while ((task = vg_deque_pop(&worker->queues[class_].own, worker->fences)) != NULL) {
+            task = vg_task_from(pool, worker, worker->seat.deques[class_], task);
             vg_stamp_moved(task);
             task->vg_next = newest;
             newest = task;
@@ -70,4 +74,17 @@ void vg_give_away_own_work(vg_worker *worker)
         vg_announce(pool, class_);
     }
     vg_handling(worker, 0);
+}
+
+void vg_worker_here(vg_worker *worker)
+{
+    vg_current_worker = worker;
+    if (worker == NULL) {
+        vigil_forks = NULL;
+        return;
+    }
+    worker->raise_top = &vg_raise_top;
+    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
+        worker->queues[class_].raise_top = worker->raise_top;
+    vg_worker_spawns_to(worker, worker->queue);
 }

@@ -5,6 +5,7 @@
 #ifndef VG_POOL_OWN_H
 #define VG_POOL_OWN_H
 
+#include "join.h"
 #include "pool_struct.h"
 
 /* For vg_own_queue.busy: without light fences there is always something to do (A). */
@@ -55,5 +56,21 @@ static inline void vg_stamp_moved(vigil_task *task)
 }
 
 void vg_give_away_own_work(vg_worker *worker);
+
+/* The calling thread is the worker; NULL: no longer. */
+void vg_worker_here(vg_worker *worker);
+
+/* From here on spawns go to this queue. */
+static inline void vg_worker_spawns_to(vg_worker *worker, vg_own_queue *queue)
+{
+    worker->queue = queue;
+    vigil_forks = (struct vigil_forks *)(void *)queue;
+}
+
+/* An entry has left the deque. A join's becomes a task, counted by its taker (NULL: no worker). */
+static inline vigil_task *vg_task_from(vigil_pool *pool, vg_worker *taker, vg_deque *from, vigil_task *entry)
+{
+    return __builtin_expect(vg_deque_is_join(entry), 0) ? vg_join_taken(pool, taker, from, entry) : entry;
+}
 
 #endif

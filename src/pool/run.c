@@ -13,6 +13,7 @@
 #include "group.h"
 #include "job.h"
 #include "moving.h"
+#include "own.h"
 #include "quiescence.h"
 #include "trace.h"
 #include "worker.h"
@@ -153,7 +154,7 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
     vg_own_queue *const outer_queue = worker->queue;
     vigil_group *const outer_group = worker->group;
     const unsigned outer_blocking = worker->blocking;
-    worker->queue = &worker->queues[as];
+    vg_worker_spawns_to(worker, &worker->queues[as]);
     worker->group = group;
     worker->depth++;
     if (group != NULL && group->vg_owner != worker) /* stolen: show the waiter where its descendants are */
@@ -173,7 +174,9 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
     VG_PROBE(done, function, class_, status);
     if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
         vg_trace_end(worker, &note, class_, status, group == NULL && kind != VG_KIND_JOB && status >= 0);
-    worker->queue = outer_queue;
+    if (__builtin_expect(worker->queue->joins_left != VG_JOINS_COUNTED, 0))
+        vg_joins_count(worker->queue);
+    vg_worker_spawns_to(worker, outer_queue);
     worker->group = outer_group;
     while (__builtin_expect(worker->blocking > outer_blocking, 0))
         (void)vigil_blocking_end(); /* left by vigil_raise, or forgotten */

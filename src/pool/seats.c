@@ -96,8 +96,7 @@ static void *worker_main(void *arg)
 {
     vg_worker *worker = arg;
     vigil_pool *pool = worker->pool;
-    vg_current_worker = worker;
-    worker->raise_top = &vg_raise_top;
+    vg_worker_here(worker);
     worker->hook = VG_HOOK_NONE; /* the seat may have had another thread */
     name_thread(worker);
     vg_slot_begin(worker);
@@ -106,7 +105,7 @@ static void *worker_main(void *arg)
     vg_worker_state(worker, VIGIL_WORKER_STOPPED);
     atomic_store_explicit(&worker->seat.thread_id, 0, memory_order_relaxed);
     vg_slot_end(worker);
-    vg_current_worker = NULL;
+    vg_worker_here(NULL);
     /* The last touch of the pool before the join. relaxed: see vg_seats_wait. */
     if (atomic_fetch_sub_explicit(&pool->alive, 1, memory_order_relaxed) == 1)
         (void)vg_futex_wake(&pool->alive, VG_WAKE_ALL);
@@ -144,8 +143,7 @@ static vg_worker *worker_make(vigil_pool *pool, unsigned index, bool spare, bool
         queue->tail.of.class_ = (uint8_t)class_;
         queue->tail.of.kind = VG_KIND_PLAIN;
         queue->tail.of.flags = 0;
-        queue->start.local = 1;
-        queue->start.open = VG_GROUP_COUNT_ZERO;
+        vg_join_queue_init(queue, worker);
     }
     vg_slab_cache_init(&worker->calls, &pool->call_slab);
     return worker;

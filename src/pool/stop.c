@@ -10,6 +10,7 @@
 #include "idle.h"
 #include "injector.h"
 #include "moving.h"
+#include "own.h"
 #include "quiescence.h"
 #include "run.h"
 #include "seats.h"
@@ -66,7 +67,7 @@ static void discard_deque(vigil_pool *pool, vg_deque *deque)
     vg_steal_result result;
     while ((result = vg_deque_steal(deque, pool->fences, &task)) != VG_STEAL_EMPTY)
         if (result == VG_STEAL_WON)
-            vg_discard(pool, task);
+            vg_discard(pool, vg_task_from(pool, vg_worker_of(pool), deque, task));
 }
 
 /* Discard what is queued. Running workers discard what they add. */

@@ -12,6 +12,7 @@
 #include "injector.h"
 #include "mail.h"
 #include "moving.h"
+#include "own.h"
 #include "run.h"
 #include "seats.h"
 #include "trace.h"
@@ -63,7 +64,7 @@ static vigil_task *steal_from_word(vg_worker *thief, unsigned class_, unsigned w
         case VG_STEAL_WON:
             vg_count_release(&counts->steals_won, 1);
             vg_trace_steal(thief, class_, word * VG_SEAT_BITS + at);
-            return task;
+            return vg_task_from(pool, thief, victim, task);
         case VG_STEAL_LOST:
             vg_count_release(&counts->steals_lost, 1);
             *lost = true;
@@ -120,7 +121,8 @@ static vigil_task *take_class(vg_worker *worker, unsigned class_)
         task = take_from_injector(pool, class_);
     }
     if (task == NULL && (worker->announced & (1U << class_)) != 0 && vg_deque_size(worker->seat.deques[class_]) != 0)
-        task = vg_deque_pop(&worker->queues[class_].own, worker->fences);
+        task = vg_task_from(pool, worker, worker->seat.deques[class_],
+                            vg_deque_pop(&worker->queues[class_].own, worker->fences));
     if (task == NULL)
         task = vg_mail_next(worker, class_);
     if (task == NULL)

@@ -96,32 +96,24 @@ typedef struct vg_seat {
     vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
 } vg_seat;
 
-/* The fields of a group from vg_local to vg_told, with one spawned task. */
-typedef struct vg_group_start {
-    int64_t local;
-    uint64_t open;
-    int32_t status;
-    uint32_t thief;
-    uint32_t flags;
-    uint32_t told;
-} vg_group_start;
-_Static_assert(offsetof(vigil_group, vg_open) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, open) &&
-                   offsetof(vigil_group, vg_status) ==
-                       offsetof(vigil_group, vg_local) + offsetof(vg_group_start, status) &&
-                   offsetof(vigil_group, vg_thief) ==
-                       offsetof(vigil_group, vg_local) + offsetof(vg_group_start, thief) &&
-                   offsetof(vigil_group, vg_flags) == offsetof(vigil_group, vg_local) + offsetof(vg_group_start, flags),
-               "as in vigil/pool.h");
+typedef struct vg_worker vg_worker;
 
-/* What a worker needs to push and pop tasks of one class. */
+/* What a worker needs to push and pop tasks of one class. vigil/join.h has the same fields, down to joins_left. */
 typedef struct vg_own_queue {
     vg_deque_owner own;
     uint64_t busy; /* the masked idle word that leaves a publisher nothing to do: vg_queue_busy */
     uint64_t busy_mask;
-    vg_class_counts *counts;
+    vigil_pool *pool;
+    const _Atomic uint64_t *idle;     /* the pool's word */
+    const _Atomic uint32_t *shortcut; /* the pool's */
+    vg_raise_frame **raise_top;       /* as the worker's */
+    void (*clean)(vg_raise_frame *frame);
+    vigil_group **group; /* the worker's */
+    uint32_t joins_left; /* before the joins are counted (join.c) */
     unsigned class_;
-    vg_task_tail tail;    /* of a queued plain task of this class */
-    vg_group_start start; /* of a join's group */
+    vg_class_counts *counts;
+    vg_worker *worker;
+    vg_task_tail tail; /* of a queued plain task of this class */
 } vg_own_queue;
 
 /* past.h */
@@ -134,7 +126,7 @@ typedef struct vg_past {
     uint32_t waits[VG_CLASSES][VG_PAST_WAITS]; /* since the last step */
 } vg_past;
 
-typedef struct vg_worker {
+struct vg_worker {
     vg_seat seat; /* first: the table of seats points to it */
     alignas(64) vigil_pool *pool;
     vg_fence_mode fences;
@@ -182,7 +174,7 @@ typedef struct vg_worker {
     unsigned interval;
     vg_past past;
     vg_slab_cache calls;
-} vg_worker;
+};
 
 extern _Thread_local vg_worker *vg_current_worker;
 

@@ -111,7 +111,7 @@ static void it_returns_the_failure_of_a_or_else_of_b(void **state)
     }
 }
 
-static void a_raise_in_b_ends_b_and_the_join_reports_it(void **state)
+static void a_raise_in_b_leaves_the_calling_task(void **state)
 {
     (void)state;
     for (unsigned workers = 1; workers <= 3; workers += 2) {
@@ -119,11 +119,67 @@ static void a_raise_in_b_ends_b_and_the_join_reports_it(void **state)
         for (uint64_t round = scaled(200, 10); round > 0; round--) {
             struct pair pair = {.pool = pool, .b = {.status = -EXDEV, .raises = true}};
             must_equal(status_inside(pool, join_pair, &pair), -EXDEV);
-            must(pair.came_back);
+            must(!pair.came_back);
             must_equal(pair.a.runs, 1);
         }
         pool_close(pool);
     }
+}
+
+/* a waits for b, so that another worker has b: the join raises what b raised. */
+static void a_raise_in_a_stolen_b_leaves_the_calling_task(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(2);
+    for (uint64_t round = scaled(200, 10); round > 0; round--) {
+        struct event from_b = {0};
+        struct pair pair = {
+            .pool = pool, .a.wait_for = &from_b, .b = {.status = -EXDEV, .raises = true, .then_set = &from_b}};
+        must_equal(status_inside(pool, join_pair, &pair), -EXDEV);
+        must(!pair.came_back);
+        must_equal(pair.a.runs, 1);
+    }
+    pool_close(pool);
+}
+
+/* What was taken back is counted together; the books agree at the end of the task, and the audit while it runs. */
+struct counted_joins {
+    vigil_pool *pool;
+    unsigned depth;
+    int audited;
+};
+
+static int joins_all_the_way(void *arg)
+{
+    struct counted_joins *it = arg;
+    if (it->depth == 0) {
+        vigil_audit audit = VIGIL_AUDIT_INIT;
+        it->audited = vigil_pool_audit(it->pool, &audit);
+        must_equal(audit.found, 0);
+        return 0;
+    }
+    struct counted_joins left = {.pool = it->pool, .depth = it->depth - 1};
+    struct side right = {0};
+    must_equal(vigil_join(it->pool, joins_all_the_way, &left, side_run, &right), 0);
+    must_equal(right.runs, 1);
+    it->audited = left.audited;
+    return 0;
+}
+
+static void joins_are_counted_and_the_audit_knows_them(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(1);
+    const uint64_t before = pool_stats(pool).total.completed;
+    for (unsigned depth = 1; depth < 600; depth += 199) {
+        struct counted_joins it = {.pool = pool, .depth = depth};
+        must_equal(status_inside(pool, joins_all_the_way, &it), 0);
+        must_equal(it.audited, 0); /* 0 entries are queued tasks while `depth` joins are under way */
+    }
+    const vigil_pool_stats stats = pool_stats(pool);
+    must_equal(stats.total.completed - before, 4 + 1 + 200 + 399 + 598);
+    must_equal(stats.spawned, 1 + 200 + 399 + 598);
+    pool_close(pool);
 }
 
 static void a_raise_in_a_leaves_the_calling_task_after_b_has_ended(void **state)
@@ -260,7 +316,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(fib_by_join_is_right_on_any_number_of_workers),
         test(it_returns_the_failure_of_a_or_else_of_b),
-        test(a_raise_in_b_ends_b_and_the_join_reports_it),
+        test(a_raise_in_b_leaves_the_calling_task),
+        test(a_raise_in_a_stolen_b_leaves_the_calling_task),
+        test(joins_are_counted_and_the_audit_knows_them),
         test(a_raise_in_a_leaves_the_calling_task_after_b_has_ended),
         test(b_may_run_inside_a_that_helps),
         test(the_two_can_run_at_the_same_time),

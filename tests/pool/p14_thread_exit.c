@@ -122,8 +122,8 @@ static void four_children(vigil_pool *pool, void *arg)
 static int join_with_exit(void *arg)
 {
     struct seen *seen = arg;
-    int status = vigil_join(vigil_pool_current(), count_run, seen, leave_thread_deep, NULL);
-    must_equal(status, -ECANCELED);
+    (void)vigil_join(vigil_pool_current(), count_run, seen, leave_thread_deep, NULL);
+    must(!"a half of a join leaves the calling task");
     return 0;
 }
 
