@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -217,7 +218,7 @@ static void on_end(int signo)
 static void begin_editor(void)
 {
     static const int ends[] = {SIGHUP, SIGQUIT, SIGTERM};
-    struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction was, action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
     static char breaks[] = " \t\n\"\\'`><=;|&{(+-*/%!~^,:?[";
     rl_readline_name = (char *)(uintptr_t) "vigil";
     rl_catch_signals = 0;
@@ -227,7 +228,8 @@ static void begin_editor(void)
     rl_completion_append_character = 0;
     (void)tcgetattr(0, &the.found);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        (void)sigaction(ends[i], &action, NULL);
+        if (sigaction(ends[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            (void)sigaction(ends[i], &action, NULL);
     using_history();
     /* When a line ends the editor itself leaves its mode, before `edited` is called. A terminal that collects lines at
        that moment would take a Control-D for the end of one, and lose it. The editor learns the terminal's keys when
@@ -286,6 +288,13 @@ static void on_input(vigil_loop *loop, vigil_watch watch, int fd, unsigned event
     (void)arg;
 #ifdef VG_HAVE_EDIT
     if (the.terminal) {
+        struct pollfd look = {.fd = 0, .events = POLLIN};
+        /* The editor says nothing of a terminal that has gone. */
+        if (poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR | POLLNVAL))) {
+            stop_editing();
+            call(the.eof, NULL, 0);
+            return;
+        }
         if (the.editing)
             rl_callback_read_char();
         the.typed = the.editing && rl_end > 0;

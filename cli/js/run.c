@@ -17,6 +17,8 @@ static void usage(FILE *to)
                 "\n"
                 "  -e, --eval CODE      run this text\n"
                 "  -p, --print CODE     run this text and print its value\n"
+                "  --env-file FILE      set what the file says (NAME=value lines) and the environment does not; may "
+                "come again\n"
                 "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
                 "  --end-stalls         and end it; the next callback runs\n"
                 "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
@@ -63,6 +65,8 @@ typedef struct request {
     vigil_js_options js;
     long workers;
     const char *code;
+    const char *env_files[8];
+    unsigned env_count;
     bool print;
     int rest; /* the first word that is the program's */
 } request;
@@ -86,9 +90,18 @@ static int parse(int argc, char **argv, request *it)
             it->js.end_stalls = true;
             continue;
         }
-        i++;
-        if (strcmp(word, "-e") == 0 || strcmp(word, "--eval") == 0 || strcmp(word, "-p") == 0 ||
-            strcmp(word, "--print") == 0) {
+        if (strncmp(word, "--env-file=", 11) == 0)
+            value = word + 11;
+        else
+            i++;
+        if (strncmp(word, "--env-file", 10) == 0 && (word[10] == 0 || word[10] == '=')) {
+            if (!value || !*value)
+                return wrong("a file must follow", "--env-file");
+            if (it->env_count == sizeof it->env_files / sizeof *it->env_files)
+                return wrong("there are more than eight", "--env-file");
+            it->env_files[it->env_count++] = value;
+        } else if (strcmp(word, "-e") == 0 || strcmp(word, "--eval") == 0 || strcmp(word, "-p") == 0 ||
+                   strcmp(word, "--print") == 0) {
             if (!value)
                 return wrong("a text must follow", word);
             it->code = value;
@@ -111,6 +124,24 @@ static int parse(int argc, char **argv, request *it)
     it->rest = i;
     if (!it->code && i >= argc)
         return wrong("a file, -e CODE or - is missing", NULL);
+    return 0;
+}
+
+/* 0; otherwise the exit status to end with, as Node has it. */
+static int load_environment(vigil_js *js, const request *it)
+{
+    static const char text[] = "process.loadEnvFile";
+    for (unsigned i = 0; i < it->env_count; i++) {
+        vigil_js_value load = NULL, file = vigil_js_text(js, it->env_files[i], strlen(it->env_files[i]));
+        if (!file || vigil_js_eval(js, text, sizeof text - 1, "vigil:run", &load) < 0 ||
+            vigil_js_call(js, load, NULL, 1, &file, NULL) < 0) {
+            vigil_js_error thrown = {.size = sizeof thrown};
+            vigil_js_error_get(js, &thrown);
+            (void)fprintf(stderr, "vigil run: %s: %s\n", it->env_files[i],
+                          thrown.message ? thrown.message : "no memory");
+            return 9;
+        }
+    }
     return 0;
 }
 
@@ -150,6 +181,13 @@ int vg_cli_run(int argc, char **argv)
     if (error < 0) {
         (void)fprintf(stderr, "vigil run: the JavaScript host could not be made: %s\n", vigil_strerror(error));
         return 1;
+    }
+    status = load_environment(js, &it);
+    if (status != 0) {
+        vigil_js_destroy(js);
+        vigil_pool_destroy(pool);
+        free(input);
+        return status;
     }
     if (it.code && it.print) {
         static const char print[] = "console.log(eval(process.env.VIGIL_RUN_PRINT)); ";

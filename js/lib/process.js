@@ -66,6 +66,12 @@ self.env = new Proxy({}, {
   },
 });
 
+self.loadEnvFile = (file = './.env') => {
+  const text = load('fs').readFileSync(file, 'utf8');
+  const found = load('util_env').parseEnv(text);
+  for (const key of Object.keys(found)) if (os.envGet(key) === undefined) os.envSet(key, found[key]);
+};
+
 // ---- time, memory, place ------------------------------------------------------------------------------------------
 
 let cwd; // as long as nobody calls chdir from C, it does not change behind our back

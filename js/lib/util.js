@@ -81,6 +81,10 @@ function debuglog(name) {
   return log;
 }
 
+function parseEnv(content) {
+  return load('util_env').parseEnv(content);
+}
+
 // ---- parseArgs ----------------------------------------------------------------------------------------------------
 
 function parseArgs(config = {}) {
@@ -106,7 +110,7 @@ function styleText(format, text, { validateStream = true, stream = process.stdou
 }
 
 module.exports = {
-  parseArgs, styleText,
+  parseArgs, parseEnv, styleText,
   inspect: lib.inspect, format: lib.format, formatWithOptions: lib.formatWithOptions,
   stripVTControlCharacters: lib.stripVTControlCharacters,
   promisify, callbackify, deprecate, inherits, debuglog, debug: debuglog,

@@ -28,4 +28,12 @@ got=$({ "$program" -e '
 check 'write without a reader' "EPIPE" "$got"
 got=$({ "$program" -e 'setTimeout(() => { for (let i = 0; i < 1000; i++) console.log("x".repeat(1000)); console.error("went on"); }, 300)' 2>&3 | true; } 3>&1)
 check 'console without a reader' "went on" "$got"
+folder=$(mktemp -d)
+printf 'A_FILE=one\nA_SECOND="two words"\nA_THIRD=no\n' > "$folder/a.env"
+printf 'A_FILE=later\nA_FOURTH=4\n' > "$folder/b.env"
+check 'files of the environment' "one two words kept 4" "$(A_THIRD=kept "$program" --env-file "$folder/a.env" "--env-file=$folder/b.env" -e '
+  console.log(process.env.A_FILE, process.env.A_SECOND, process.env.A_THIRD, process.env.A_FOURTH)')"
+"$program" --env-file "$folder/none" -e 1 2> /dev/null
+check 'status of a missing file' "9" "$?"
+rm -r "$folder"
 exit $failed

@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -147,6 +148,23 @@ class OnATerminal(CommandTest):
         again.expect(r"'the first session'\n'the first session'\n> $")
         again.keys("process.exit(3)\r")
         self.assertEqual(again.end(), 3)
+
+    def test_a_terminal_that_goes_away_is_the_end(self):
+        it = self.terminal
+        it.keys(".exit\r")
+        self.assertEqual(it.end(), 0)
+        # As under nohup: nobody tells, the terminal is simply gone.
+        was = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            it = Terminal(self.state)
+        finally:
+            signal.signal(signal.SIGHUP, was)
+        it.expect(r"> $")
+        os.close(it.fd)
+        end = time.monotonic() + PATIENCE
+        while os.waitpid(it.pid, os.WNOHANG)[0] == 0:
+            self.assertLess(time.monotonic(), end, "it does not end")
+            time.sleep(0.01)
 
     def test_editor_save_and_load(self):
         it = self.terminal
