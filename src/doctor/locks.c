@@ -9,6 +9,7 @@
 #include "locks.h"
 #include "futex_names.h"
 #include "memory.h"
+#include "own_locks.h"
 #include "procfs.h"
 #include "sights.h"
 #include "base/lock_words.h"
@@ -324,7 +325,7 @@ static void classify_by_name(vg_exam *exam, const vg_exam_thread *thread, vg_nee
                 set_text(wait, "what %.100s waits for", thread->frames[i].function);
                 return;
             }
-        set_text(wait, "work, as a thread of Vigil");
+        set_text(wait, "work or a wake, as a thread of Vigil");
     } else if ((uint32_t)thread->arg[2] == 2 && !exam->processes[thread->process].musl) {
         wait->kind = VG_NEED_LOCK_WORD;
         const char *whose = vg_futex_lock_of(thread);
@@ -346,6 +347,14 @@ void vg_locks_classify(vg_exam *exam, vg_exam_thread *thread)
     set_text(wait, "a wake of the futex 0x%" PRIx64, wait->address);
     if (command == FUTEX_LOCK_PI || command == 13 /* FUTEX_LOCK_PI2 */) {
         classify_inherit(exam, thread, wait, !is_private);
+        return;
+    }
+    pid_t holder;
+    if (vg_own_lock(exam, thread, wait, &holder)) {
+        if (holder > 0) {
+            set_owner(exam, thread, wait, holder);
+            wait->certain = false; /* a token could end the wait, too */
+        }
         return;
     }
     const bool joins_named = any_in(thread, joins), mutex_named = any_in(thread, mutexes);

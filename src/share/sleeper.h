@@ -10,6 +10,7 @@
 #ifndef VG_SHARE_SLEEPER_H
 #define VG_SHARE_SLEEPER_H
 
+#include "base/sleeper_words.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 
@@ -31,22 +32,6 @@ enum {
     VG_SLEEP_CANCELLED = 8,
     VG_SLEEP_REJECTED = 9 /* the watchdog ended it: part of a circle */
 };
-
-/* What a sleeper waits for. The watchdog and the doctor read it out of the memory around the futex word. */
-enum {
-    VG_SHARE_MUTEX = 1,
-    VG_SHARE_RWLOCK,
-    VG_SHARE_CONDITION,
-    VG_SHARE_SEMAPHORE,
-    VG_SHARE_ONCE,
-    VG_SHARE_LATCH,
-    VG_SHARE_BARRIER,
-    VG_SHARE_CHANNEL,
-    VG_SHARE_POOL, /* asynchronous functions alone */
-    VG_SHARE_RATE
-};
-
-#define VG_SLEEPER_MAGIC UINT32_C(0x5a1ee9e5)
 
 typedef struct vg_sleeper vg_sleeper;
 
@@ -75,9 +60,7 @@ struct vg_sleeper {
     void (*notify)(vg_sleeper *sleeper); /* NULL: a thread sleeps on the word. Else called at the end, under no lock */
 };
 
-#define VG_OWNER_ASYNC  (UINT32_C(1) << 27)
-#define VG_OWNER_THREAD (VG_OWNER_ASYNC - 1)
-#define VG_FAIR_NS      UINT64_C(250000) /* a waiter that is the first for so long gets the lock by hand */
+#define VG_FAIR_NS UINT64_C(250000) /* a waiter that is the first for so long gets the lock by hand */
 
 /* The parameters of a wait that its user chose. */
 typedef struct vg_sleep_how {

@@ -157,6 +157,12 @@ class Beside(unittest.TestCase):
         report = subprocess.run([VIGIL, "report", "--json", str(patient.pid)], capture_output=True, text=True, timeout=120)
         self.assertEqual([f["kind"] for f in json.loads(report.stdout)["locks"]], ["deadlock"])
 
+    def test_mutexes_of_vigil_have_owners(self):
+        patient = start(os.environ["VIGIL_PATIENT"], "own-locks")
+        self.addCleanup(end, patient)
+        self.assertIn("deadlock", verdicts(patient))
+        self.assertRegex(doctor(str(patient.pid)).stdout, r"waits for the Vigil mutex 0x[0-9a-f]+, held by thread \d+")
+
     def test_metrics_name_the_class_and_the_subject_of_a_verdict(self):
         patient = start(os.environ["VIGIL_PATIENT"], "all-blocked", env={**os.environ, "VIGIL_WATCHDOG": "on", "VIGIL_LOG": "off"})
         self.addCleanup(end, patient)

@@ -3,6 +3,7 @@
 #include <vigil/loop.h>
 #include <vigil/pool.h>
 #include <vigil/record.h>
+#include <vigil/sync.h>
 #include <vigil/watchdog.h>
 
 #include <poll.h>
@@ -49,6 +50,18 @@ static int locks_in_order(void *arg)
         (void)poll(NULL, 0, 1);
     pthread_mutex_lock(&doors[1 - first]);
     return 0;
+}
+
+/* The same with mutexes of Vigil. */
+static vigil_mutex gates[2] = {VIGIL_MUTEX_INIT, VIGIL_MUTEX_INIT};
+static int gates_in_order(void *arg)
+{
+    const size_t first = (size_t)(uintptr_t)arg;
+    (void)vigil_mutex_lock(&gates[first]);
+    atomic_fetch_add_explicit(&running, 1, memory_order_relaxed);
+    while (atomic_load_explicit(&running, memory_order_relaxed) < 2)
+        (void)poll(NULL, 0, 1);
+    return vigil_mutex_lock(&gates[1 - first]);
 }
 
 static int comes_again(void *arg)
@@ -154,9 +167,10 @@ int main(int argc, char **argv)
                 return 1;
             atomic_store_explicit(&jobs[i], job.id, memory_order_relaxed);
         }
-    } else if (strcmp(how, "locks") == 0) {
+    } else if (strcmp(how, "locks") == 0 || strcmp(how, "own-locks") == 0) {
         for (size_t i = 0; i < 2; i++)
-            if (vigil_pool_call(pool, locks_in_order, NULL, (void *)(uintptr_t)i, VIGIL_NORMAL) != 0)
+            if (vigil_pool_call(pool, how[0] == 'o' ? gates_in_order : locks_in_order, NULL, (void *)(uintptr_t)i,
+                                VIGIL_NORMAL) != 0)
                 return 1;
     } else if (strcmp(how, "late") == 0) {
         vigil_watchdog_options options = VIGIL_WATCHDOG_OPTIONS_INIT;
