@@ -13,13 +13,16 @@
 
 #include <stdlib.h>
 
+#include "bind_child.h"
 #include "bind_decode.h"
 #include "bind_hash.h"
+#include "bind_net.h"
 #include "bind_zip.h"
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_watch.h"
 #include "embed.h"
+#include "http_answer.h"
 #include "names.h"
 #include "port.h"
 #include "turn.h"
@@ -28,7 +31,8 @@
 
 static bool in_flight(vigil_js *js)
 {
-    return js->in_flight > 0 || js->ready || js->state[VG_STATE_IMMEDIATE_REFS] > 0 || (js->http && js->http_busy(js));
+    return js->in_flight > 0 || js->ready || js->state[VG_STATE_IMMEDIATE_REFS] > 0 ||
+           (js->http && js->http_busy(js)) || vg_js_net_busy(js);
 }
 
 int vg_js_drain(vigil_js *js)
@@ -90,7 +94,7 @@ int vigil_js_shutdown(vigil_js *js, int64_t timeout_ns)
         js->ending = true;
         /* relaxed: a call that races with this may be on either side of it. */
         atomic_store_explicit(&js->port->refusing, true, memory_order_relaxed);
-        if (js->http)
+        if (js->http || js->net)
             vg_js_dispatch(js, VG_DISPATCH_SHUTDOWN, NULL, NULL, NULL);
         vg_js_sync(js);
     }
@@ -121,6 +125,8 @@ static void cut(vigil_js *js)
     }
     if (js->http)
         js->http_end(js);
+    vg_js_net_end(js);
+    vg_js_child_end(js);
     if (js->loop) {
         if (js->patience.id)
             vigil_timer_cancel(js->loop, js->patience);
@@ -153,6 +159,8 @@ int vigil_js_destroy(vigil_js *js)
         vg_js_unpark(js);
         if (js->http)
             js->http_end(js); /* a getter may have opened something after the close */
+        vg_js_net_end(js);
+        vg_js_child_end(js);
         vg_js_embed_end(js, false);
         vg_js_watch_side_end(js);
         if (js->storm)
@@ -166,6 +174,9 @@ int vigil_js_destroy(vigil_js *js)
         vg_js_decode_end(js);
         vg_js_zip_end(js);
         vg_js_hash_end(js);
+#ifdef VG_JS_HTTP
+        vg_js_answer_end(js);
+#endif
     }
     if (js->port)
         vg_port_release(js->port);
@@ -174,6 +185,7 @@ int vigil_js_destroy(vigil_js *js)
     if (js->own_loop)
         vigil_loop_destroy(js->loop);
     free(js->http);
+    vg_js_net_free(js);
     free(js);
     return 0;
 }

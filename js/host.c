@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "bind_buffer.h"
+#include "bind_child.h"
 #include "bind_core.h"
 #include "bind_decode.h"
+#include "bind_dns.h"
 #include "bind_fs.h"
 #include "bind_hash.h"
+#include "bind_net.h"
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_text.h"
@@ -17,6 +20,7 @@
 #include "bind_worker.h"
 #include "bind_zip.h"
 #include "ending.h"
+#include "http_answer.h"
 #include "http_bind.h"
 #include "library.h"
 #include "port.h"
@@ -47,10 +51,11 @@ static bool boot(vigil_js *js)
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
         !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
-        !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js))
+        !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js) || !vg_js_bind_net(js) ||
+        !vg_js_bind_dns(js) || !vg_js_bind_child(js))
         return false;
 #ifdef VG_JS_HTTP
-    if (!vg_js_bind_http(js))
+    if (!vg_js_bind_http(js) || !vg_js_bind_answer(js))
         return false;
 #endif
     if (!run_first(js, "safe.js", "vigil:safe") || !(js->dispatch = run_first(js, "boot.js", "vigil:boot")))

@@ -71,9 +71,12 @@ struct vigil_js {
     struct vg_worker *worker;         /* worker.c; NULL: this host is no worker */
     vg_val worker_callback;           /* held; what a worker calls for messages of its parent */
     struct vg_worker *workers;        /* worker.c: those that this host has started */
+    struct vg_net *net;               /* net.h; NULL until a program asks for it */
+    struct vg_child *children;        /* bind_child.c; those that run */
     struct vg_class *converter_class; /* bind_decode.c */
     struct vg_class *zip_class;       /* bind_zip.c */
     struct vg_class *digest_class;    /* bind_hash.c */
+    struct vg_class *answer_class;    /* http_answer.c */
     bool zip_named;
     uint64_t memory_checked_ns, worked_ns;
     unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */

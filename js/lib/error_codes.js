@@ -57,8 +57,9 @@ const messages = {
                                                             : inspect(value)}`],
   ERR_INVALID_RETURN_VALUE: ['TypeError', (expected, name, value) =>
     `Expected ${expected} to be returned from the "${name}" function but got ${describe(value).slice(10)}.`],
-  ERR_MISSING_ARGS: ['TypeError', (...names) =>
-    `The ${names.map((name) => `"${name}"`).join(' and ')} argument${names.length > 1 ? 's' : ''} must be specified`],
+  ERR_MISSING_ARGS: ['TypeError', (...names) => Array.isArray(names[0])
+    ? `The ${names[0].map((name) => `"${name}"`).join(' or ')} argument must be specified`
+    : `The ${names.map((name) => `"${name}"`).join(' and ')} argument${names.length > 1 ? 's' : ''} must be specified`],
   ERR_UNHANDLED_ERROR: ['Error', (value) => `Unhandled error.${value === undefined ? '' : ` (${value})`}`],
   ERR_UNHANDLED_REJECTION: ['Error', (reason) =>
     'This error originated either by throwing inside of an async function without a catch block, ' +
@@ -118,6 +119,16 @@ const messages = {
   ERR_STREAM_PREMATURE_CLOSE: ['Error', () => 'Premature close'],
   ERR_STREAM_DESTROYED: ['Error', (name) => `Cannot call ${name} after a stream was destroyed`],
   ERR_SERVER_ALREADY_LISTEN: ['Error', () => 'Listen method has been called more than once without closing.'],
+  ERR_IPC_SYNC_FORK: ['Error', () => 'IPC cannot be used with synchronous forks'],
+  ERR_CHILD_PROCESS_STDIO_MAXBUFFER: ['RangeError', (name) => `${name} maxBuffer length exceeded`],
+  ERR_UNESCAPED_CHARACTERS: ['TypeError', (what) => `${what} contains unescaped characters`],
+  ERR_INVALID_PROTOCOL: ['TypeError', (protocol, expected) => `Protocol "${protocol}" not supported. Expected "${expected}"`],
+  ERR_INVALID_IP_ADDRESS: ['TypeError', (address) => `Invalid IP address: ${address}`],
+  ERR_INVALID_ADDRESS_FAMILY: ['RangeError', (family, host, port) => `Invalid address family: ${family} ${host}:${port}`],
+  ERR_IP_BLOCKED: ['Error', (address) => `IP(${address}) is blocked by net.BlockList`],
+  ERR_INVALID_ADDRESS: ['Error', () => 'Invalid address'],
+  ERR_SOCKET_CLOSED: ['Error', () => 'Socket is closed'],
+  ERR_SOCKET_CLOSED_BEFORE_CONNECTION: ['Error', () => 'Socket closed before the connection was established'],
   ERR_SERVER_NOT_RUNNING: ['Error', () => 'Server is not running.'],
   ERR_SOCKET_BAD_PORT: ['RangeError', (name, port) =>
     `${name} should be >= 0 and < 65536. Received ${describe(port).slice(10)}.`],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node:http: the server. There is no client yet.
+// node:http: the server. The client is in http_client.js, and is loaded when a program asks for it.
 'use strict';
 
 const EventEmitter = load('events');
@@ -281,14 +281,6 @@ function createServer(options, handler) {
   return new Server(options, handler);
 }
 
-function noClient(name) {
-  return function () {
-    const error = new Error(`${name}: this host has an HTTP server and no client yet`);
-    error.code = 'ERR_METHOD_NOT_IMPLEMENTED';
-    throw error;
-  };
-}
-
 module.exports = {
   METHODS: native.methods.filter((name) => name !== undefined).sort(),
   STATUS_CODES,
@@ -296,9 +288,13 @@ module.exports = {
   Server,
   ServerResponse,
   createServer,
-  get: noClient('http.get'),
+  get: (url, options, callback) => load('http_client').get(url, options, callback),
   maxHeaderSize: MAX_HEADER,
-  request: noClient('http.request'),
+  request: (url, options, callback) => load('http_client').request(url, options, callback),
+  get Agent() { return load('http_agent').Agent; },
+  get ClientRequest() { return load('http_client').ClientRequest; },
+  get globalAgent() { return load('http_agent').globalAgent; },
+  set globalAgent(agent) { load('http_agent').globalAgent = agent; },
   validateHeaderName,
   validateHeaderValue,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Headers, Request and Response, and a fetch that says that there is no client yet. A body is text, bytes, a Blob, a form, a
+// Headers, Request and Response, and fetch, whose work is done in http_fetch_client.js. A body is text, bytes, a Blob, a form, a
 // ReadableStream, or an iterable of chunks (also an asynchronous one). `body` is made a stream when somebody asks for it: a server
 // that answers with text never makes one.
 'use strict';
@@ -286,6 +286,8 @@ class Response extends Body {
   #statusText;
   #headers;
   #type = 'default';
+  #url = '';
+  #redirected = false;
   constructor(body = null, init = {}) {
     init ??= {};
     const status = init.status === undefined ? 200 : +init.status;
@@ -326,26 +328,36 @@ class Response extends Body {
   get ok() { return this.#status >= 200 && this.#status <= 299; }
   get headers() { return this.#headers; }
   get type() { return this.#type; }
-  get url() { return ''; }
-  get redirected() { return false; }
+  get url() { return this.#url; }
+  get redirected() { return this.#redirected; }
+  // For fetch: what only the network knows.
+  static describe(response, { url = '', redirected = false, status = response.#status }) {
+    response.#type = 'basic';
+    response.#url = url;
+    response.#redirected = redirected;
+    response.#status = status;
+    return response;
+  }
   clone() {
     const body = Body.split(this);
     const copy = new Response(body, { status: this.#status || 200, statusText: this.#statusText, headers: this.#headers });
     copy.#status = this.#status;
     copy.#type = this.#type;
+    copy.#url = this.#url;
+    copy.#redirected = this.#redirected;
     return copy;
   }
   get [Symbol.toStringTag]() { return 'Response'; }
 }
 
-async function fetch() {
-  const error = new TypeError('fetch: this host has an HTTP server and no client yet');
-  error.code = 'ERR_METHOD_NOT_IMPLEMENTED';
-  throw error;
+function fetch(input, init = undefined) {
+  return arguments.length === 0 ? load('http_fetch_client').fetch() : load('http_fetch_client').fetch(input, init);
 }
 
 const { peek, chunks } = Body;
 delete Body.peek;
 delete Body.chunks;
+const { describe } = Response;
+delete Response.describe;
 
-module.exports = { Headers, Request, Response, fetch, peek, chunks };
+module.exports = { Headers, Request, Response, fetch, peek, chunks, describe };

@@ -411,4 +411,4 @@ IncomingMessage.prototype.destroy = function (error) {
   return this;
 };
 
-module.exports = { IncomingMessage, socketOf };
+module.exports = { IncomingMessage, socketOf, collect, collectDistinct };

@@ -13,8 +13,8 @@ const IMPORT_CALL = /\bimport\s*(\/\*|\/\/|\()/;
 const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
 
 // Modules of Node that this host does not have: their absence is said as that of a module, and not as that of a package.
-const absent = new Set(['child_process', 'cluster', 'constants', 'dgram', 'dns', 'dns/promises', 'domain', 'http2', 'https',
-  'inspector', 'inspector/promises', 'net', 'punycode', 'repl', 'sys', 'tls', 'trace_events',
+const absent = new Set(['cluster', 'constants', 'dgram', 'domain', 'http2', 'https',
+  'inspector', 'inspector/promises', 'punycode', 'repl', 'sys', 'tls', 'trace_events',
   'vm', 'wasi']);
 function isBuiltin(name) {
   return Object.hasOwn(names, name) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
