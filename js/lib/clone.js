@@ -4,6 +4,9 @@
 
 const { codes } = load('errors');
 const kMove = Symbol('move'); // a method that checks, and returns a function that moves
+const { apply } = Reflect;
+const plain = Object.prototype;
+const toText = plain.toString;
 const errorKinds = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 
 function shownAs(value) {
@@ -15,8 +18,14 @@ function refuse(value) {
   const { DOMException } = load('eventtarget');
   return new DOMException(`${shownAs(value)} could not be cloned.`, 'DataCloneError');
 }
+// Most are plain, and each test that fails throws. toString knows those that need no tag of a prototype.
+function isPlain(value) {
+  const made = Object.getPrototypeOf(value);
+  return (made === plain || made === null) && apply(toText, value, []) === '[object Object]';
+}
 // The class that the engine itself would tell, whatever Symbol.toStringTag says.
 function brand(value) {
+  if (isPlain(value)) return 'Object';
   for (const [name, test] of tests) {
     try {
       test(value);
@@ -43,6 +52,7 @@ const tests = [
 const sourceOf = Object.getOwnPropertyDescriptor(RegExp.prototype, 'source').get;
 // By a getter: `exec` would set lastIndex.
 const isRegExp = (value) => {
+  if (isPlain(value)) return false;
   try {
     return value !== RegExp.prototype && sourceOf.call(value) !== undefined;
   } catch {
