@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "alarm.h"
 #include "backoff.h"
@@ -31,7 +32,11 @@ enum {
     AGEING_PERIOD = 32,
     MOST_PREFETCH = 1024,
     PREFETCH_US = 5000, /* this much work may wait here */
-    RESCUES = 100,      /* at a time: after an outage the jobs come back in steps */
+    GATHER_LEAST = 64,  /* runs in flight: fewer are recorded as they end */
+    GATHER_RUN_NS = 20000,
+    GATHER_TIMES = 10,
+    GATHER_PAUSE_NS = 50000,
+    RESCUES = 100, /* at a time: after an outage the jobs come back in steps */
     PRUNES = 1000,
     PRUNE_EVERY_MS = 60000,
     PRUNE_AGAIN_MS = 50,    /* while there is more */
@@ -76,6 +81,21 @@ static void collect(struct vg_jobs_round *round)
         round->ended = run;
         round->end_count++;
         run = next;
+    }
+}
+
+/* Many short runs are in flight: wait for half of them, for less than a millisecond. The first one that ended would
+   otherwise have a transaction and a sync of the disk for a few, while the workers wait for the next claim. */
+static void gather(struct vg_jobs_round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    unsigned flying = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed);
+    if (flying < GATHER_LEAST || atomic_load_explicit(&jobs->run_ns, memory_order_relaxed) > GATHER_RUN_NS)
+        return;
+    for (unsigned i = 0; i < GATHER_TIMES && round->end_count * 2 < flying; i++) {
+        struct timespec pause = {.tv_nsec = GATHER_PAUSE_NS};
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        collect(round);
     }
 }
 
@@ -405,6 +425,8 @@ static int64_t turn(struct vg_jobs_round *round)
     /* acquire: pairs with the release in stop_level; so do the looks below */
     int stopping = atomic_load_explicit(&jobs->stopping, memory_order_acquire);
     collect(round);
+    if (stopping == 0)
+        gather(round);
     int error = exchange(round);
     if (error == 0 && stopping >= 2)
         error = give_back_running(round);
