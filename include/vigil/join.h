@@ -38,7 +38,7 @@ struct __attribute__((may_alias)) vigil_forks {
 /* One join, on its caller's stack. The deque holds its address with the lowest bit set. Whoever
    takes that out makes the task and the group; who takes it back needs neither. */
 struct vigil_join_frame {
-    void *vg_outer; /* these two: what vigil_raise calls while a runs */
+    void *vg_outer; /* these two: what vigil_raise calls while a or b runs here */
     void (*vg_clean)(void *frame);
     int (*vg_b)(void *arg);
     void *vg_arg;
@@ -72,6 +72,7 @@ VIGIL_API int vigil_join_count(struct vigil_forks *forks, const struct vigil_joi
 VIGIL_API int vigil_join_outside(vigil_pool *pool, int (*a)(void *arg), void *arg_a,
                                  int (*b)(void *arg), void *arg_b);
 
+#define VG_JOIN_HERE   3U /* vg_made: b was taken back */
 #define VG_JOIN_INLINE extern inline __attribute__((gnu_inline, always_inline))
 
 /* As vg_deque_push. *index: where it is. */
@@ -142,12 +143,14 @@ VG_JOIN_INLINE int vg_join_here(struct vigil_forks *forks, int (*a)(void *arg), 
     both.vg_clean = forks->vg_clean;
     *forks->vg_raise_top = &both;
     const int status_a = a(arg_a);
-    *forks->vg_raise_top = both.vg_outer;
     if (__builtin_expect(status_a < 0, 0) ||
         __builtin_expect(__atomic_load_n(forks->vg_shortcut, __ATOMIC_RELAXED) == 0, 0) ||
         __builtin_expect(!vg_forks_take_back(forks, entry, index), 0))
         return vigil_join_elsewhere(forks, &both, status_a);
+    /* relaxed: nobody else has it any more. For vg_clean, if b raises */
+    __atomic_store_n((uint32_t *)&both.vg_made, VG_JOIN_HERE, __ATOMIC_RELAXED);
     const int status_b = b(arg_b);
+    *forks->vg_raise_top = both.vg_outer;
     if (__builtin_expect(status_b < 0, 0) || __builtin_expect(--forks->vg_joins_left == 0, 0))
         return vigil_join_count(forks, &both, status_b);
     return 0;

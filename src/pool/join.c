@@ -108,10 +108,15 @@ static int join_wait(join_frame *both, const vg_own_queue *queue)
     return vigil_group_wait(&both->vg_own);
 }
 
-/* a has left by vigil_raise: the frame goes when b has ended. */
+/* A half has left by vigil_raise. If it is a, the frame goes when b has ended; if it is b, here, it has ended now. */
 static void join_clean_up(vg_raise_frame *frame)
 {
-    (void)join_wait((join_frame *)(void *)frame, vg_current_worker->queue);
+    join_frame *both = (join_frame *)(void *)frame;
+    vg_own_queue *queue = vg_current_worker->queue;
+    if (atomic_load_explicit(&both->vg_made, memory_order_relaxed) != VG_JOIN_HERE) /* our own store */
+        (void)join_wait(both, queue);
+    else if (--queue->joins_left == 0)
+        vg_joins_count(queue);
 }
 
 void vg_join_queue_init(vg_own_queue *queue, vg_worker *worker)
@@ -157,6 +162,7 @@ void vigil_join_push(struct vigil_forks *forks, join_frame *both, bool pushed)
 
 int vigil_join_elsewhere(struct vigil_forks *forks, join_frame *both, int status_a)
 {
+    *forks->vg_raise_top = both->vg_outer;
     const int status_b = join_wait(both, queue_of_forks(forks));
     if (__builtin_expect(both->vg_raised != 0, 0))
         vigil_raise(both->vg_raised);
