@@ -22,7 +22,8 @@ static const struct option_spec options[] = {
 
 const struct command command_jobs = {
     .name = "jobs",
-    .operands = "[ls|show|retry|edit|drop|kill|pause|resume|drain|add|top|audit|schedules|schedule|unschedule] [ARG]",
+    .operands =
+        "[ls|show|retry|edit|drop|kill|pause|resume|drain|add|top|metrics|audit|schedules|schedule|unschedule] [ARG]",
     .summary = "look at a queue of jobs that outlive the process, and steer it",
     .text =
         "ls lists jobs; show ID shows one with its error, verdict, payload and result. retry ID lets a dead or "
@@ -32,7 +33,8 @@ const struct command command_jobs = {
         "of\n"
         "jobs, in all processes. drain waits until nothing waits or runs. add KIND [PAYLOAD] enqueues a job. top "
         "shows\n"
-        "the account, what runs and what is dead, again each second. audit counts the whole queue and fails unless\n"
+        "the account, counts by kind, hosts, what runs, what is dead and schedules, again each second. metrics prints\n"
+        "counts and ages for Prometheus. audit counts the whole queue and fails unless\n"
         "enqueued = waiting + running + completed + dead + cancelled. schedules lists schedules; schedule NAME CRON "
         "KIND\n"
         "[PAYLOAD] makes or changes one; unschedule NAME removes it.",

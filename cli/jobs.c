@@ -243,6 +243,8 @@ static int audit(vigil_jobs *jobs)
     return result < 0 ? failed("audit") : status;
 }
 
+static int list_schedules(vigil_jobs *jobs);
+
 static void one_second(void)
 {
     struct timespec time = {.tv_sec = 1};
@@ -275,6 +277,131 @@ static int drain(vigil_jobs *jobs)
     }
 }
 
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+/* A label of a metric: quotes, backslashes and line feeds are escaped. */
+static void print_label(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\n')
+            printf("\\n");
+        else if (*text == '"' || *text == '\\')
+            printf("\\%c", *text);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_labels(const char *metric, const vigil_jobs_tally *tally)
+{
+    char kind[256];
+    clean_text(kind, sizeof kind, tally->kind, strnlen(tally->kind, sizeof kind - 1), false);
+    printf("%s{kind=\"", metric);
+    print_label(kind);
+    printf("\",class=\"%s\",state=\"%s\"} ", classes[tally->priority], states[tally->state]);
+}
+
+static void print_count(const vigil_jobs_tally *tally, void *arg)
+{
+    (void)arg;
+    print_labels("vigil_jobs", tally);
+    printf("%" PRIu64 "\n", tally->count);
+}
+
+static void print_oldest(const vigil_jobs_tally *tally, void *arg)
+{
+    (void)arg;
+    if (tally->state > VIGIL_JOBS_RUNNING)
+        return;
+    print_labels("vigil_jobs_oldest_seconds", tally);
+    printf("%.3f\n", (double)tally->oldest_ms / 1000);
+}
+
+static void collect_tally(const vigil_jobs_tally *tally, void *arg)
+{
+    struct json_object *it = json_object_new_object();
+    add(it, "kind", text_json(tally->kind, strlen(tally->kind)));
+    add(it, "class", json_object_new_string(classes[tally->priority]));
+    add(it, "state", json_object_new_string(states[tally->state]));
+    add(it, "count", json_object_new_int64((int64_t)tally->count));
+    add(it, "oldest_ms", json_object_new_int64((int64_t)tally->oldest_ms));
+    add(it, "paused", json_object_new_boolean(tally->paused));
+    (void)json_object_array_add(arg, it);
+}
+
+/* For a collector: counts and ages by kind, class and state. */
+static int metrics(vigil_jobs *jobs)
+{
+    if (jobs_request.json) {
+        struct json_object *all = json_object_new_array();
+        int seen = vigil_jobs_count(jobs, collect_tally, all);
+        if (seen >= 0)
+            print_json(all);
+        return seen < 0 ? failed("metrics") : EXIT_FINE;
+    }
+    puts("# HELP vigil_jobs Jobs by kind, class and state.\n# TYPE vigil_jobs gauge");
+    if (vigil_jobs_count(jobs, print_count, NULL) < 0)
+        return failed("metrics");
+    puts("# HELP vigil_jobs_oldest_seconds How long the oldest due job has waited, or the longest run has taken.\n"
+         "# TYPE vigil_jobs_oldest_seconds gauge");
+    return vigil_jobs_count(jobs, print_oldest, NULL) < 0 ? failed("metrics") : EXIT_FINE;
+}
+
+static void print_tally(const vigil_jobs_tally *tally, void *arg)
+{
+    char kind[24], age[WORDS];
+    (void)arg;
+    clean_text(kind, sizeof kind, tally->kind, strnlen(tally->kind, sizeof kind - 1), false);
+    printf("%-22s  %-8s %-10s %10" PRIu64 "  %s%s\n", kind, classes[tally->priority], states[tally->state],
+           tally->count,
+           tally->state <= VIGIL_JOBS_RUNNING && tally->oldest_ms > 0 ? words_ago(age, tally->oldest_ms * 1000000) : "",
+           tally->paused ? " (paused)" : "");
+}
+
+static int print_kinds(vigil_jobs *jobs)
+{
+    printf("%s%-22s  %-8s %-10s %10s  %s%s\n", style(BOLD), "kind", "class", "state", "jobs", "oldest", style(PLAIN));
+    return vigil_jobs_count(jobs, print_tally, NULL) < 0 ? failed("top") : EXIT_FINE;
+}
+
+/* The processes that run jobs now. */
+struct hosts {
+    struct {
+        char name[64];
+        unsigned runs;
+    } list[64];
+    unsigned count;
+};
+
+static void count_host(const vigil_jobs_info *info, void *arg)
+{
+    struct hosts *hosts = arg;
+    char name[64];
+    clean_text(name, sizeof name, info->worker, strnlen(info->worker, sizeof name - 1), false);
+    unsigned i = 0;
+    while (i < hosts->count && strcmp(hosts->list[i].name, name) != 0)
+        i++;
+    if (i == sizeof hosts->list / sizeof *hosts->list)
+        return;
+    if (i == hosts->count)
+        memcpy(hosts->list[hosts->count++].name, name, sizeof name);
+    hosts->list[i].runs++;
+}
+
+static int print_hosts(vigil_jobs *jobs)
+{
+    struct hosts hosts = {0};
+    vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
+    filter.states = 1U << VIGIL_JOBS_RUNNING;
+    filter.most = 10000;
+    if (vigil_jobs_look(jobs, &filter, count_host, &hosts) < 0)
+        return failed("top");
+    printf("%s%-40s %6s%s\n", style(BOLD), "host:process", "runs", style(PLAIN));
+    for (unsigned i = 0; i < hosts.count; i++)
+        printf("%-40s %6u\n", hosts.list[i].name, hosts.list[i].runs);
+    return EXIT_FINE;
+}
+
 static int top(vigil_jobs *jobs)
 {
     bool screen = isatty(STDOUT_FILENO);
@@ -284,11 +411,17 @@ static int top(vigil_jobs *jobs)
         int status = print_account(jobs, NULL);
         if (status != EXIT_FINE || jobs_request.json)
             return status;
+        status = print_kinds(jobs);
+        if (status == EXIT_FINE)
+            status = print_hosts(jobs);
         jobs_request.state_name = "running";
-        status = list(jobs);
+        if (status == EXIT_FINE)
+            status = list(jobs);
         jobs_request.state_name = "dead";
         if (status == EXIT_FINE)
             status = list(jobs);
+        if (status == EXIT_FINE)
+            status = list_schedules(jobs);
         if (status != EXIT_FINE)
             return status;
         (void)fflush(stdout);
@@ -426,8 +559,9 @@ static int edit(vigil_jobs *jobs, const char *word, const char *payload)
     return said(vigil_jobs_edit(jobs, id, payload, strlen(payload)), "edit", id);
 }
 
-static const char *const verbs[] = {"ls",  "show", "retry", "kill",      "pause",    "resume",     "drain", "edit",
-                                    "add", "top",  "audit", "schedules", "schedule", "unschedule", "drop",  NULL};
+static const char *const verbs[] = {"ls",       "show",       "retry", "kill",    "pause", "resume",
+                                    "drain",    "edit",       "add",   "top",     "audit", "schedules",
+                                    "schedule", "unschedule", "drop",  "metrics", NULL};
 
 static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
 {
@@ -453,6 +587,8 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
         return drain(jobs);
     if (strcmp(verb, "add") == 0)
         return enqueue(jobs, first, second);
+    if (strcmp(verb, "metrics") == 0)
+        return metrics(jobs);
     if (strcmp(verb, "top") == 0)
         return top(jobs);
     return audit(jobs);

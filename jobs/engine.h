@@ -198,6 +198,7 @@ struct vg_jobs_engine {
     int (*batch_end)(struct vg_jobs_conn *conn, uint64_t batch);
     int (*audit)(struct vg_jobs_conn *conn, vigil_jobs_account *account);
 
+    int (*count)(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg);
     /* Say what does not hold; old_ms is for transactions of others. */
     int (*check)(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg);
     /* The engine's clock, in ms since 1970. */

@@ -657,6 +657,7 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .batch = vg_pq_batch,
     .batch_end = vg_pq_batch_end,
     .audit = vg_pq_audit,
+    .count = vg_pq_count,
     .check = vg_pq_check,
     .now = vg_pq_clock,
     .schedule_set = vg_pq_schedule_set,

@@ -50,6 +50,7 @@ enum vg_pq_sql {
     VG_PQ_GIVE_BACK,
     VG_PQ_NEXT,
     VG_PQ_EXTEND,
+    VG_PQ_TALLY,
     VG_PQ_CHECK,
     VG_PQ_CLOCK,
     VG_PQ_SCHEDULE_SET,
@@ -194,6 +195,7 @@ int vg_pq_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
 int vg_pq_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_pq_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_pq_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+int vg_pq_count(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg);
 int vg_pq_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg);
 int vg_pq_clock(struct vg_jobs_conn *conn, int64_t *now_ms);
 int vg_pq_schedule_set(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);

@@ -129,6 +129,25 @@ int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
     return error != 0 ? error : found;
 }
 
+int vg_pq_count(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg)
+{
+    PGresult *rows = NULL;
+    int error = vg_pq_run(conn, VG_PQ_TALLY, NULL, &rows);
+    int count = error == 0 ? PQntuples(rows) : error;
+    for (int i = 0; i < count; i++) {
+        vigil_jobs_tally tally = VIGIL_JOBS_TALLY_INIT;
+        tally.kind = vg_pq_get_text(rows, i, 0);
+        tally.priority = (vigil_priority)vg_pq_get_int(rows, i, 1);
+        tally.state = (vigil_jobs_state)vg_pq_get_int(rows, i, 2);
+        tally.count = (uint64_t)vg_pq_get_number(rows, i, 3);
+        tally.oldest_ms = (uint64_t)vg_pq_get_number(rows, i, 4);
+        tally.paused = vg_pq_get_int(rows, i, 5) != 0;
+        see(&tally, arg);
+    }
+    PQclear(rows);
+    return count;
+}
+
 int vg_pq_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg)
 {
     struct vg_pq_call call = {.count = 0};

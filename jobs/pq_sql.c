@@ -248,6 +248,11 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_EXTEND] =
         "UPDATE vigil_jobs SET lease = " NOW " + $3::bigint WHERE id = ANY($1::bigint[]) AND number = $2::bigint "
         "RETURNING id, cancel::int",
+    [VG_PQ_TALLY] =
+        "SELECT kind, class, state, count(*), greatest(0, " NOW
+        " - min(CASE WHEN state = 1 THEN started ELSE due END)), "
+        "(NOT (" NOT_PAUSED("j.kind") "))::int FROM vigil_jobs j GROUP BY 1, 2, 3 UNION ALL SELECT kind, class, state, "
+                                      "count(*), 0, 0 FROM vigil_jobs_ended GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
     [VG_PQ_CHECK] =
         "SELECT 0, 'fsync is off: a crash of the machine may lose or damage everything' WHERE current_setting('fsync') "
         "= 'off' UNION ALL SELECT 0, 'full_page_writes is off: a crash of the machine may damage the tables' WHERE "

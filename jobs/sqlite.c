@@ -407,6 +407,7 @@ const struct vg_jobs_engine vg_jobs_sqlite = {
     .batch = vg_jobs_sqlite_batch,
     .batch_end = vg_jobs_sqlite_batch_end,
     .audit = vg_jobs_sqlite_audit,
+    .count = vg_jobs_sqlite_count,
     .check = vg_jobs_sqlite_check,
     .now = vg_jobs_sqlite_clock,
     .schedule_set = vg_jobs_sqlite_schedule_set,

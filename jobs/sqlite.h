@@ -85,6 +85,7 @@ enum vg_jobs_sql {
     VG_SQL_EDIT_ENDED,
     VG_SQL_FORGET,
     VG_SQL_PAUSE,
+    VG_SQL_TALLY,
     VG_SQL_META,
     VG_SQL_AUDIT_LIVE,
     VG_SQL_AUDIT_ENDED,
@@ -204,6 +205,7 @@ int vg_jobs_sqlite_waiting(struct vg_jobs_conn *conn, uint64_t most, uint64_t *w
 int vg_jobs_sqlite_batch(struct vg_jobs_conn *conn, uint64_t *batch);
 int vg_jobs_sqlite_batch_end(struct vg_jobs_conn *conn, uint64_t batch);
 int vg_jobs_sqlite_audit(struct vg_jobs_conn *conn, vigil_jobs_account *account);
+int vg_jobs_sqlite_count(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg);
 int vg_jobs_sqlite_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say, void *arg);
 int vg_jobs_sqlite_clock(struct vg_jobs_conn *conn, int64_t *now_ms);
 int vg_jobs_sqlite_schedule_set(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_check.c - whether the file, its file system and the settings keep what the SQLite engine promises. */
+/* sqlite_check.c - whether the file, its file system and the settings keep what the SQLite engine promises; counts. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -69,4 +70,26 @@ int vg_jobs_sqlite_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doub
         say(arg, VG_JOBS_DOUBT_SLOW, line);
     }
     return 0;
+}
+
+int vg_jobs_sqlite_count(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg)
+{
+    sqlite3_stmt *rows = vg_jobs_sqlite_get(conn, VG_SQL_TALLY);
+    if (rows == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_int64(rows, 1, vg_jobs_sqlite_now(conn->site));
+    int seen = 0, step;
+    for (; (step = sqlite3_step(rows)) == SQLITE_ROW; seen++) {
+        vigil_jobs_tally tally = VIGIL_JOBS_TALLY_INIT;
+        tally.kind = (const char *)sqlite3_column_text(rows, 0);
+        tally.priority = (vigil_priority)sqlite3_column_int(rows, 1);
+        tally.state = (vigil_jobs_state)sqlite3_column_int(rows, 2);
+        tally.count = (uint64_t)sqlite3_column_int64(rows, 3);
+        tally.oldest_ms = (uint64_t)sqlite3_column_int64(rows, 4);
+        tally.paused = sqlite3_column_int(rows, 5) != 0;
+        see(&tally, arg);
+    }
+    int error = step == SQLITE_DONE ? 0 : vg_jobs_sqlite_error(conn, "it cannot be counted");
+    (void)sqlite3_reset(rows);
+    return error != 0 ? error : seen;
 }

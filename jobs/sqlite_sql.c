@@ -249,6 +249,12 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_FORGET] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",
     [VG_SQL_PAUSE] =
         "INSERT INTO vigil_jobs_kinds(kind, paused) VALUES(?1, ?2) ON CONFLICT(kind) DO UPDATE SET paused = ?2",
+    [VG_SQL_TALLY] =
+        "SELECT kind, class, state, count(*), max(0, ?1 - CASE WHEN state = 1 THEN min(started) ELSE min(due) END), "
+        "EXISTS(SELECT 1 FROM vigil_jobs_kinds k WHERE k.kind IN ('', j.kind) AND paused) FROM vigil_jobs j GROUP BY "
+        "1, "
+        "2, 3 UNION ALL SELECT kind, class, state, count(*), 0, 0 FROM vigil_jobs_ended GROUP BY 1, 2, 3 ORDER BY 1, "
+        "2, 3",
     [VG_SQL_META] = "SELECT value FROM vigil_jobs_meta WHERE name = ?1",
     [VG_SQL_AUDIT_LIVE] = "SELECT state = 1, count(*) FROM vigil_jobs GROUP BY 1",
     [VG_SQL_AUDIT_ENDED] = "SELECT count(*) FROM vigil_jobs_ended WHERE state = ?1",

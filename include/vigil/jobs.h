@@ -460,6 +460,25 @@ typedef struct vigil_jobs_account {
    0 the account balances; -EIO it does not; -EINVAL; -ENOTCONN; -ECHILD. */
 VIGIL_API int vigil_jobs_audit(vigil_jobs *jobs, vigil_jobs_account *account);
 
+/* How many jobs of a kind and class are in a state. */
+typedef struct vigil_jobs_tally {
+    size_t size;
+    const char *kind; /* lives until the callback returns */
+    vigil_priority priority;
+    vigil_jobs_state state;
+    uint64_t count;
+    uint64_t
+        oldest_ms; /* waiting: how long the oldest due one has waited; running: the longest run */
+    bool paused;   /* the kind, or all */
+} vigil_jobs_tally;
+#define VIGIL_JOBS_TALLY_INIT VG_SIZED(vigil_jobs_tally)
+
+/* Call see(tally, arg) for each kind, class and state that has jobs, in this order; ended jobs
+   count as long as they are kept. The cost grows with the number of jobs. Any thread; blocks.
+   Returns how many were seen; -EINVAL; -ENOMEM; -ENOTCONN; -ECHILD. */
+VIGIL_API int vigil_jobs_count(vigil_jobs *jobs,
+                               void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg);
+
 /* Call see(line, arg) for each promise that the engine's settings do not keep, and for what slows a
    queue down from outside: transactions that have been open for longer than old_ns (0: 10 minutes),
    a log that a reader keeps from shrinking. Any thread; blocks.

@@ -53,6 +53,24 @@ class Jobs(CommandTest):
         for verb in ("pause", "resume"):
             self.assertEqual(self.jobs(verb, "crop").returncode, 0)
 
+    def test_metrics_and_top_count_by_kind_and_class(self):
+        for kind in ("resize", "resize", 'a"b'):
+            self.jobs("add", kind)
+        self.jobs("kill", 1)
+        self.jobs("pause", "resize")
+        self.jobs("schedule", "nightly", "@daily", "report")
+        text = self.jobs("metrics").stdout
+        self.assertIn('vigil_jobs{kind="resize",class="normal",state="waiting"} 1\n', text)
+        self.assertIn('vigil_jobs{kind="resize",class="normal",state="cancelled"} 1\n', text)
+        self.assertIn('vigil_jobs{kind="a\\"b",class="normal",state="waiting"} 1\n', text)
+        self.assertRegex(text, r'vigil_jobs_oldest_seconds\{kind="resize",class="normal",state="waiting"\} [0-9.]+\n')
+        self.assertEqual(sorted((each["kind"], each["state"], each["count"], each["paused"]) for each in self.json("metrics")),
+                         [('a"b', "waiting", 1, False), ("resize", "cancelled", 1, False), ("resize", "waiting", 1, True)])
+        top = self.jobs("top").stdout
+        self.assertRegex(top, r"resize +normal +waiting +1 .*\(paused\)")
+        self.assertIn("nightly", top)
+        self.assertIn("host:process", top)
+
     def test_a_schedule_is_made_listed_and_removed(self):
         made = self.jobs("schedule", "nightly", "30 2 * * *", "report", "all", "--zone", "Europe/Berlin", "--catch-up", "skip")
         self.assertEqual((made.returncode, made.stderr), (0, ""))

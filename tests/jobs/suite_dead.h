@@ -114,6 +114,39 @@ static void keep_doubt(void *user, const char *line)
     keep_line(line, user);
 }
 
+static void add_up(const vigil_jobs_tally *tally, void *arg)
+{
+    uint64_t *counts = arg;
+    counts[tally->state] += tally->count;
+    must(tally->kind[0] != '\0');
+    must_equal(tally->paused, strcmp(tally->kind, "paused") == 0 && tally->state == VIGIL_JOBS_WAITING);
+}
+
+static void jobs_are_counted_by_kind_class_and_state(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    struct stage stage = {0};
+    uint64_t counts[VIGIL_JOBS_CANCELLED + 1] = {0};
+    must_equal(vigil_jobs_handle(jobs, "stays", stay, &stage, NULL), 0);
+    must_equal(vigil_jobs_handle(jobs, "echo", echo, NULL, NULL), 0);
+    must_work(vigil_jobs_pause(jobs, "paused"));
+    must_equal(vigil_jobs_start(jobs), 0);
+    (void)enqueue(jobs, "stays", "", NULL);
+    (void)enqueue(jobs, "paused", "", NULL);
+    tally_wait(&stage.entered, 1);
+    vigil_jobs_job low = VIGIL_JOBS_JOB_INIT;
+    low.priority = VIGIL_LOW;
+    must_end_as(jobs, enqueue(jobs, "echo", "", NULL), VIGIL_JOBS_COMPLETED);
+    must_end_as(jobs, enqueue(jobs, "echo", "", &low), VIGIL_JOBS_COMPLETED);
+    must_equal(vigil_jobs_count(jobs, add_up, counts), 4); /* the class tells the last two apart */
+    must_equal(counts[VIGIL_JOBS_RUNNING], 1);
+    must_equal(counts[VIGIL_JOBS_WAITING], 1);
+    must_equal(counts[VIGIL_JOBS_COMPLETED], 2);
+    event_set(&stage.out);
+    vigil_jobs_close(jobs);
+}
+
 /* unsafe_queue() gives one whose settings may lose what is acknowledged, and the word that says so. */
 static void settings_that_may_lose_jobs_are_told(void **state)
 {
@@ -137,9 +170,10 @@ static void settings_that_may_lose_jobs_are_told(void **state)
     must(strstr(vigil_jobs_why(), word) != NULL);
 }
 
-#define JOBS_SUITE_DEAD                                                    \
-    test(a_dead_letter_says_what_the_run_was_doing_at_its_limit),          \
-        test(a_beat_carries_the_watchdogs_verdict_which_outlives_the_run), \
-        test(a_dead_letter_is_edited_and_tried_again_or_dropped), test(settings_that_may_lose_jobs_are_told)
+#define JOBS_SUITE_DEAD                                                                                       \
+    test(a_dead_letter_says_what_the_run_was_doing_at_its_limit),                                             \
+        test(a_beat_carries_the_watchdogs_verdict_which_outlives_the_run),                                    \
+        test(a_dead_letter_is_edited_and_tried_again_or_dropped), test(settings_that_may_lose_jobs_are_told), \
+        test(jobs_are_counted_by_kind_class_and_state)
 
 #endif
