@@ -55,6 +55,7 @@ static void run_sql(const char *path, const char *sql)
 {
     sqlite3 *db = NULL;
     must_equal(sqlite3_open(path, &db), SQLITE_OK);
+    must_equal(sqlite3_busy_timeout(db, 60000), SQLITE_OK); /* the queue writes at the same time */
     must_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     must_equal(sqlite3_close(db), SQLITE_OK);
 }
