@@ -206,12 +206,6 @@ class ResolverBase {
     for (let i = 0; i < servers.length; i++) list.push(splitServer(servers[i], i));
     this.#servers = list;
   }
-  setLocalAddress(four, six) {
-    validateString(four, 'ipv4');
-    if (six !== undefined) validateString(six, 'ipv6');
-    if (isIP(four) === 0) throw new codes.ERR_INVALID_IP_ADDRESS(four);
-    if (six !== undefined && isIP(six) === 0) throw new codes.ERR_INVALID_IP_ADDRESS(six);
-  }
   cancel() {
     this.#pending.forEach((cancel) => cancel());
   }

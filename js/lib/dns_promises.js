@@ -32,7 +32,6 @@ class Resolver {
   }
   getServers() { return this.#inner.getServers(); }
   setServers(servers) { this.#inner.setServers(servers); }
-  setLocalAddress(four, six) { this.#inner.setLocalAddress(four, six); }
   cancel() { this.#inner.cancel(); }
   resolve(name, kind = 'A') {
     if (typeof kind !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('rrtype', 'string', kind);
