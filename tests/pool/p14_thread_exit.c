@@ -123,7 +123,7 @@ static int join_with_exit(void *arg)
 {
     struct seen *seen = arg;
     (void)vigil_join(vigil_pool_current(), count_run, seen, leave_thread_deep, NULL);
-    must(!"a half of a join leaves the calling task");
+    fail_msg("a half of a join leaves the calling task");
     return 0;
 }
 
