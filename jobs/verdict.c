@@ -54,7 +54,7 @@ static void read_line(int thread, const char *file, char *line, size_t room)
 
 static char *from_system(int thread, uint64_t took_ms)
 {
-    char stat[256], channel[64], words[96] = "";
+    char stat[256], channel[64], words[128] = "";
     read_line(thread, "stat", stat, sizeof stat);
     read_line(thread, "wchan", channel, sizeof channel);
     const char *state = strrchr(stat, ')'); /* the name before it may have anything inside */
@@ -67,7 +67,7 @@ static char *from_system(int thread, uint64_t took_ms)
         bool named = channel[0] != '\0' && strcmp(channel, "0") != 0 && state[2] != 'R';
         (void)snprintf(words, sizeof words, "; its thread %s%s%s", does, named ? " in " : "", named ? channel : "");
     }
-    char text[160];
+    char text[192];
     (void)snprintf(text, sizeof text, "it has run for %.1f s%s", (double)took_ms / 1000, words);
     return strdup(text);
 }
