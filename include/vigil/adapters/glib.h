@@ -2,8 +2,8 @@
 /*
  * vigil/adapters/glib.h - GLib and a loop on one thread, either inside the other.
  *
- *   vigil_glib_source   GLib owns the thread (a GTK program): the loop is a GSource of a context
- *   vigil_glib_open     the loop owns the thread: a GMainContext runs inside it
+ *   vigil_glib_source_create  GLib owns the thread (a GTK program): the loop is a GSource of a context
+ *   vigil_glib_open           the loop owns the thread: a GMainContext runs inside it
  *
  * Timers, descriptors and idle sources of both sides run, and calls from other threads
  * (vigil_loop_post, g_idle_add, g_main_context_invoke) wake the thread. Callbacks of GLib must not
