@@ -22,22 +22,25 @@ static const struct option_spec options[] = {
 
 const struct command command_jobs = {
     .name = "jobs",
-    .operands =
-        "[ls|show|retry|edit|drop|kill|pause|resume|drain|add|top|metrics|audit|schedules|schedule|unschedule] [ARG]",
+    .operands = "[ACTION [ARG]...]",
     .summary = "look at a queue of jobs that outlive the process, and steer it",
-    .text =
-        "ls lists jobs; show ID shows one with its error, verdict, payload and result. retry ID lets a dead or "
-        "cancelled\n"
-        "job run again; edit ID PAYLOAD gives one that does not run another payload; drop ID removes an ended one; "
-        "kill ID cancels one, also while it runs. pause [KIND] and resume [KIND] stop and start the starting "
-        "of\n"
-        "jobs, in all processes. drain waits until nothing waits or runs. add KIND [PAYLOAD] enqueues a job. top "
-        "shows\n"
-        "the account, counts by kind, hosts, what runs, what is dead and schedules, again each second. metrics prints\n"
-        "counts and ages for Prometheus. audit counts the whole queue and fails unless\n"
-        "enqueued = waiting + running + completed + dead + cancelled. schedules lists schedules; schedule NAME CRON "
-        "KIND\n"
-        "[PAYLOAD] makes or changes one; unschedule NAME removes it.",
+    .text = "Actions:\n"
+            "  ls                                   jobs, as the options choose them\n"
+            "  show ID                              one job: its error, verdict, payload and result\n"
+            "  retry ID                             let a dead or cancelled job run again\n"
+            "  edit ID PAYLOAD                      another payload for a job that does not run\n"
+            "  drop ID                              remove a job that has ended\n"
+            "  kill ID                              cancel a job, also while it runs\n"
+            "  pause [KIND], resume [KIND]          stop and start the starting of jobs, in all processes\n"
+            "  drain                                wait until nothing waits or runs\n"
+            "  add KIND [PAYLOAD]                   enqueue a job\n"
+            "  top                                  account, kinds, hosts, runs, dead letters; again each second\n"
+            "  metrics                              counts and ages for Prometheus\n"
+            "  audit                                count the whole queue; fails unless enqueued = waiting +\n"
+            "                                       running + completed + dead + cancelled\n"
+            "  schedules                            list schedules\n"
+            "  schedule NAME CRON KIND [PAYLOAD]    make or change one\n"
+            "  unschedule NAME                      remove one",
     .examples = "  vigil jobs ls --queue work.db --state dead     dead letters\n"
                 "  vigil jobs retry 4711 --queue work.db          try one again\n"
                 "  vigil jobs schedule nightly '30 2 * * *' report --zone Europe/Berlin --queue work.db\n"
