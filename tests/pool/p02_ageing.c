@@ -246,6 +246,60 @@ static void p02_short_critical_tasks_are_not_starved_by_long_lower_ones(void **s
     must(share.most > 0);
 }
 
+/* A LOW task that blocks, twice, below CRITICAL ones that submit themselves again. */
+struct blocker {
+    vigil_task low, high;
+    vigil_pool *pool;
+    uint64_t ended_ns; /* the first run */
+    uint64_t between_ns;
+    unsigned runs;
+};
+
+static int block_a_while(vigil_task *task)
+{
+    struct blocker *it = container_of(task, struct blocker, low);
+    if (it->runs++ > 0) {
+        it->between_ns = now_ns() - it->ended_ns;
+        return 0;
+    }
+    must_equal(vigil_blocking_begin(), 0);
+    observe_for_ms(100);
+    must_equal(vigil_blocking_end(), 0);
+    it->ended_ns = now_ns();
+    must_equal(vigil_pool_submit(it->pool, task, VIGIL_LOW), 0);
+    return 0;
+}
+
+static int go_on_until_both_have_run(vigil_task *task)
+{
+    struct blocker *it = container_of(task, struct blocker, high);
+    const uint64_t start = now_ns();
+    while (now_ns() - start < 20000) {
+    }
+    if (it->runs < 2) /* one worker: no race */
+        must_equal(vigil_pool_submit(it->pool, task, VIGIL_CRITICAL), 0);
+    return 0;
+}
+
+static void p02_time_in_a_blocking_section_is_nobodys_share(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.no_spares = true;
+    struct blocker it = {.pool = pool_with(&options)};
+    struct hold hold = {0};
+    vigil_task_init(&it.low, block_a_while, NULL);
+    vigil_task_init(&it.high, go_on_until_both_have_run, NULL);
+    hold_workers(&hold, it.pool, 1);
+    must_equal(vigil_pool_submit(it.pool, &it.high, VIGIL_CRITICAL), 0);
+    must_equal(vigil_pool_submit(it.pool, &it.low, VIGIL_LOW), 0);
+    hold_release(&hold);
+    must_equal(vigil_pool_wait_idle(it.pool, VIGIL_FOREVER), 0);
+    must(it.between_ns < 1000000000); /* 3.2 s to earn the 100 ms */
+    pool_close(it.pool);
+}
+
 static void p02_with_strict_classes_nothing_is_picked_by_age(void **state)
 {
     (void)state;
@@ -316,6 +370,7 @@ int main(void)
         test(p02_the_classes_that_wait_take_turns),
         test(p02_a_lower_class_gets_its_share_of_time_whatever_the_lengths),
         test(p02_short_critical_tasks_are_not_starved_by_long_lower_ones),
+        test(p02_time_in_a_blocking_section_is_nobodys_share),
         test(p02_with_strict_classes_nothing_is_picked_by_age),
         test(p02_a_share_must_make_sense),
         test(p02_without_lower_classes_nothing_is_picked_by_age),
