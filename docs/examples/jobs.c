@@ -234,6 +234,35 @@ static void change_my_mind(vigil_jobs *jobs)
 }
 
 /*
+ * vigil_jobs_edit: give a job that does not run another payload
+ * vigil_jobs_remove: remove a job that has ended
+ */
+static void mend_and_remove(vigil_jobs *jobs)
+{
+    uint64_t id;
+    vigil_jobs_enqueue(jobs, "of nobody", "wnog", 4, NULL, &id);
+    assert(vigil_jobs_edit(jobs, id, "right", 5) == 0);
+    assert(vigil_jobs_cancel(jobs, id) == 0);
+    assert(vigil_jobs_remove(jobs, id) == 0);
+}
+
+/* vigil_promise_jobs: wait for a job on a loop */
+static void await_end(vigil_jobs *jobs, uint64_t id)
+{
+    vigil_loop *loop;
+    vigil_promise *promise;
+    vigil_value value;
+    assert(vigil_loop_create(&loop, NULL) == 0);
+    assert(vigil_promise_jobs(jobs, loop, id, NULL, &promise) == 0);
+    assert(vigil_loop_run(loop, VIGIL_RUN) == 0);
+    assert(vigil_promise_result(promise, &value) == VIGIL_FULFILLED);
+    const vigil_jobs_info *info = value.pointer;
+    assert(info->state == VIGIL_JOBS_COMPLETED);
+    vigil_promise_unref(promise);
+    vigil_loop_destroy(loop);
+}
+
+/*
  * vigil_jobs_pause: start no more jobs of a kind
  * vigil_jobs_resume: start them again
  */
@@ -250,6 +279,30 @@ static void audit(vigil_jobs *jobs)
     vigil_jobs_account account = VIGIL_JOBS_ACCOUNT_INIT;
     assert(vigil_jobs_audit(jobs, &account) == 0);
     printf("%llu wait\n", (unsigned long long)account.waiting);
+}
+
+static void show_tally(const vigil_jobs_tally *tally, void *arg)
+{
+    (void)arg;
+    printf("%s: %llu\n", tally->kind, (unsigned long long)tally->count);
+}
+
+/* vigil_jobs_count: count jobs by kind, class and state */
+static void count(vigil_jobs *jobs)
+{
+    assert(vigil_jobs_count(jobs, show_tally, NULL) >= 0);
+}
+
+static void show_line(const char *line, void *arg)
+{
+    (void)arg;
+    puts(line);
+}
+
+/* vigil_jobs_check: which promises do the settings not keep? */
+static void check_settings(vigil_jobs *jobs)
+{
+    assert(vigil_jobs_check(jobs, 0, show_line, NULL) >= 0);
 }
 
 /* vigil_jobs_stats_get: see what this process has done */
@@ -274,6 +327,7 @@ int main(void)
     add_handlers(jobs);
     start(jobs);
     wait_for(jobs, enqueue_one(jobs));
+    await_end(jobs, enqueue_one(jobs));
     enqueue_many(jobs);
     sqlite3_open(":memory:", &other); /* has no tables */
     assert(enqueue_with_order(jobs, other) != 0);
@@ -283,9 +337,12 @@ int main(void)
     each_night(jobs);
     list_dead_letters(jobs);
     change_my_mind(jobs);
+    mend_and_remove(jobs);
     hold_greetings(jobs);
     an_hour_later(jobs);
     audit(jobs);
+    count(jobs);
+    check_settings(jobs);
     statistics(jobs);
     end_gracefully(jobs);
     give_the_queue_back(jobs);

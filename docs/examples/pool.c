@@ -372,7 +372,13 @@ static int look_through(vigil_task *task)
     return 0;
 }
 
-/* vigil_join: call two functions, perhaps at the same time */
+/*
+ * vigil_join: call two functions, perhaps at the same time
+ * vigil_join_push: what it calls if the second must be announced
+ * vigil_join_elsewhere: what it calls if another worker took the second
+ * vigil_join_count: what it calls after a number of joins
+ * vigil_join_outside: what it calls outside of the pool's tasks
+ */
 struct range {
     vigil_pool *pool;
     long from, to, sum;
@@ -389,6 +395,8 @@ static int add_up(void *arg)
     long middle = (range->from + range->to) / 2;
     struct range left = {range->pool, range->from, middle, 0};
     struct range right = {range->pool, middle, range->to, 0};
+    /* Calls vigil_join_push, vigil_join_elsewhere, vigil_join_count and
+       vigil_join_outside where its inline part does not do. */
     int rc = vigil_join(range->pool, add_up, &left, add_up, &right);
     range->sum = left.sum + right.sum;
     return rc;
