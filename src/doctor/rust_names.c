@@ -18,8 +18,8 @@ static size_t append(char *to, size_t room, size_t at, const char *text, size_t 
     if (at + needed >= room)
         return at;
     if (at > 0) {
-        memcpy(to + at, "::", 2);
-        at += 2;
+        to[at++] = ':';
+        to[at++] = ':';
     }
     memcpy(to + at, text, length);
     return at + length;

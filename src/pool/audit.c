@@ -129,8 +129,8 @@ static void describe_audit(vigil_audit *audit)
                        audit->found);
 }
 
-/* patient: let others go on and look again until two looks agree, within limits. */
-static int audit_pool(vigil_pool *pool, bool patient, vigil_audit *given)
+/* Look until two looks agree, but not oftener than that. yields: let others go on in between. */
+static int audit_pool(vigil_pool *pool, int tries, bool yields, vigil_audit *given)
 {
     int error = vg_pool_guard(pool);
     if (error != 0)
@@ -142,8 +142,8 @@ static int audit_pool(vigil_pool *pool, bool patient, vigil_audit *given)
     audit_look before = audit_look_around(pool);
     audit_look now = before;
     audit->settled = false;
-    for (int i = 0; i < (patient ? VG_AUDIT_TRIES : 1) && !audit->settled; i++) {
-        if (patient)
+    for (int i = 0; i < tries && !audit->settled; i++) {
+        if (yields)
             vg_thread_yield();
         before = now;
         now = audit_look_around(pool);
@@ -170,10 +170,10 @@ static int audit_pool(vigil_pool *pool, bool patient, vigil_audit *given)
 
 int vigil_pool_audit(vigil_pool *pool, vigil_audit *audit)
 {
-    return audit_pool(pool, true, audit);
+    return audit_pool(pool, VG_AUDIT_TRIES, true, audit);
 }
 
 int vg_pool_audit_at_once(vigil_pool *pool, vigil_audit *audit)
 {
-    return audit_pool(pool, false, audit);
+    return audit_pool(pool, 1, false, audit);
 }
