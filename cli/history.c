@@ -170,7 +170,8 @@ static void add_step(const vg_snapshot *now, struct pool_history *pool, struct l
                 lane->ran[i][c] +=
                     (double)(to->started[c] - from->started[c]) * parts[i] * (double)STEP_NS / (double)(begin - end);
             const double wait = (double)to->wait[c] * now->tick_ns / 1e6;
-            pool->past[i].queued[c] = (double)to->queued[c];
+            if (to->queued[c] != VG_PAST_UNKNOWN)
+                pool->past[i].queued[c] = (double)to->queued[c];
             if (wait > pool->past[i].wait_ms[c])
                 pool->past[i].wait_ms[c] = wait;
         }

@@ -84,7 +84,7 @@ symbols() {
         sed -n 's/^[^(]*[ *]\(vigil_[a-z0-9_]*\) (.*/\1/p' > "$ROOM/functions"
     [ -s "$ROOM/functions" ] || fail "found no declared function; this test is broken"
     # Variables, which -aux-info does not list: what inline functions use.
-    sed -n 's/^extern VIGIL_API __thread .*[ *]\(vigil_[a-z0-9_]*\) __attribute__.*/\1/p' "$prefix"/include/vigil/*.h |
+    sed -n 's/^extern VIGIL_API __thread .*[ *]\(vigil_[a-z0-9_]*\)\( __attribute__.*\)\{0,1\}$/\1/p' "$prefix"/include/vigil/*.h |
         sort -u - "$ROOM/functions" > "$ROOM/declared"
     missing=$(comm -23 "$ROOM/declared" "$ROOM/exported")
     [ -z "$missing" ] || fail "declared in a header but not exported:" $missing
