@@ -181,11 +181,13 @@ static void *live(void *arg)
     (void)pthread_setname_np(pthread_self(), "jobs-heart");
     if (period < 1)
         period = 1;
-    /* acquire: pairs with the release in vg_jobs_heart_stop */
-    while (atomic_load_explicit(&jobs->heart_stop, memory_order_acquire) == 0) {
-        /* acquire: pairs with vg_jobs_heart_ring. Read before the look, so that a ring after it ends the sleep at
-           once. */
+    for (;;) {
+        /* acquire: pairs with vg_jobs_heart_ring. Read before stop and before the look, so that a ring after either
+           ends the sleep at once. */
         uint32_t word = atomic_load_explicit(&jobs->heart_word, memory_order_acquire);
+        /* acquire: pairs with the release in vg_jobs_heart_stop */
+        if (atomic_load_explicit(&jobs->heart_stop, memory_order_acquire) != 0)
+            break;
         (void)pthread_mutex_lock(&jobs->lock);
         bool any = jobs->flying != NULL;
         jobs->heart_sleeps = !any && idle;

@@ -199,10 +199,12 @@ static void *replay(void *arg)
     struct vg_jobs_conn *conn = NULL;
     unsigned failures = 0;
     (void)pthread_setname_np(pthread_self(), "jobs-spool");
-    /* acquire: pairs with the release in vg_jobs_spool_close */
-    while (atomic_load_explicit(&spool->stop, memory_order_acquire) == 0) {
-        /* acquire: pairs with append(); read before the look at the file */
+    for (;;) {
+        /* acquire: pairs with append(); read before stop and before the look at the file */
         uint32_t word = atomic_load_explicit(&spool->word, memory_order_acquire);
+        /* acquire: pairs with the release in vg_jobs_spool_close */
+        if (atomic_load_explicit(&spool->stop, memory_order_acquire) != 0)
+            break;
         if (!vg_jobs_spool_waits(spool->jobs)) {
             vg_jobs_futex_wait(&spool->word, word, -1);
             continue;

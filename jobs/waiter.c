@@ -235,10 +235,12 @@ static void *wait_for_ends(void *arg)
     const struct vg_jobs_engine *engine = waiter->jobs->engine;
     unsigned failures = 0;
     (void)pthread_setname_np(pthread_self(), "jobs-waiter");
-    /* acquire: pairs with the release in vg_jobs_waiter_stop */
-    while (atomic_load_explicit(&waiter->stop, memory_order_acquire) == 0) {
-        /* acquire: pairs with the release in poke(); read before the look at the list */
+    for (;;) {
+        /* acquire: pairs with the release in poke(); read before stop and before the look at the list */
         uint32_t word = atomic_load_explicit(&waiter->word, memory_order_acquire);
+        /* acquire: pairs with the release in vg_jobs_waiter_stop */
+        if (atomic_load_explicit(&waiter->stop, memory_order_acquire) != 0)
+            break;
         (void)pthread_mutex_lock(&waiter->lock);
         bool any = waiter->count > 0;
         (void)pthread_mutex_unlock(&waiter->lock);
@@ -255,8 +257,10 @@ static void *wait_for_ends(void *arg)
             vg_jobs_futex_wait(&waiter->word, word, vg_jobs_backoff_ms(RETRY_FIRST_MS, RETRY_MOST_MS, failures));
             continue;
         }
+        /* Under the lock, as the poke of the end: that came before, and stop is seen, or its poke ends the sleep.
+           relaxed: the lock orders it */
         (void)pthread_mutex_lock(&waiter->lock);
-        any = waiter->count > 0;
+        any = waiter->count > 0 && atomic_load_explicit(&waiter->stop, memory_order_relaxed) == 0;
         (void)pthread_mutex_unlock(&waiter->lock);
         if (any)
             engine->ended_wait(waiter->conn, ended, -1);
