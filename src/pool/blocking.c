@@ -79,7 +79,7 @@ int vigil_blocking_end(void)
     vg_file_worker *mine = worker->seat.counts;
     const uint64_t blocked_since = vg_peek(&mine->state_since);
     vg_worker_state(worker, VIGIL_WORKER_RUNNING);
-    worker->age_since += vg_peek(&mine->state_since) - blocked_since; /* no class has used the core meanwhile */
+    worker->age_since += vg_peek(&mine->state_since) - blocked_since; /* no class had the core */
     if (vg_peek(&mine->wait.kind) == VG_WAIT_DECLARED) {
         const uint64_t now = vg_peek(&mine->state_since);
         const uint64_t since = vg_peek(&mine->wait.since);

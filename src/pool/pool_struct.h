@@ -133,7 +133,7 @@ struct vigil_pool {
     unsigned guests_made;
     bool guests_closed;
     _Atomic uint32_t compensated; /* sections that have given a credit, at most max_spares */
-    _Atomic uint64_t past_sums;   /* when a worker's step shall count the queues next, in ticks */
+    _Atomic uint64_t past_sums;   /* ticks: the next step after it counts the queues */
     struct vg_delay *delay;       /* under delay_lock */
     vg_mutex delay_lock;
     bool delay_closed;
