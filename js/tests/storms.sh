@@ -21,8 +21,8 @@ expect 42 '' -e "$served (function storm() { process.nextTick(storm); })()"
 expect 42 '' -e "require('fs').stat('/', () => process.exit(42)); (async function storm() { for (;;) await 1; })()"
 expect 0 'spin() at \[eval\]:1; ended' --stall 200 --end-stalls -e 'setTimeout(function () { function spin() { for (;;); } spin(); }, 1)'
 expect 0 'after' --stall 200 --end-stalls -e 'setTimeout(function () { for (;;); }, 1); setTimeout(() => console.log("after"), 2)'
-expect 0 'promises or ticks that never end.*; ended' --stall 200 --end-stalls -e '(async function storm() { for (;;) await 1; })()'
-expect 0 'promises or ticks that never end.*; ended' --stall 200 --end-stalls -e '(function storm() { process.nextTick(storm); })()'
+expect 0 'promises or ticks that never end.*; ended' --stall 1000 --end-stalls -e '(async function storm() { for (;;) await 1; })()'
+expect 0 'promises or ticks that never end.*; ended' --stall 1000 --end-stalls -e '(function storm() { process.nextTick(storm); })()'
 expect 0 'after' --stall 200 --end-stalls -e 'setImmediate(() => { for (;;); }); setImmediate(() => console.log("after"))'
 expect 7 '' -e 'try { process.exit(7); } finally { for (;;); }'
 
