@@ -20,7 +20,7 @@ enum {
     SHOW_SKIPPED = 2, /* the handler and the system's way into it */
     SHOW_FRAMES = 14
 };
-#define STACK_WITHIN_NS UINT64_C(200000000)
+#define STACK_WITHIN_NS UINT64_C(1000000000)
 #define STACK_LOOK_NS   UINT64_C(25000000) /* some ticks of the slowest kernel */
 
 static void say_thread_name(vg_words *to, int thread)
@@ -41,8 +41,10 @@ static void say_thread_name(vg_words *to, int thread)
 static bool take_stack(int thread, bool small, vg_stack *stack, int *first)
 {
     const uint64_t deadline = vg_now_ns() + STACK_WITHIN_NS;
+    uint64_t patience = STACK_LOOK_NS;
     *first = 0;
-    /* A thread that runs and sleeps by turns: whichever look finds it first. */
+    /* A thread that runs and sleeps by turns: whichever look finds it first. On a full machine the tick that calls the
+       thread also takes its core away, and a request that is withdrawn before its next turn is lost: so ever longer. */
     do {
         const vg_unwind_result got = vg_unwind_sleeper(thread, stack);
         if (got != VG_UNWIND_RUNS)
@@ -50,7 +52,8 @@ static bool take_stack(int thread, bool small, vg_stack *stack, int *first)
         stack->why = "its stack is too small for a signal handler";
         if (small)
             return false;
-        vg_stack_take(thread, STACK_LOOK_NS, stack);
+        vg_stack_take(thread, patience, stack);
+        patience *= 2;
     } while (stack->depth == 0 && vg_now_ns() < deadline);
     *first = stack->depth > SHOW_SKIPPED ? SHOW_SKIPPED : 0;
     return stack->depth != 0;
