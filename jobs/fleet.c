@@ -63,6 +63,12 @@ unsigned vg_jobs_fleet_count(vigil_jobs *jobs)
     return jobs->fleet->count;
 }
 
+/* NULL: not yet. */
+static vigil_jobs *opened(const struct member *it)
+{
+    return atomic_load_explicit(&it->jobs, memory_order_acquire); /* pairs with the release in open_member */
+}
+
 static int tell_plans(const struct vg_jobs_fleet *fleet, vigil_jobs *member)
 {
     int error = 0;
@@ -121,12 +127,11 @@ vigil_jobs *vg_jobs_fleet_member(vigil_jobs *jobs, unsigned place)
         return NULL;
     }
     struct member *it = &fleet->members[place];
-    /* acquire: pairs with the release in open_member; so do the other loads */
-    vigil_jobs *member = atomic_load_explicit(&it->jobs, memory_order_acquire);
+    vigil_jobs *member = opened(it);
     if (member == NULL && pthread_mutex_trylock(&it->opening) == 0) {
-        member = atomic_load_explicit(&it->jobs, memory_order_acquire);
+        member = opened(it);
         if (member == NULL && may_try(fleet, it) && open_member(jobs, place) == 0)
-            member = atomic_load_explicit(&it->jobs, memory_order_acquire);
+            member = opened(it);
         (void)pthread_mutex_unlock(&it->opening);
     }
     if (member == NULL)
@@ -284,7 +289,7 @@ void vg_jobs_fleet_close(vigil_jobs *jobs)
     struct vg_jobs_fleet *fleet = jobs->fleet;
     stop_opener(fleet);
     for (unsigned i = 0; i < fleet->count; i++) {
-        vigil_jobs_close(atomic_load_explicit(&fleet->members[i].jobs, memory_order_acquire));
+        vigil_jobs_close(opened(&fleet->members[i]));
         (void)pthread_mutex_destroy(&fleet->members[i].opening);
         free(fleet->members[i].where);
     }
@@ -326,7 +331,7 @@ int vg_jobs_fleet_handle(vigil_jobs *jobs, const char *kind, vigil_jobs_fn fn, v
         error = vg_jobs_why(-EBUSY, "the queue has been started");
     /* The first member checks the arguments; the others then say the same. */
     for (unsigned i = 0; i < fleet->count && error == 0; i++) {
-        vigil_jobs *member = atomic_load_explicit(&fleet->members[i].jobs, memory_order_acquire);
+        vigil_jobs *member = opened(&fleet->members[i]);
         if (member != NULL)
             error = vigil_jobs_handle(member, kind, fn, arg, options);
     }
@@ -350,7 +355,7 @@ static int start_all(vigil_jobs *jobs)
     }
     unsigned there = 0;
     for (unsigned i = 0; i < fleet->count && error == 0; i++) {
-        vigil_jobs *member = atomic_load_explicit(&fleet->members[i].jobs, memory_order_acquire);
+        vigil_jobs *member = opened(&fleet->members[i]);
         if (member != NULL)
             error = start_member(jobs, member);
         there += member != NULL;
@@ -384,12 +389,12 @@ int vg_jobs_fleet_shutdown(vigil_jobs *jobs, int64_t timeout_ns)
     int result = 0;
     stop_opener(fleet);
     for (unsigned i = 0; i < fleet->count; i++) {
-        vigil_jobs *member = atomic_load_explicit(&fleet->members[i].jobs, memory_order_acquire);
+        vigil_jobs *member = opened(&fleet->members[i]);
         if (member != NULL)
             vg_jobs_runner_stop_claiming(member);
     }
     for (unsigned i = 0; i < fleet->count; i++) {
-        vigil_jobs *member = atomic_load_explicit(&fleet->members[i].jobs, memory_order_acquire);
+        vigil_jobs *member = opened(&fleet->members[i]);
         uint64_t now = vg_jobs_now_ms();
         int64_t left = timeout_ns < 0 ? timeout_ns : now < until ? (int64_t)(until - now) * 1000000 : 0;
         int stopped = member != NULL ? vigil_jobs_shutdown(member, left) : 0;
@@ -402,7 +407,7 @@ int vg_jobs_fleet_stats(vigil_jobs *jobs, vigil_jobs_stats *stats)
 {
     vigil_jobs_stats sum = VIGIL_JOBS_STATS_INIT;
     for (unsigned i = 0; i < jobs->fleet->count; i++) {
-        vigil_jobs *member = atomic_load_explicit(&jobs->fleet->members[i].jobs, memory_order_acquire);
+        vigil_jobs *member = opened(&jobs->fleet->members[i]);
         vigil_jobs_stats one = VIGIL_JOBS_STATS_INIT;
         if (member == NULL || vigil_jobs_stats_get(member, &one) != 0)
             continue;

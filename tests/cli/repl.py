@@ -161,10 +161,10 @@ class OnATerminal(CommandTest):
             signal.signal(signal.SIGHUP, was)
         it.expect(r"> $")
         os.close(it.fd)
-        end = time.monotonic() + PATIENCE
-        while os.waitpid(it.pid, os.WNOHANG)[0] == 0:
-            self.assertLess(time.monotonic(), end, "it does not end")
-            time.sleep(0.01)
+        ended = os.pidfd_open(it.pid)
+        self.assertTrue(select.select([ended], [], [], PATIENCE)[0], "it does not end")
+        os.close(ended)
+        os.waitpid(it.pid, 0)
 
     def test_editor_save_and_load(self):
         it = self.terminal
