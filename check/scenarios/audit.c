@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An audit beside one thread that does one thing, explored to the end: whatever is between a queue and a counter just then, and in
- * whatever order it becomes visible, the audit settles on the truth or says that it cannot tell yet.
+ * An audit beside one thread that does one thing, explored to the end, or beside two threads that do one thing each: whatever is
+ * between a queue and a counter just then, and in whatever order it becomes visible, the audit settles on the truth or says that it
+ * cannot tell yet.
  */
 #include "protocol.h"
 
@@ -13,6 +14,7 @@ typedef struct act {
     vg_fence_mode fences;
     void (*before)(void);    /* by the body */
     void *(*beside)(void *); /* by the other thread */
+    void *(*second)(void *); /* by one more; NULL: there is none */
 } act;
 
 static vigil_job job;
@@ -20,15 +22,20 @@ static vigil_job job;
 static void audit_beside(void)
 {
     const act *a = vgc_arg();
-    bare_pool_init(1, a->fences);
+    bare_pool_init(a->second != NULL ? 2 : 1, a->fences);
     vgc_assert(vg_handles_init(&pool->jobs, vg_job_size(), 4) == 0, "a table of jobs");
     if (a->before != NULL)
         a->before();
     pthread_t other = vgc_thread_start(a->beside, NULL);
+    pthread_t second = {0};
+    if (a->second != NULL)
+        second = vgc_thread_start(a->second, NULL);
     vigil_audit audit = {.size = sizeof audit};
     const int error = vigil_pool_audit(pool, &audit);
     vgc_assert(error == 0 || error == -EAGAIN, "the audit finds nothing lost, or says that it cannot tell yet");
     vgc_thread_join(other); /* at rest the pool's own scenarios audit */
+    if (a->second != NULL)
+        vgc_thread_join(second);
 }
 
 static void *submit_one(void *arg)
@@ -78,6 +85,50 @@ static void spawn_it(void)
     vgc_assert(vigil_group_init(&group, pool, 0) == 0 && vigil_group_spawn(&group, &counted_make(0)->task) == 0,
                "a spawn is taken");
     vg_current_worker = NULL;
+}
+
+/* The other worker spawns: a task leaves the queues in one look, and another comes in the next. */
+static void *spawn_one(void *arg)
+{
+    (void)arg;
+    vg_current_worker = &bare_workers[1];
+    vgc_assert(vigil_group_init(&group, pool, 0) == 0 && vigil_group_spawn(&group, &counted_make(1)->task) == 0,
+               "a spawn is taken");
+    return NULL;
+}
+
+/* Two workers retire, each with a task that it spawned. What they give away changes its queue and no counter. */
+static vigil_group groups[2];
+
+static void spawn_two(void)
+{
+    for (int i = 0; i < 2; i++) {
+        vg_current_worker = &bare_workers[i]; /* as in spawn_it */
+        vgc_assert(vigil_group_init(&groups[i], pool, 0) == 0 &&
+                       vigil_group_spawn(&groups[i], &counted_make(i)->task) == 0,
+                   "a spawn is taken");
+    }
+    vg_current_worker = NULL;
+}
+
+static void retire(unsigned index)
+{
+    vg_current_worker = &bare_workers[index];
+    vg_give_away_own_work(&bare_workers[index]);
+}
+
+static void *retire_first(void *arg)
+{
+    (void)arg;
+    retire(0);
+    return NULL;
+}
+
+static void *retire_second(void *arg)
+{
+    (void)arg;
+    retire(1);
+    return NULL;
 }
 
 static int nothing(void *arg)
@@ -185,6 +236,14 @@ BESIDE(due, delay_it, let_time_pass, "1 delayed task falls due");
 #define FEW_PREEMPTIONS .opt.mode = VGC_PREEMPT, .opt.preemptions = 1
 BESIDE_IN(park, VG_FENCE_SYMMETRIC, NULL, submit_and_park, "1 submit, 1 worker that leaves the task to the audit",
           FEW_PREEMPTIONS);
+#define TWO_BESIDE(id, before_, beside_, second_, size)                                                      \
+    static const act act_##id = {                                                                            \
+        .fences = VG_FENCE_SYMMETRIC, .before = (before_), .beside = (beside_), .second = (second_)};        \
+    VGC_REGISTER(id, "audit_" #id, audit_beside, "an audit whose two looks err alike does not believe them", \
+                 .arg = &act_##id, .bound = (size), .opt.allow_leaks = true, .opt.allow_sleepers = true,     \
+                 .opt.mode = VGC_PREEMPT, .opt.preemptions = 2)
+TWO_BESIDE(take_spawn, submit_it, take_one, spawn_one, "1 task is taken and run, 1 spawned by another worker");
+TWO_BESIDE(retire, spawn_two, retire_first, retire_second, "2 workers retire, each with 1 spawn");
 static const act act_sweep = {.fences = VG_FENCE_SYMMETRIC};
 VGC_REGISTER(sweep_park, "sweep_park", sweep_beside, "who sweeps husks out tells of the task that came meanwhile",
              .arg = &act_sweep, .bound = "1 submit, 1 worker that leaves the task to the sweep, 1 job is cancelled",

@@ -25,8 +25,8 @@
 
 typedef struct audit_look {
     bool calm;
-    uint64_t calls;
-    uint64_t submitted;
+    uint64_t moves;
+    uint64_t accepted;
     uint64_t ended;
     uint64_t expected;
     uint64_t found;      /* queue entries that are not husks */
@@ -34,19 +34,23 @@ typedef struct audit_look {
     uint64_t husks;      /* of these: dropped */
 } audit_look;
 
-/* true: no worker is between a queue and a counter, and no call is under way. *calls: all calls so far. */
-static bool nobody_moves(vigil_pool *pool, uint64_t *calls)
+/* true: no worker is between a queue and a counter, and no call is in flight. Then *moves is a sum of numbers that only
+   grow: if two sums are equal, no call and no move without a count came in between. */
+static bool nobody_moves(vigil_pool *pool, uint64_t *moves)
 {
     bool calm = true;
-    *calls = 0;
-    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++)
-        calm = calm && atomic_load_explicit(&vg_seat_at(pool, i)->handling, memory_order_relaxed) == 0;
+    *moves = 0;
+    for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
+        const uint64_t handling = atomic_load_explicit(&vg_seat_at(pool, i)->handling, memory_order_relaxed);
+        calm = calm && handling % 2 == 0;
+        *moves += handling;
+    }
     for (unsigned i = 0; i < VG_STRIPES; i++) {
         /* in this order: a call that has entered and not left is not overlooked */
         const uint64_t left = atomic_load_explicit(&pool->stripes[i].left, memory_order_relaxed);
         const uint64_t entered = atomic_load_explicit(&pool->stripes[i].entered, memory_order_relaxed);
         calm = calm && left == entered;
-        *calls += entered;
+        *moves += entered;
     }
     return calm;
 }
@@ -67,9 +71,9 @@ static audit_look audit_look_around(vigil_pool *pool)
     audit_look seen = {0};
     vg_books books;
     vg_pool_books(pool, &books);
-    seen.submitted = books.accepted;
-    uint64_t calls_before = 0;
-    seen.calm = nobody_moves(pool, &calls_before);
+    seen.accepted = books.accepted;
+    uint64_t moves_before = 0;
+    seen.calm = nobody_moves(pool, &moves_before);
     for (unsigned c = 0; c < VG_CLASSES; c++) {
         uint64_t count = 0;
         if (vg_injector_count(&pool->injectors[c], &count)) {
@@ -96,17 +100,19 @@ static audit_look audit_look_around(vigil_pool *pool)
     /* heavy: a thread that took what we did not find shows that it handles it. A full fence is not enough: an
        owner that pops its last task has only the light D3 before it moves top. */
     vg_fence_heavy(pool->fences);
-    seen.calm = nobody_moves(pool, &seen.calls) && seen.calls == calls_before && seen.calm;
+    seen.calm = nobody_moves(pool, &seen.moves) && seen.moves == moves_before && seen.calm;
     vg_pool_books(pool, &books);
+    if (books.accepted != seen.accepted)
+        seen.calm = false;
     seen.ended = books.ended;
     /* begun may include tasks accepted after our first step */
-    seen.expected = seen.submitted > books.begun ? seen.submitted - books.begun : 0;
+    seen.expected = seen.accepted > books.begun ? seen.accepted - books.begun : 0;
     return seen;
 }
 
 static bool looks_agree(const audit_look *a, const audit_look *b)
 {
-    return a->calm && b->calm && a->calls == b->calls && a->submitted == b->submitted && a->ended == b->ended &&
+    return a->calm && b->calm && a->moves == b->moves && a->accepted == b->accepted && a->ended == b->ended &&
            a->expected == b->expected && a->found == b->found && a->husks_made == b->husks_made && a->husks == b->husks;
 }
 

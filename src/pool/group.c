@@ -165,7 +165,7 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
     vg_handling(worker, 1);
     vg_count_release(&queue->counts->spawned, 1);
     vg_push_own(worker, queue, task);
-    vg_handling(worker, 0);
+    vg_handled_and_counted(worker);
     return 0;
 }
 
@@ -409,7 +409,7 @@ static inline __attribute__((always_inline)) void run_own_children(vg_worker *wo
             continue;
         }
         vg_count_release(&queue->counts->started, 1);
-        vg_handling(worker, 0);
+        vg_handled_and_counted(worker);
         worker->group = group;
         atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
         const unsigned blocking = worker->blocking;

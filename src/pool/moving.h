@@ -21,11 +21,19 @@ static inline void vg_visit_end(vg_stripe *stripe)
     (void)atomic_fetch_add_explicit(&stripe->left, 1, memory_order_release);
 }
 
-/* The worker is between a queue and a counter. release: an audit that sees the end sees counter and queue
-   (audit.c). */
-static inline void vg_handling(vg_worker *worker, uint32_t yes)
+/* The worker is between a queue and a counter. Begins and ends need not alternate. Each end stores a new even number,
+   which an audit compares: it sees moves that began and ended between its looks. release: an audit that sees the end
+   sees counter and queue; pairs with the fences in audit.c. */
+static inline void vg_handling(vg_worker *worker, bool yes)
 {
-    atomic_store_explicit(&worker->seat.handling, yes, memory_order_release);
+    atomic_store_explicit(&worker->seat.handling, yes ? 1 : (worker->moves += 2), memory_order_release);
+}
+
+/* The same end for the hot paths, with the old number: the move has raised the number of accepted or started tasks,
+   which the audit compares too. release: as above. */
+static inline void vg_handled_and_counted(vg_worker *worker)
+{
+    atomic_store_explicit(&worker->seat.handling, worker->moves, memory_order_release);
 }
 
 #endif

@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
     const unsigned class_ = task->vg_class;
     vg_file_worker *counts = worker->seat.counts;
     vg_count_release(&counts->of[class_].started, 1);
-    vg_handling(worker, 0);
+    vg_handled_and_counted(worker);
     vg_worker_state(worker, VIGIL_WORKER_RUNNING);
 
     vg_own_queue *const outer_queue = worker->queue;

@@ -67,10 +67,12 @@ static int submit_leave(submitter by, unsigned class_, uint64_t count, int error
         else
             (void)atomic_fetch_add_explicit(&by.stripe->counts->refused[class_], count, memory_order_relaxed);
     }
-    if (by.worker != NULL)
-        vg_handling(by.worker, 0);
-    else
+    if (by.worker == NULL)
         vg_visit_end(by.stripe);
+    else if (error == 0)
+        vg_handled_and_counted(by.worker);
+    else
+        vg_handling(by.worker, 0);
     return error;
 }
 

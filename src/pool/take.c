@@ -216,6 +216,9 @@ static __attribute__((noinline)) void settle_age(vg_worker *worker)
     else if (worker->age_kind == VG_AGE_PICK)
         worker->age_owed -= (int64_t)took * (1000 - share);
     worker->age_kind = VG_AGE_NONE;
+    /* relaxed: a statistic */
+    atomic_store_explicit(&worker->seat.age_debt, worker->age_owed < 0 ? (uint64_t)-worker->age_owed : 0,
+                          memory_order_relaxed);
 }
 
 /* The pick of a lower class that ageing owes. */

@@ -36,7 +36,7 @@ static vg_doing worker_doing(vg_seat *seat, uint64_t state)
     case VIGIL_WORKER_STARTING:
         return VG_DOING_START;
     case VIGIL_WORKER_RUNNING:
-        return atomic_load_explicit(&seat->handling, memory_order_relaxed) != 0 ? VG_DOING_HANDLING : VG_DOING_TASK;
+        return atomic_load_explicit(&seat->handling, memory_order_relaxed) == 1 ? VG_DOING_HANDLING : VG_DOING_TASK;
     case VIGIL_WORKER_LOOKING:
     case VIGIL_WORKER_STEALING:
     case VIGIL_WORKER_SPINNING:
@@ -139,6 +139,10 @@ static void read_worker(vigil_pool *pool, vg_seat *seat, vg_worker_fact *fact)
     fact->mail = atomic_load_explicit(&seat->mail_pushed, memory_order_relaxed) -
                  atomic_load_explicit(&seat->mail_taken, memory_order_relaxed);
     fact->queued += fact->mail;
+    if (pool->lower_permille != 0)
+        fact->age_debt_ns =
+            vg_ticks_to_ns(atomic_load_explicit(&seat->age_debt, memory_order_relaxed) / pool->lower_permille,
+                           vg_tick_length(pool->born));
     fact->doing = worker_doing(seat, atomic_load_explicit(&counts->state, memory_order_relaxed));
     /* A task's name stays briefly after its end (record/format.h). */
     if (fact->doing == VG_DOING_TASK || fact->doing == VG_DOING_BLOCKED || fact->doing == VG_DOING_HANDLING ||
@@ -227,6 +231,7 @@ static int pool_facts(void *object, vg_pool_facts *facts)
         if (pool->caps[c] != 0 && atomic_load_explicit(&pool->cap_used[c], memory_order_relaxed) >= pool->caps[c])
             facts->full |= 1U << c;
     }
+    facts->ageing_picks = stats.ageing_picks;
     facts->steals_tried = stats.steals_tried;
     facts->steals_won = stats.steals_won;
     facts->work_ns = stats.work_ns;

@@ -81,7 +81,7 @@ typedef struct vg_seat {
     _Atomic uint32_t waiter;
     _Atomic uint32_t mail_waits;  /* parked with mail of these full classes (bits) */
     _Atomic uintptr_t waiting_on; /* the job it waits for */
-    _Atomic uint32_t handling;    /* between a queue and a counter; for the audit */
+    _Atomic uint64_t handling;    /* 1: between a queue and a counter; else even (moving.h) */
     vigil_pool *pool;
     unsigned index;
     bool spare;
@@ -91,6 +91,7 @@ typedef struct vg_seat {
     _Atomic int thread_id;       /* the system's; 0: none */
     _Atomic uint64_t rejected;   /* the number of a wait that must end with -EDEADLK; set by the watchdog */
     _Atomic uint32_t note_count; /* waits on the stack */
+    _Atomic uint64_t age_debt; /* what lower classes have had in advance, as in vg_worker.age_owed; for the watchdog */
     vg_wait_note notes[VG_WAIT_NOTES];
     vg_file_worker *counts;       /* its slot in the recorder */
     vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
@@ -135,6 +136,7 @@ struct vg_worker {
     vigil_group *group;         /* of the running task */
     unsigned depth;             /* tasks on this thread's stack */
     unsigned announced;         /* classes whose deque is in the table (bits) */
+    uint64_t moves;             /* the last even value of seat.handling */
     vg_own_queue queues[VG_CLASSES];
     vigil_task *mail_first[VG_CLASSES]; /* from the mailbox, oldest first */
     vigil_task *mail_last[VG_CLASSES];

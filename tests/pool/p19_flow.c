@@ -502,7 +502,9 @@ static void p19_a_queued_job_inherits_the_class_of_a_waiter_in_another_pool(void
     must_equal(vigil_job_call(it.other, step_run, &it.rival, NULL, &rival), 0); /* NORMAL, and first */
     must_equal(vigil_job_call(it.other, step_run, &it.wanted, &low, &it.job), 0);
     must_equal(vigil_job_call(mine, critical_wait, &it, &critical, &waiter), 0);
-    while (!is_queued(it.other, VIGIL_CRITICAL, 1))
+    vigil_audit audit = {.size = sizeof audit};
+    /* It is counted before it is pushed: the audit knows when that is over. */
+    while (!is_queued(it.other, VIGIL_CRITICAL, 1) || vigil_pool_audit(it.other, &audit) != 0)
         yield();
     hold_release(&it.hold);
     job_done(mine, waiter, 0);

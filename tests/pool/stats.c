@@ -385,6 +385,7 @@ static void the_time_in_all_states_adds_up_to_the_workers_life(void **state)
     for (int i = 0; i < 1000; i++)
         must_equal(vigil_pool_call(pool, return_arg, NULL, NULL, VIGIL_NORMAL), 0);
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    pool_wait_parked(pool, 2);
     observe_for_ms(50);
     uint64_t asked = now_ns();
     for (unsigned w = 0; w < 2; w++) {
