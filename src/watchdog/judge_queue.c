@@ -10,12 +10,50 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The header promises each waiting class one start in 4 * 32 that a worker makes; twice that is beyond doubt. */
 enum {
-    STARVED_BOUND = 2 * 4 * 32,
-    STARVED_FEW = 4 /* starts of others, when tasks are so long that the bound is far */
+    STARVED_BOUND = 2 * 4 * 32, /* starts of others for each worker */
+    STARVED_FEW = 4,            /* the same in all, when tasks are so long that the bound is far */
+    /* picks for each worker: the waiting classes take turns, so twice a round is beyond doubt */
+    STARVED_PICKS = 2 * VG_FACT_CLASSES,
+    STARVED_PATIENCE = 4 /* times what the debt explains: the worker may be preempted too */
 };
 #define STARVED_LONG_NS UINT64_C(10000000000)
+
+/* Ageing gives lower classes a share of time (vigil/pool.h). After a long pick, or a preempted one, higher tasks pay
+   for it before the next. Note how that goes on; false: there was no new debt. */
+static bool note_ageing(vg_pool_history *history, uint64_t *most_ns)
+{
+    const vg_pool_facts *facts = &history->facts;
+    const uint64_t before = history->age_debt_ns;
+    history->age_debt_ns = 0;
+    *most_ns = 0;
+    for (size_t i = 0; i < facts->count; i++) {
+        history->age_debt_ns += facts->worker[i].age_debt_ns;
+        if (facts->worker[i].age_debt_ns > *most_ns)
+            *most_ns = facts->worker[i].age_debt_ns;
+    }
+    if (history->age_debt_ns != before)
+        history->age_started = facts->all_started;
+    return history->age_debt_ns > before;
+}
+
+static uint64_t started_above(const vg_pool_facts *facts, unsigned class_)
+{
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < class_; k++)
+        sum += facts->started[k];
+    return sum;
+}
+
+/* Does the class only wait for its share of time? Then higher ones were started, debts go down, and they explain how
+   long it waits. */
+static bool waits_for_share(const vg_pool_history *history, unsigned class_, size_t workers, const vg_look *look)
+{
+    const vg_pool_facts *facts = &history->facts;
+    return facts->all_started - history->age_started < STARVED_BOUND * (uint64_t)workers &&
+           look->now < history->starve_until[class_] && started_above(facts, class_) != history->starve_above[class_] &&
+           facts->ageing_picks - history->starve_picks[class_] < STARVED_PICKS * (uint64_t)workers;
+}
 
 static void judge_starved(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
 {
@@ -23,18 +61,27 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
     size_t workers = 0;
     for (size_t i = 0; i < facts->count; i++)
         workers += facts->worker[i].doing != VG_DOING_NOTHING;
+    uint64_t debt_ns = 0;
+    const bool indebted = note_ageing(history, &debt_ns);
     for (unsigned c = 0; c < VG_FACT_CLASSES; c++) {
         const bool waits = facts->queued[c] != 0 && ((facts->visible & ~facts->full) >> c & 1) != 0;
         if (!waits || facts->started[c] != history->starve_started[c] || history->starve_since[c] == 0) {
             history->starve_since[c] = waits ? look->now : 0;
             history->starve_started[c] = facts->started[c];
             history->starve_others[c] = facts->all_started;
+            history->starve_above[c] = started_above(facts, c);
+            history->starve_picks[c] = facts->ageing_picks;
+            history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
             continue;
         }
+        if (indebted) /* another had its turn */
+            history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
         const uint64_t age = look->now - history->starve_since[c];
         const uint64_t others = facts->all_started - history->starve_others[c];
         const bool broken = age >= look->stuck_ns && others >= STARVED_BOUND * (uint64_t)workers;
         if (!broken && (age < STARVED_LONG_NS || others < STARVED_FEW))
+            continue;
+        if (waits_for_share(history, c, workers, look))
             continue;
         vg_finding *finding =
             vg_find(look, VIGIL_STALL_STARVED_CLASS, broken ? VIGIL_SEVERITY_ERROR : VIGIL_SEVERITY_WARNING, subject,

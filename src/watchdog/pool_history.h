@@ -28,6 +28,10 @@ typedef struct vg_pool_history {
     uint64_t stand_since;                           /* there was work to take, and nothing was started since; 0: not */
     uint64_t lost_wake_since;                       /* 0: not */
     uint64_t starve_since[VG_FACT_CLASSES], starve_started[VG_FACT_CLASSES], starve_others[VG_FACT_CLASSES];
+    uint64_t starve_above[VG_FACT_CLASSES], starve_picks[VG_FACT_CLASSES];
+    uint64_t starve_until[VG_FACT_CLASSES]; /* by then what its share of time was in debt with must be paid */
+    uint64_t age_debt_ns;                   /* of all workers, at the last look */
+    uint64_t age_started;                   /* all_started when that changed */
     uint64_t audit_since;
     int64_t audit_lost;
     vg_lost lost; /* who that is */

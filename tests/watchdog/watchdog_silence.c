@@ -2,6 +2,7 @@
 /*
  * W6: No alarm while nothing is wrong: idle, and at full load. Seconds here; WATCHDOG_SILENCE_S in the environment makes it longer (600 is
  * the promise). A machine that is so busy that it does not run us is not silent about it: NO_CPU is the truth then, and not counted.
+ * test: serial - time in which other tests keep a worker off the CPU is charged to its class, which then waits for it
  */
 #include "watchdog_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* W6: Nobody takes tasks of one class, while others go on. */
+/* W6: Nobody takes tasks of one class, while others go on. A class that waits for its share of time does not starve. */
 #include "watchdog_test.h"
 
 static _Atomic bool over;
@@ -11,6 +11,7 @@ struct self {
     vigil_task task;
     vigil_pool *pool;
     struct tally *gone;
+    vigil_priority priority;
 };
 
 static int again(vigil_task *task)
@@ -19,7 +20,7 @@ static int again(vigil_task *task)
     if (atomic_load_explicit(&over, memory_order_relaxed))
         tally_add(self->gone, 1);
     else
-        must_equal(vigil_pool_submit(self->pool, task, VIGIL_HIGH), 0);
+        must_equal(vigil_pool_submit(self->pool, task, self->priority), 0);
     return 0;
 }
 
@@ -29,23 +30,33 @@ static int note(void *arg)
     return 0;
 }
 
-static void starve(struct timing *timing, unsigned class_)
+static void keep_busy(struct self *busy, size_t count, vigil_pool *pool, struct tally *gone, vigil_priority priority)
+{
+    for (size_t i = 0; i < count; i++) {
+        busy[i].pool = pool;
+        busy[i].gone = gone;
+        busy[i].priority = priority;
+        vigil_task_init(&busy[i].task, again, NULL);
+        must_equal(vigil_pool_submit(pool, &busy[i].task, priority), 0);
+    }
+}
+
+/* others: another lower class gets what ageing gives. */
+static void starve(struct timing *timing, unsigned class_, bool others)
 {
     struct heard heard;
     struct tally gone = {0};
     struct event ran = {0};
     struct self busy[4];
+    struct self idle[4];
     vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
     options.workers = 2;
     options.name = "unfair";
     vigil_pool *pool = pool_with(&options);
     atomic_store_explicit(&over, false, memory_order_relaxed);
-    for (size_t i = 0; i < count_of(busy); i++) {
-        busy[i].pool = pool;
-        busy[i].gone = &gone;
-        vigil_task_init(&busy[i].task, again, NULL);
-        must_equal(vigil_pool_submit(pool, &busy[i].task, VIGIL_HIGH), 0);
-    }
+    keep_busy(busy, count_of(busy), pool, &gone, VIGIL_HIGH);
+    if (others)
+        keep_busy(idle, count_of(idle), pool, &gone, VIGIL_IDLE);
     watch_with(&heard, VIGIL_STALL_STARVED_CLASS, 0);
     watch_settle();
     vg_fault_inject(VG_FAULT_STARVE_CLASS, -1, class_);
@@ -61,7 +72,7 @@ static void starve(struct timing *timing, unsigned class_)
     event_wait(&ran);
     event_wait(&heard.cleared[VIGIL_STALL_STARVED_CLASS]);
     atomic_store_explicit(&over, true, memory_order_relaxed);
-    tally_wait(&gone, count_of(busy));
+    tally_wait(&gone, count_of(busy) + (others ? count_of(idle) : 0));
     must_equal(vigil_watchdog_stop(), 0);
     pool_close(pool);
 }
@@ -71,12 +82,71 @@ static void a_class_that_nobody_takes_is_starved(void **state)
     (void)state;
     struct timing timing = {0};
     for (uint64_t i = ROUNDS; i > 0; i--)
-        starve(&timing, i % 2 == 0 ? VIGIL_LOW : VIGIL_NORMAL);
+        starve(&timing, i % 2 == 0 ? VIGIL_LOW : VIGIL_NORMAL, false);
     must_be_in_time(&timing);
+}
+
+static void a_class_that_nobody_takes_while_another_has_its_share_is_starved(void **state)
+{
+    (void)state;
+    struct timing timing = {0};
+    starve(&timing, VIGIL_LOW, true);
+    must_be_in_time(&timing);
+}
+
+enum {
+    LONG_NS = 80000000 /* higher tasks pay for it with four times as much at 200 permille */
+};
+
+static int last_long(void *arg)
+{
+    const uint64_t until = now_ns() + LONG_NS;
+    while (now_ns() < until)
+        yield();
+    event_set(arg);
+    return 0;
+}
+
+/* The second one waits three times as long as a starved class may. Each round of the watchdog judges it. */
+static void a_class_that_waits_for_its_share_of_time_is_not_starved(void **state)
+{
+    (void)state;
+    struct heard heard = {.want = VIGIL_STALL_STARVED_CLASS};
+    struct tally gone = {0};
+    struct event first = {0};
+    struct event second = {0};
+    struct self busy[4];
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.lower_permille = 200;
+    vigil_pool *pool = pool_with(&options);
+    atomic_store_explicit(&over, false, memory_order_relaxed);
+    keep_busy(busy, count_of(busy), pool, &gone, VIGIL_HIGH);
+    vigil_watchdog_options watch = VIGIL_WATCHDOG_OPTIONS_INIT;
+    watch.interval_ms = 20;
+    watch.stuck_ms = 100;
+    watch.on_verdict = on_verdict;
+    watch.user = &heard;
+    must_equal(vigil_watchdog_start(&watch), 0);
+    watch_settle();
+    must_equal(vigil_pool_call(pool, last_long, NULL, &first, VIGIL_LOW), 0);
+    must_equal(vigil_pool_call(pool, note, NULL, &second, VIGIL_LOW), 0);
+    event_wait(&first);
+    event_wait(&second);
+    watch_settle(); /* it has judged all of it */
+    must(!event_is_set(&heard.raised[VIGIL_STALL_STARVED_CLASS]));
+    atomic_store_explicit(&over, true, memory_order_relaxed);
+    tally_wait(&gone, count_of(busy));
+    must_equal(vigil_watchdog_stop(), 0);
+    pool_close(pool);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(a_class_that_nobody_takes_is_starved)};
+    const struct CMUnitTest tests[] = {
+        test(a_class_that_nobody_takes_is_starved),
+        test(a_class_that_nobody_takes_while_another_has_its_share_is_starved),
+        test(a_class_that_waits_for_its_share_of_time_is_not_starved),
+    };
     return run_all(tests);
 }
