@@ -88,7 +88,8 @@ static int64_t ahead_of(const vigil_loop *loop, unsigned flags)
 
 uint64_t vg_clock_to_loop(const vigil_loop *loop, unsigned flags, uint64_t time)
 {
-    return vg_timer_moved(time, -ahead_of(loop, flags));
+    const uint64_t moved = vg_timer_moved(time < INT64_MAX ? time : INT64_MAX, -ahead_of(loop, flags));
+    return moved != 0 ? moved : 1; /* 0 means: no deadline */
 }
 
 uint64_t vg_clock_from_loop(const vigil_loop *loop, unsigned flags, uint64_t time)

@@ -47,13 +47,14 @@ static inline int reserve_entry(vg_timers *timers)
 /* Give the timer a deadline. The heap has room. */
 static inline void arm_timer(vg_timers *timers, vg_timer *timer, uint32_t slot, uint64_t deadline)
 {
-    bool later = deadline >= timer->deadline;
+    const uint64_t before = vg_timer_due(timer);
     timer->deadline = deadline;
+    const uint64_t due = vg_timer_due(timer);
     timer->number = new_number(timers);
     if ((timer->flags & VG_TIMER_QUEUED) != 0) {
         /* An entry that is too early is mended when it comes up. Only an earlier deadline needs a new one. */
-        if (vg_timer_coarse(timers, deadline) >= timer->head.next_free ||
-            later) /* the likelier first: it is a cold line */
+        if (vg_timer_coarse(timers, due) >= timer->head.next_free ||
+            due >= before) /* the likelier first: it is a cold line */
             return;
         timers->dead++;
     }
@@ -85,14 +86,15 @@ static __attribute__((noinline, cold)) int refuse_delay(int64_t delay_ns)
     return vg_why_say(-EINVAL, "delay_ns is %lld; a delay is 0 or more", (long long)delay_ns);
 }
 
+/* At most INT64_MAX: on another clock more than that is below zero (vg_timer_moved). */
 static uint64_t saturating_add(uint64_t a, uint64_t b)
 {
-    return a + b < a ? VG_NO_DEADLINE - 1 : a + b;
+    return a + b < a || a + b > INT64_MAX ? INT64_MAX : a + b;
 }
 
 static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, vigil_timer *timer,
                                                              const vigil_timer_options *options, vigil_timer_fn fn,
-                                                             void *arg, const void *created)
+                                                             void *arg, const void *created, unsigned clock_flag)
 {
     vg_timers *timers = &loop->timers;
     uint32_t slot;
@@ -114,7 +116,7 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     made->created = created;
     made->slack = (uint16_t)(slack > UINT16_MAX ? UINT16_MAX : slack);
     made->since = (uint32_t)((now - loop->made_at) >> VG_SINCE_SHIFT);
-    made->flags = (uint16_t)(VG_TIMER_QUEUED | (keeps_alive ? VG_TIMER_REFD : 0));
+    made->flags = (uint16_t)(VG_TIMER_QUEUED | (keeps_alive ? VG_TIMER_REFD : 0) | clock_flag);
     timers->refd += keeps_alive;
     made->deadline = deadline;
     made->number = new_number(timers);
@@ -133,7 +135,6 @@ static __attribute__((noinline)) int start_clock_timer(vigil_loop *loop, vigil_t
 {
     const unsigned flag = options->clock == VIGIL_CLOCK_BOOTTIME ? VG_TIMER_BOOT : VG_TIMER_WALL;
     vigil_timer_options ours = *options;
-    vigil_timer made = {0};
     if (options->clock != VIGIL_CLOCK_BOOTTIME && options->clock != VIGIL_CLOCK_REALTIME)
         return vg_why(-EINVAL, "options->clock is not one of vigil_clock");
     if (flag == VG_TIMER_WALL && options->deadline_ns == 0)
@@ -144,14 +145,7 @@ static __attribute__((noinline)) int start_clock_timer(vigil_loop *loop, vigil_t
         return rc;
     if (ours.deadline_ns != 0)
         ours.deadline_ns = vg_clock_to_loop(loop, flag, ours.deadline_ns);
-    rc = start_timer(loop, &made, &ours, fn, arg, created);
-    if (rc != 0)
-        return rc;
-    vg_timer *found = vg_registry_at(&loop->timers.slots, slot_of(&loop->timers, made));
-    found->flags = (uint16_t)(found->flags | flag);
-    if (timer != NULL)
-        *timer = made;
-    return 0;
+    return start_timer(loop, timer, &ours, fn, arg, created, flag);
 }
 
 int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
@@ -177,7 +171,7 @@ int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options,
         return vg_why(-EINVAL, "options->delay_ns, interval_ns or slack_ns is negative");
     if (__builtin_expect(options->clock != VIGIL_CLOCK_MONOTONIC, 0))
         return start_clock_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
-    return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
+    return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0), 0);
 }
 
 int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg, vigil_timer *timer)
@@ -192,7 +186,7 @@ int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, voi
     if (delay_ns < 0)
         return refuse_delay(delay_ns);
     vigil_timer_options options = {.size = sizeof options, .delay_ns = delay_ns};
-    return start_timer(loop, timer, &options, fn, arg, __builtin_return_address(0));
+    return start_timer(loop, timer, &options, fn, arg, __builtin_return_address(0), 0);
 }
 
 static int cancel_timer(vigil_loop *loop, vigil_timer timer)
@@ -279,7 +273,11 @@ int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_
     if (rc != 0)
         return rc;
     const unsigned flags = clock_flags(loop, timer);
-    return move_timer(loop, timer, flags != 0 ? vg_clock_to_loop(loop, flags, deadline_ns) : deadline_ns);
+    if (flags == 0)
+        return move_timer(loop, timer, deadline_ns);
+    const uint32_t slot = slot_of(&loop->timers, timer);
+    return again_in_heap(loop, vg_registry_at(&loop->timers.slots, slot), slot,
+                         vg_clock_to_loop(loop, flags, deadline_ns));
 }
 
 static int set_timer_ref(vigil_loop *loop, vigil_timer timer, bool on)
@@ -346,6 +344,8 @@ static void finish_timer(vigil_loop *loop)
 /* The next point of the schedule after `now`. Missed points are skipped; the schedule does not shift. */
 static uint64_t next_point(const vg_timer *timer, uint64_t now)
 {
+    if (vg_timer_before(timer)) /* the difference is right: it wraps as the deadline does */
+        return saturating_add(now, timer->interval - (now - timer->deadline) % timer->interval);
     uint64_t next = saturating_add(timer->deadline, timer->interval);
     if (next <= now)
         next = saturating_add(next, ((now - next) / timer->interval + 1) * timer->interval);

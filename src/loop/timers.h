@@ -38,12 +38,26 @@ typedef struct vg_timer {
     uint16_t flags;
 } vg_timer;
 
-/* A time, moved and kept inside of what can be a deadline. */
+/* A deadline of a timer on another clock, moved. It may lie before the loop's clock began, and is below zero then, as
+   an int64_t: the points of a schedule are counted from it. */
 static inline uint64_t vg_timer_moved(uint64_t time, int64_t by)
 {
-    if (by < 0)
-        return time > 0 - (uint64_t)by ? time - (0 - (uint64_t)by) : 1;
-    return time < VG_NO_DEADLINE - 1 - (uint64_t)by ? time + (uint64_t)by : VG_NO_DEADLINE - 1;
+    int64_t moved;
+    if (__builtin_add_overflow((int64_t)time, by, &moved))
+        moved = by < 0 ? INT64_MIN : INT64_MAX;
+    return (uint64_t)moved;
+}
+
+/* Was it due before the loop's clock began, which is when the machine booted? */
+static inline bool vg_timer_before(const vg_timer *timer)
+{
+    return (timer->flags & VG_TIMER_CLOCKS) != 0 && (int64_t)timer->deadline <= 0;
+}
+
+/* The deadline as a time of the loop: at least 1. */
+static inline uint64_t vg_timer_due(const vg_timer *timer)
+{
+    return vg_timer_before(timer) ? 1 : timer->deadline;
 }
 
 /* When the heap looks at it: the roundest time in [deadline, deadline + slack], so that timers with slack meet. */
@@ -88,7 +102,7 @@ static inline uint32_t vg_timer_coarse(const vg_timers *timers, uint64_t key)
 /* The entry for the timer as armed now; from here on its own. */
 static inline vg_heap_entry vg_timer_enter(const vg_timers *timers, vg_timer *timer, uint32_t slot)
 {
-    vg_heap_entry entry = {.key = vg_timer_key(timer->deadline, timer->slack), .seq = timer->number, .slot = slot};
+    vg_heap_entry entry = {.key = vg_timer_key(vg_timer_due(timer), timer->slack), .seq = timer->number, .slot = slot};
     timer->entry = timer->number;
     timer->head.next_free = vg_timer_coarse(timers, entry.key) + 1;
     return entry;

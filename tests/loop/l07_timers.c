@@ -228,9 +228,10 @@ static void unref_lets_the_loop_end_and_ref_keeps_it(void **state)
         .size = sizeof options, .delay_ns = 3600000 * (uint64_t)MS, .flags = VIGIL_TIMER_UNREF};
     must_equal(vigil_timer_start_with(loop, &options, say, &letters[0], NULL), 0);
     vigil_timer timer;
-    must_equal(vigil_timer_start(loop, MS, say, &letters[1], &timer), 0);
+    must_equal(vigil_timer_start(loop, 3600000 * (int64_t)MS, say, &letters[1], &timer), 0);
     must_equal(vigil_timer_unref(loop, timer), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN_NOWAIT), 0);
+    must_equal(vigil_timer_again(loop, timer, MS), 0);
     must_equal(vigil_timer_ref(loop, timer), 0);
     must_equal(vigil_timer_ref(loop, timer), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);

@@ -207,8 +207,10 @@ static void the_loops_fd_shows_posts_timers_and_descriptors(void **state)
     }
     must_equal(vigil_timer_start(loop, 3000000, count_timer, &ran, NULL), 0);
     must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
-    must(readable(fd, -1));
-    must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
+    while (tally_get(&ran) < 21) { /* on a busy machine it was due already */
+        must(readable(fd, -1));
+        must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
+    }
     must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
     must_equal(tally_get(&ran), 21);
     must(!readable(fd, 0));

@@ -33,11 +33,9 @@ static void run_once_waits_for_a_timer_and_runs_it(void **state)
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 0); /* 0: nothing keeps it alive any more */
     must_equal(fired, 1);
     start_timer(loop, 1000000);
-    start_timer(loop, 20000000);
-    const uint64_t before = now_ns();
+    start_timer(loop, INT64_C(3600000000000));
     must_equal(vigil_loop_run(loop, VIGIL_RUN_ONCE), 1);
     must_equal(fired, 2); /* and it does not wait for the other one */
-    must(now_ns() - before < 20000000 || TEST_SANITIZED);
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
