@@ -3,6 +3,8 @@
 #define _GNU_SOURCE 1
 #endif
 #include "diagnoses.h"
+#include "graph.h"
+#include "limits.h"
 #include "locks.h"
 
 #include <stdarg.h>
@@ -13,8 +15,7 @@
 
 enum {
     CONVOY_LEAST = 3,       /* waiters */
-    STARVED_NS = 500000000, /* that it was looked at */
-    STARVED_PART = 100,     /* it got less than one in so many of that */
+    STARVED_NS = 350000000, /* that it was looked at */
     YIELDS_LEAST = 8,       /* switches */
     YIELDS_NS = 200000      /* between two of them; a slice is longer */
 };
@@ -270,13 +271,27 @@ void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, un
 
 /* ---- threads ---- */
 
-static void find_convoys(vg_exam *exam)
+/* The one thread that a finding names is of another process: who waits for it? */
+static void add_waiter(const vg_exam *exam, vg_diagnosis *f, int waiter)
+{
+    if (waiter < 0)
+        return;
+    const vg_exam_thread *t = &exam->threads[waiter];
+    const size_t length = strlen(f->title);
+    f->chain[1] = f->chain[0];
+    f->chain[0] = (unsigned)waiter;
+    f->count = 2;
+    fill(f->title + length - 1, sizeof f->title - length + 1, ", and thread %d waits for it: for %s.", (int)t->tid,
+         t->wait.text);
+}
+
+static void find_convoys(vg_exam *exam, const vg_needed *needed)
 {
     for (unsigned o = 0; o < exam->thread_count; o++) {
         const vg_exam_thread *owner = &exam->threads[o];
         unsigned waiters[VG_EXAM_CHAIN], count = 0, all = 0;
         const vg_need *lock = NULL;
-        if (!owner->can_move || owner->gone)
+        if (!owner->can_move || owner->gone || !needed->is[owner->process])
             continue;
         for (unsigned i = 0; i < exam->thread_count; i++) {
             const vg_exam_thread *t = &exam->threads[i];
@@ -308,11 +323,12 @@ static void find_convoys(vg_exam *exam)
 }
 
 /* A file lock whose owner, another process, sleeps. */
-static void find_file_locks(vg_exam *exam)
+static void find_file_locks(vg_exam *exam, const vg_needed *needed)
 {
     for (unsigned i = 0; i < exam->thread_count; i++) {
         const vg_exam_thread *t = &exam->threads[i];
-        if (!t->same || !t->can_move || t->wait.kind != VG_NEED_FILE_LOCK || t->wait.by != VG_BY_PEERS)
+        if (!needed->is[t->process] || !t->same || !t->can_move || t->wait.kind != VG_NEED_FILE_LOCK ||
+            t->wait.by != VG_BY_PEERS)
             continue;
         const vg_exam_process *holder = &exam->processes[t->wait.peers[0]];
         unsigned still = 0;
@@ -357,28 +373,31 @@ static void find_spins(vg_exam *exam)
 /* It gives its processor up again and again, after less than any slice. */
 static bool yields(const vg_exam_thread *t)
 {
-    const uint64_t times = t->switches - t->first_switches;
-    return times > YIELDS_LEAST && (t->run_ns - t->first_run_ns) / times < YIELDS_NS;
+    const uint64_t times = t->calm_switches - t->first_switches;
+    return times > YIELDS_LEAST && (t->calm_run_ns - t->first_run_ns) / times < YIELDS_NS;
 }
 
-static void find_starved(vg_exam *exam)
+static void find_starved(vg_exam *exam, const vg_needed *needed)
 {
+    const uint64_t part = vg_limits_starved_part();
     static const char *const policies[] = {"", "SCHED_FIFO", "SCHED_RR",      "SCHED_BATCH",
                                            "", "SCHED_IDLE", "SCHED_DEADLINE"};
     for (unsigned i = 0; i < exam->thread_count; i++) {
         const vg_exam_thread *t = &exam->threads[i];
-        const uint64_t span = t->seen_ns - t->first_seen_ns;
-        /* The kernel adds up how long a thread has waited only when it runs again: only run time tells. */
-        if (t->gone || !t->ready || t->looks < 3 || span < STARVED_NS || t->blocks != t->first_blocks || yields(t) ||
-            t->run_ns - t->first_run_ns > span / STARVED_PART)
+        /* The kernel adds up how long a thread has waited only when it runs again: only run time tells. While we stop
+           the thread that keeps it from running, it runs: that does not count. */
+        const uint64_t span = t->calm_ns - t->first_seen_ns, run = t->calm_run_ns - t->first_run_ns;
+        if (!needed->is[t->process] || t->gone || !t->ready || t->looks < 3 || span < STARVED_NS ||
+            t->blocks != t->first_blocks || yields(t) || run > span / part)
             continue;
         vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STARVED, true);
         f->count = 1;
         f->chain[0] = i;
         const unsigned policy = (unsigned)t->policy < 7 ? (unsigned)t->policy : 0;
         TITLE(f, "Thread %d is starved: it could run, and in %.1f s it got a processor for %.1f ms%s%s.", (int)t->tid,
-              (double)span / 1e9, (double)(t->run_ns - t->first_run_ns) / 1e6,
-              policies[policy][0] != '\0' ? "; its policy is " : "", policies[policy]);
+              (double)span / 1e9, (double)run / 1e6, policies[policy][0] != '\0' ? "; its policy is " : "",
+              policies[policy]);
+        add_waiter(exam, f, needed->waiter[t->process]);
         ADVICE(
             f,
             "Look at what else runs on its processors (top -H), at its priority and policy (chrt, nice), its affinity "
@@ -388,13 +407,13 @@ static void find_starved(vg_exam *exam)
 
 /* Python: one thread holds the interpreter's lock and sleeps, so no other runs. Those that wait for it sleep on a word
    of the runtime, for milliseconds at a time. */
-static void find_interpreter(vg_exam *exam)
+static void find_interpreter(vg_exam *exam, const vg_needed *needed)
 {
     for (unsigned p = 0; p < exam->process_count; p++) {
         const vg_exam_process *process = &exam->processes[p];
         const vg_exam_thread *holder = process->gil_thread >= 0 ? &exam->threads[process->gil_thread] : NULL;
         unsigned waiters[VG_EXAM_CHAIN], count = 0, more = 0;
-        if (holder == NULL || !holder->same || holder->gone)
+        if (holder == NULL || !holder->same || holder->gone || !needed->is[p])
             continue;
         for (unsigned i = process->first; i < process->first + process->count; i++) {
             const vg_exam_thread *t = &exam->threads[i];
@@ -420,21 +439,12 @@ static void find_interpreter(vg_exam *exam)
     }
 }
 
-static int waiter_for_process(const vg_exam *exam, unsigned process)
-{
-    for (unsigned i = 0; i < exam->thread_count; i++) {
-        const vg_exam_thread *t = &exam->threads[i];
-        for (unsigned k = 0; t->same && t->wait.by == VG_BY_PEERS && k < t->wait.peer_count; k++)
-            if (t->wait.peers[k] == process)
-                return (int)i;
-    }
-    return -1;
-}
-
-static void find_states(vg_exam *exam)
+static void find_states(vg_exam *exam, const vg_needed *needed)
 {
     for (unsigned p = 0; p < exam->process_count; p++) {
         const vg_exam_process *process = &exam->processes[p];
+        if (!needed->is[p])
+            continue;
         unsigned stopped = 0, first = 0, disk = 0, first_disk = 0;
         char state = 0;
         for (unsigned i = process->first; i < process->first + process->count; i++) {
@@ -456,15 +466,7 @@ static void find_states(vg_exam *exam)
             else
                 TITLE(f, "Process %d is stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU).",
                       (int)process->pid);
-            const int waiter = p != 0 ? waiter_for_process(exam, p) : -1;
-            if (waiter >= 0) {
-                const size_t length = strlen(f->title);
-                f->chain[0] = (unsigned)waiter;
-                f->chain[1] = first;
-                f->count = 2;
-                fill(f->title + length - 1, sizeof f->title - length + 1, ", and thread %d waits for it: for %s.",
-                     (int)exam->threads[waiter].tid, exam->threads[waiter].wait.text);
-            }
+            add_waiter(exam, f, needed->waiter[p]);
             if (state == 't' || process->tracer != 0)
                 ADVICE(f, "Let the debugger continue it, or end the debugger.");
             else
@@ -482,6 +484,7 @@ static void find_states(vg_exam *exam)
             TITLE(f, "Thread %d waits inside the kernel and cannot be interrupted (state D, in %s).",
                   (int)exam->threads[first_disk].tid,
                   exam->threads[first_disk].where[0] != '\0' ? exam->threads[first_disk].where : "an unknown function");
+            add_waiter(exam, f, needed->waiter[p]);
             ADVICE(f, "The program is not to blame: look at the disk, the network file system or the driver (dmesg).");
         }
     }
@@ -489,10 +492,12 @@ static void find_states(vg_exam *exam)
 
 void vg_diagnose_threads(vg_exam *exam)
 {
-    find_states(exam);
-    find_convoys(exam);
-    find_interpreter(exam);
-    find_file_locks(exam);
+    vg_needed needed;
+    vg_graph_needed(exam, &needed);
+    find_states(exam, &needed);
+    find_convoys(exam, &needed);
+    find_interpreter(exam, &needed);
+    find_file_locks(exam, &needed);
     find_spins(exam);
-    find_starved(exam);
+    find_starved(exam, &needed);
 }

@@ -230,6 +230,11 @@ int vg_exam_process_run(vg_exam **result, pid_t pid, const vg_exam_options *opti
         for (unsigned i = known; i < exam->process_count; i++)
             check_access(exam, i);
     }
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        exam->threads[i].calm_ns = exam->threads[i].seen_ns;
+        exam->threads[i].calm_run_ns = exam->threads[i].run_ns;
+        exam->threads[i].calm_switches = exam->threads[i].switches;
+    }
     vg_spins_sample(exam);
     if (!exam->options.no_stacks)
         vg_stacks_take(exam);

@@ -93,6 +93,7 @@ typedef struct vg_exam_thread {
     bool ready; /* it could run in all looks */
     uint64_t first_switches, switches, blocks, first_blocks, first_run_ns, run_ns, first_queue_ns, queue_ns;
     uint64_t first_seen_ns, seen_ns;
+    uint64_t calm_ns, calm_run_ns, calm_switches; /* the last look before any thread was stopped */
     unsigned looks;
     bool in_call;
     long call; /* -1: none */

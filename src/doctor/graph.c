@@ -68,6 +68,57 @@ void vg_graph_solve(vg_exam *exam)
     }
 }
 
+/* ---- whom the patient needs ---- */
+
+/* Whether a thread of `process` could end the wait of thread `i`. */
+static bool could_end(const vg_exam *exam, unsigned process, unsigned i)
+{
+    const vg_exam_process *p = &exam->processes[process];
+    if (p->count == 0)
+        return !p->gone;
+    for (unsigned t = p->first; t < p->first + p->count; t++)
+        if (t != i && exam->threads[t].can_move && !exam->threads[t].gone)
+            return true;
+    return p->grew;
+}
+
+/* The one process that thread `i` has to wait for; -1: none, or any of several. */
+static int process_needed_by(const vg_exam *exam, unsigned i)
+{
+    const vg_exam_thread *t = &exam->threads[i];
+    const vg_need *w = &t->wait;
+    if (!t->same || t->gone || w->limited)
+        return -1;
+    if (w->by == VG_BY_OWNER)
+        return w->owner >= 0 ? (int)exam->threads[w->owner].process : -1;
+    int only = -1;
+    for (unsigned k = 0; w->by == VG_BY_PEERS && k < w->peer_count; k++) {
+        if (!could_end(exam, w->peers[k], i))
+            continue;
+        if (only >= 0)
+            return -1;
+        only = (int)w->peers[k];
+    }
+    return only;
+}
+
+void vg_graph_needed(const vg_exam *exam, vg_needed *needed)
+{
+    *needed = (vg_needed){.is = {true}};
+    for (unsigned p = 0; p < VG_EXAM_PROCESSES; p++)
+        needed->waiter[p] = -1;
+    for (bool again = true; again;) {
+        again = false;
+        for (unsigned i = 0; i < exam->thread_count; i++) {
+            const int process = needed->is[exam->threads[i].process] ? process_needed_by(exam, i) : -1;
+            if (process < 0 || needed->is[process])
+                continue;
+            needed->is[process] = again = true;
+            needed->waiter[process] = (int)i;
+        }
+    }
+}
+
 /* ---- circles ---- */
 
 typedef struct circle_search {
@@ -159,7 +210,7 @@ static unsigned circle_through(circle_search *s, unsigned start, unsigned *circl
 static void judge_circles(vg_exam *exam, bool *told, bool loose, bool joins, bool *process_told)
 {
     circle_search s = {.exam = exam, .told = told, .loose = loose, .joins = joins};
-    s.from = calloc(exam->thread_count, sizeof *s.from);
+    s.from = calloc(exam->thread_count + 1, sizeof *s.from);
     s.queue = calloc(exam->thread_count + 1, sizeof *s.queue);
     unsigned tries = 0;
     for (unsigned i = 0; s.from != NULL && s.queue != NULL && i < exam->thread_count && tries < 512; i++) {

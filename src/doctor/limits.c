@@ -11,10 +11,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
-    FULL_PERCENT = 80
+    FULL_PERCENT = 80,
+    UNFAIR_PART = 30,  /* of what everybody would get */
+    STARVED_PART = 100 /* a thread that could run and got less than one in so many of the time is starved */
 };
+
+uint64_t vg_limits_starved_part(void)
+{
+    char text[128];
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors <= 0 || vg_proc_read(text, sizeof text, "/proc/loadavg") <= 0)
+        return STARVED_PART;
+    /* "1.20 0.90 0.40 3/512 4711": the load of the last minute, and how many threads can run now. */
+    const double load = strtod(text, NULL);
+    const char *slash = strchr(text, '/'), *runnable = slash;
+    while (runnable != NULL && runnable > text && runnable[-1] != ' ')
+        runnable--;
+    const double now = runnable != NULL ? strtod(runnable, NULL) : 0;
+    const uint64_t sharers = (uint64_t)((load > now ? load : now) / (double)processors) + 1;
+    /* A fair share is for equals: one of nice 10 gets a tenth of it. */
+    return sharers * UNFAIR_PART > STARVED_PART ? sharers * UNFAIR_PART : STARVED_PART;
+}
 
 /* The directory of a controller's cgroup. A path of the patient's namespace that is not below the mount gives none. */
 static bool cgroup_path(pid_t pid, const char *controller, char *to, size_t room)
@@ -93,9 +113,11 @@ static void judge_frozen_group(vg_exam *exam)
 static void drop_starved(vg_exam *exam)
 {
     unsigned kept = 0;
-    for (unsigned i = 0; i < exam->finding_count; i++)
-        if (exam->findings[i].kind != VG_DIAGNOSIS_STARVED || exam->threads[exam->findings[i].chain[0]].process != 0)
+    for (unsigned i = 0; i < exam->finding_count; i++) {
+        const vg_diagnosis *f = &exam->findings[i];
+        if (f->kind != VG_DIAGNOSIS_STARVED || exam->threads[f->chain[f->count - 1]].process != 0)
             exam->findings[kept++] = exam->findings[i];
+    }
     exam->finding_count = kept;
 }
 

@@ -8,13 +8,16 @@
 #define _GNU_SOURCE 1
 #endif
 #include "spins.h"
+#include "child.h"
 #include "registers.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     SPIN_SAMPLES = 20,
@@ -22,8 +25,10 @@ enum {
     SPIN_PAIRS = 3,   /* samples of the same instruction */
     SPIN_THREADS = 8, /* threads that are sampled */
     BUSY_PART = 50,   /* a thread that gets less of the time than one in so many would not come to its stop */
+    SPIN_TRIES = 3,   /* children that may be killed over one thread */
     SPIN_PAUSE_NS = 11000000,
-    SPIN_PRIORITY = -20,
+    SPIN_MOST_MS = 10000, /* all samples together */
+    SPIN_GRACE_NS = 1000000000,
     SPIN_PC = 16,
     SPIN_SP = 7,
     SPIN_KEPT = 256 /* bytes of the stack that are compared */
@@ -74,32 +79,137 @@ static bool changes_nothing(const vg_sample *samples, unsigned count)
     return pairs >= SPIN_PAIRS;
 }
 
+/* What the child writes, for its parent and for a child after it. */
+typedef struct sample_board {
+    unsigned count, round, now; /* now: the thread whose turn it is */
+    unsigned stops;
+    uint64_t stopped_ns;
+    uint64_t limit_ns; /* by the clock */
+    unsigned thread[SPIN_THREADS], had[SPIN_THREADS], killed[SPIN_THREADS];
+    bool late[SPIN_THREADS]; /* it did not stop */
+    vg_sample samples[SPIN_THREADS][SPIN_SAMPLES];
+} sample_board;
+
+typedef struct sampling {
+    const vg_exam *exam;
+    sample_board *board;
+} sampling;
+
+static void take_sample(const vg_exam *exam, sample_board *board, unsigned i)
+{
+    uint64_t stopped_ns;
+    const vg_exam_thread *thread = &exam->threads[board->thread[i]];
+    const vg_stop_end end = vg_registers_take(exam, thread, &board->samples[i][board->had[i]], &stopped_ns);
+    board->stops += stopped_ns > 0;
+    if (stopped_ns > board->stopped_ns)
+        board->stopped_ns = stopped_ns;
+    if (end == VG_STOP_TAKEN)
+        board->had[i]++;
+    board->late[i] = end == VG_STOP_LATE;
+}
+
+/* In the child. */
+static void take_samples(void *arg)
+{
+    const sampling *s = arg;
+    sample_board *board = s->board;
+    vg_child_hurry(); /* as long as a thread is stopped, nobody else should get our processor */
+    for (; board->round < SPIN_SAMPLES && vg_now_ns() < board->limit_ns; board->round++) {
+        for (; board->now < board->count; board->now++) {
+            if (board->late[board->now] || board->killed[board->now] >= SPIN_TRIES)
+                continue;
+            take_sample(s->exam, board, board->now);
+            if (board->late[board->now])
+                return; /* the end of this process lets the thread go */
+        }
+        board->now = 0;
+        /* Not a round number: a loop of the same length must not look still. */
+        const struct timespec pause = {.tv_nsec = SPIN_PAUSE_NS + (long)(board->round * 7919 % 13) * 97003};
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+}
+
+/* A child that was killed in the middle of a stop could not say how long that was: until now, at most. */
+static void count_cut_stop(sample_board *board)
+{
+    const uint64_t running_ns = board->samples[board->now][board->had[board->now]].running_ns;
+    const uint64_t lasted_ns = running_ns > 0 ? vg_now_ns() - running_ns : 0;
+    board->stops += lasted_ns > 0;
+    if (lasted_ns > board->stopped_ns)
+        board->stopped_ns = lasted_ns;
+}
+
+/* One child after the other, until all samples are taken or the time is up. false: the board may still change. */
+static bool run_samplings(vg_exam *exam, sample_board *board)
+{
+    sampling s = {.exam = exam, .board = board};
+    board->limit_ns = vg_now_ns() + (uint64_t)SPIN_MOST_MS * 1000000;
+    for (uint64_t now; board->round < SPIN_SAMPLES && (now = vg_now_ns()) < board->limit_ns;) {
+        vg_child child;
+        if (!vg_child_start(&child, take_samples, &s))
+            return true;
+        /* The last sample may begin just before the limit. */
+        const vg_child_end end = vg_child_await(&child, board->limit_ns + SPIN_GRACE_NS - now);
+        if (end == VG_CHILD_LOST)
+            return false;
+        if (end == VG_CHILD_FAILED && board->now < board->count) {
+            count_cut_stop(board);
+            if (++board->killed[board->now] < SPIN_TRIES)
+                continue;
+        }
+        board->now++;
+    }
+    return true;
+}
+
+/* What could not be seen, in words. */
+static void note_missing(vg_exam *exam, const sample_board *board)
+{
+    for (unsigned i = 0; i < board->count; i++) {
+        const int tid = (int)exam->threads[board->thread[i]].tid;
+        if (board->late[i])
+            vg_exam_note(exam, "Thread %d did not stop within half a second: whether it spins is not known.", tid);
+        else if (board->killed[i] >= SPIN_TRIES || board->had[i] < SPIN_LEAST)
+            vg_exam_note(exam, "Thread %d could not be looked at often enough: whether it spins is not known.", tid);
+    }
+}
+
 void vg_spins_sample(vg_exam *exam)
 {
-    unsigned busy[SPIN_THREADS], count = 0;
-    if (exam->options.no_stop || exam->core != NULL || !exam->processes[0].readable)
-        return;
     const vg_exam_process *patient = &exam->processes[0];
+    if (exam->options.no_stop || exam->core != NULL || !patient->readable)
+        return;
+    unsigned busy[SPIN_THREADS], count = 0;
     for (unsigned i = patient->first; i < patient->first + patient->count && count < SPIN_THREADS; i++)
         if (is_busy(&exam->threads[i]))
             busy[count++] = i;
-    vg_sample *samples = count > 0 ? calloc((size_t)count * SPIN_SAMPLES, sizeof *samples) : NULL;
-    unsigned had[SPIN_THREADS] = {0};
-    if (samples == NULL)
+    vg_spins_sample_these(exam, busy, count);
+}
+
+void vg_spins_sample_these(vg_exam *exam, const unsigned *threads, unsigned count)
+{
+    if (count == 0 || count > SPIN_THREADS)
         return;
-    /* As long as a thread is stopped, nobody else should get our processor. Only root may ask for that. */
-    const int before = getpriority(PRIO_PROCESS, 0);
-    (void)setpriority(PRIO_PROCESS, 0, SPIN_PRIORITY);
-    for (unsigned round = 0; round < SPIN_SAMPLES; round++) {
-        for (unsigned i = 0; i < count; i++)
-            if (vg_registers_take(exam, &exam->threads[busy[i]], &samples[i * SPIN_SAMPLES + had[i]]))
-                had[i]++;
-        /* Not a round number: a loop of the same length must not look still. */
-        const struct timespec pause = {.tv_nsec = SPIN_PAUSE_NS + (long)(round * 7919 % 13) * 97003};
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    sample_board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED) {
+        vg_exam_note(exam, "There is no memory to look at threads that run.");
+        return;
     }
-    (void)setpriority(PRIO_PROCESS, 0, before);
-    for (unsigned i = 0; i < count; i++)
-        exam->threads[busy[i]].spins = changes_nothing(&samples[i * SPIN_SAMPLES], had[i]);
-    free(samples);
+    board->count = count;
+    memcpy(board->thread, threads, count * sizeof *threads);
+    if (run_samplings(exam, board)) {
+        exam->stops += board->stops;
+        if (board->stopped_ns > exam->stopped_ns)
+            exam->stopped_ns = board->stopped_ns;
+        for (unsigned i = 0; i < count; i++) {
+            vg_exam_thread *thread = &exam->threads[threads[i]];
+            if (board->had[i] > 0)
+                vg_registers_keep(thread, &board->samples[i][board->had[i] - 1]);
+            thread->spins = changes_nothing(board->samples[i], board->had[i]);
+        }
+        note_missing(exam, board);
+    } else {
+        vg_exam_note(exam, "Threads that run could not be looked at: reading their stacks did not end.");
+    }
+    (void)munmap(board, sizeof *board);
 }

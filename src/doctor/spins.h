@@ -9,4 +9,8 @@
    Their registers are kept for the stacks. */
 void vg_spins_sample(vg_exam *exam);
 
+/* Sample these threads, at most eight. It takes some seconds at most, whatever the threads do; what could not be seen
+   becomes a note. */
+void vg_spins_sample_these(vg_exam *exam, const unsigned *threads, unsigned count);
+
 #endif

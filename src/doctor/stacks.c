@@ -3,19 +3,14 @@
 #define _GNU_SOURCE 1
 #endif
 #include "stacks.h"
+#include "child.h"
 #include "fence_in.h"
 #include "modules.h"
 #include "unwinding.h"
-#include "base/clock.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* What the child writes about one thread: how many frames are complete, or of a process: what it found. */
 typedef struct stack_result {
@@ -29,9 +24,16 @@ typedef struct stack_board {
     stack_result of[];
 } stack_board;
 
+typedef struct stack_reading {
+    vg_exam *exam;
+    stack_board *board;
+} stack_reading;
+
 /* In the child. */
-static void read_stacks(vg_exam *exam, stack_board *board)
+static void read_stacks(void *arg)
 {
+    vg_exam *exam = ((stack_reading *)arg)->exam;
+    stack_board *board = ((stack_reading *)arg)->board;
     vg_unwinding *sessions[VG_EXAM_PROCESSES] = {NULL};
     vg_unwinding_begin();
     for (unsigned i = 0; i < exam->process_count; i++)
@@ -49,26 +51,6 @@ static void read_stacks(vg_exam *exam, stack_board *board)
         vg_unwinding_walk(sessions[thread->process], thread, result->frames, &result->count);
         result->bp = thread->bp;
     }
-}
-
-/* Wait for the child; it is killed when the time is up. */
-static bool await_stacks(pid_t child, int end, uint64_t limit_ns)
-{
-    const uint64_t limit = vg_now_ns() + limit_ns;
-    bool ended = false;
-    while (!ended) {
-        const uint64_t now = vg_now_ns();
-        if (now >= limit)
-            break;
-        struct pollfd fd = {end, POLLIN, 0};
-        ended = poll(&fd, 1, (int)((limit - now) / 1000000) + 1) > 0;
-    }
-    if (!ended)
-        (void)kill(child, SIGKILL);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* The child may have been led astray: its words are cut where they must end. */
@@ -114,22 +96,12 @@ void vg_stacks_take(vg_exam *exam)
         return;
     }
     exam->frames = (vg_frame *)(void *)board;
-    int ends[2];
-    if (pipe(ends) != 0) {
-        exam->stacks_cut = true;
-        return;
-    }
-    const pid_t child = fork();
-    if (child == 0) {
-        (void)close(ends[0]);
-        read_stacks(exam, board);
-        _exit(0);
-    }
-    (void)close(ends[1]);
-    if (child > 0)
-        exam->stacks_cut = !await_stacks(child, ends[0], exam->options.stacks_ns);
-    else
-        exam->stacks_cut = true;
-    (void)close(ends[0]);
-    take_results(exam, board);
+    stack_reading reading = {.exam = exam, .board = board};
+    vg_child child;
+    const vg_child_end end = vg_child_start(&child, read_stacks, &reading)
+                                 ? vg_child_await(&child, exam->options.stacks_ns)
+                                 : VG_CHILD_FAILED;
+    exam->stacks_cut = end != VG_CHILD_DONE;
+    if (end != VG_CHILD_LOST)
+        take_results(exam, board);
 }

@@ -363,6 +363,29 @@ static void slow_answer(void)
     say_ready();
     (void)!read(ends[0], &byte, 1);
 }
+/* One of two that may write is stopped: the other one will do. */
+static void two_writers(void)
+{
+    int ends[2];
+    char byte;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        abort();
+    const pid_t stopped = fork();
+    if (stopped == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            raise(SIGSTOP);
+    }
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            rest(50000);
+    }
+    close(ends[1]);
+    (void)waitpid(stopped, NULL, WUNTRACED);
+    say_ready();
+    (void)!read(ends[0], &byte, 1);
+}
 static void *pass_on(void *arg)
 {
     (void)arg;
@@ -492,19 +515,33 @@ static const struct {
     const char *name;
     void (*run)(void);
 } ways[] = {
-    {"idle-pool", idle_pool},   {"queue", queue},
-    {"contended", contended},   {"computing", computing},
-    {"floats", floats},         {"sorting", sorting},
-    {"timed", timed},           {"backing-off", backing_off},
-    {"pipeline", pipeline},     {"server", server},
-    {"readers", readers},       {"ping-pong", ping_pong},
-    {"parent", parent},         {"signals", daemon_of_signals},
-    {"event-loop", event_loop}, {"phases", in_phases},
-    {"churn", churn},           {"sleeper", sleeper},
-    {"copying", copying},       {"writing", writing},
-    {"handler", handler},       {"slow-answer", slow_answer},
-    {"far-timer", far_timer},   {"spinning-reader", spinning_reader},
-    {"shell", shell},           {"woken-by-handler", woken_by_handler},
+    {"idle-pool", idle_pool},
+    {"queue", queue},
+    {"contended", contended},
+    {"computing", computing},
+    {"floats", floats},
+    {"sorting", sorting},
+    {"timed", timed},
+    {"backing-off", backing_off},
+    {"pipeline", pipeline},
+    {"server", server},
+    {"readers", readers},
+    {"ping-pong", ping_pong},
+    {"parent", parent},
+    {"signals", daemon_of_signals},
+    {"event-loop", event_loop},
+    {"phases", in_phases},
+    {"churn", churn},
+    {"sleeper", sleeper},
+    {"copying", copying},
+    {"writing", writing},
+    {"handler", handler},
+    {"slow-answer", slow_answer},
+    {"far-timer", far_timer},
+    {"spinning-reader", spinning_reader},
+    {"shell", shell},
+    {"woken-by-handler", woken_by_handler},
+    {"two-writers", two_writers},
 };
 
 int main(int argc, char **argv)

@@ -547,34 +547,46 @@ static void address_space(void)
         tick();
 }
 
-/* Two threads on one processor: the one with the higher priority never lets the other run. Needs root. */
+/* Two threads on one processor: the one with the higher priority never lets the other run. The main thread puts both there, because
+   the second could not say that it has come. Needs root. */
+static atomic_int runner, may_run;
 static void *run_at(void *arg)
 {
-    const struct sched_param how = {.sched_priority = *(const int *)arg};
+    const int priority = (int)(intptr_t)arg;
+    const struct sched_param how = {.sched_priority = priority};
     volatile unsigned long work = 1;
-    cpu_set_t last;
-    CPU_ZERO(&last);
-    CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
-    sched_setaffinity(0, sizeof last, &last);
     sched_setscheduler(0, SCHED_FIFO, &how);
+    atomic_store(&runner, (int)syscall(SYS_gettid));
+    while (atomic_load(&may_run) != priority)
+        tick();
     atomic_fetch_add(&stage, 1);
     for (;;)
         work = work * 3 + 1;
     return NULL;
 }
+static void start_at(int priority)
+{
+    cpu_set_t last;
+    CPU_ZERO(&last);
+    CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
+    atomic_store(&runner, 0);
+    start(run_at, (void *)(intptr_t)priority);
+    while (atomic_load(&runner) == 0)
+        tick();
+    sched_setaffinity(atomic_load(&runner), sizeof last, &last);
+    atomic_store(&may_run, priority);
+}
 static void starved(void)
 {
-    static const int high = 2, low = 1;
     cpu_set_t first_cpu;
     CPU_ZERO(&first_cpu);
     CPU_SET(0, &first_cpu);
     sched_setaffinity(0, sizeof first_cpu, &first_cpu);
     alarm(60); /* whatever happens, the processor is given back */
-    start(run_at, (void *)(uintptr_t)&high);
+    start_at(2);
     while (atomic_load(&stage) < 1)
         tick();
-    start(run_at, (void *)(uintptr_t)&low);
-    tick();
+    start_at(1);
     printf("ready\n");
     fflush(stdout);
     for (;;)
