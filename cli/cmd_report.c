@@ -11,6 +11,7 @@
 #include "reader/outside.h"
 #include "recent.h"
 #include "say.h"
+#include "streams.h"
 #include "view_json.h"
 #include "view_text.h"
 #ifdef VIGIL_HAVE_DOCTOR
@@ -140,7 +141,9 @@ static void print_loop(struct look *look, const vg_loop_view *loop)
             printf("%s%s %s", before, vg_loop_phase_name(i), words_ns(n[3], loop->phase_ns[i]));
             before = ", ";
         }
-    printf("\n\n");
+    printf("\n");
+    streams_print(look->now, loop, 20);
+    printf("\n");
 }
 
 static void print_wakes(const vg_snapshot *now, const struct recent *recent)
@@ -273,13 +276,11 @@ const struct command command_report = {
     .summary = "what a process does and what is wrong with it, in words or JSON",
     .text =
         "Says what a process does now: the watchdog's verdicts with evidence and advice, every pool with its queues,\n"
-        "latencies and workers, every loop with its phases, and the last wake-ups. It needs nothing from the process, "
-        "so it\n"
-        "works while that is stopped or wedged; and with the FILE that a killed process left behind (see `vigil ps`), "
-        "or its\n"
-        "old PID. A process without a watchdog, or whose watchdog is late, is judged from outside: that takes two "
-        "looks\n"
-        "and most of a second.\n\n"
+        "latencies and workers, every loop with its phases and streams, and the last wake-ups. It needs nothing from\n"
+        "the process, so it works while that is stopped or wedged; and with the FILE that a killed process left "
+        "behind\n"
+        "(see `vigil ps`), or its old PID. A process without a watchdog, or whose watchdog is late, is judged from\n"
+        "outside: that takes two looks and most of a second.\n\n"
         "In the table of classes, wait is the time from submit to start, run that from start to end; 50 and 99 are "
         "the\n"
         "median and the value that one in a hundred exceeds; oldest is how long the oldest queued task has waited.",

@@ -7,7 +7,7 @@
 #include "top.h"
 
 static long interval_ms, looks;
-static bool plain, by_threads, by_functions;
+static bool plain, by_threads, by_functions, by_streams;
 
 #ifdef VIGIL_HAVE_NCURSES
 static int top(int count, char **operands)
@@ -20,6 +20,7 @@ static int top(int count, char **operands)
     struct top_options options = {
         .view = by_threads     ? TOP_THREADS
                 : by_functions ? TOP_FUNCTIONS
+                : by_streams   ? TOP_STREAMS
                                : TOP_LANES,
         .interval_ms = interval_ms > 0 ? (unsigned)interval_ms
                        : screen        ? 250U
@@ -42,6 +43,8 @@ static const struct option_spec options[] = {
      "every thread: how much CPU it uses, and what it does or waits for (key t)"},
     {'f', "functions", OPTION_FLAG, NULL, &by_functions, 0, 0,
      "which functions take the time: tasks and callbacks, and any by sampling (key f)"},
+    {'s', "streams", OPTION_FLAG, NULL, &by_streams, 0, 0,
+     "streams, listeners, children: how old each is, and what it waits for since when (key s)"},
     {'p', "plain", OPTION_FLAG, NULL, &plain, 0, 0, "plain text, also on a terminal"},
     {0},
 };

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "functions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #ifdef VIGIL_HAVE_DOCTOR
+#include "doctor/child.h"
 #include "doctor/registers.h"
 #include "reader/process.h"
 #endif
@@ -142,12 +145,27 @@ enum {
     SAMPLES_KEPT = 4096,
     ROUNDS = 6, /* in one look */
     ROUNDS_KEPT = 256,
-    AT_ONCE = 16 /* threads in one round */
+    AT_ONCE = 16, /* threads in one round */
+    PC = 16       /* its DWARF number */
+};
+
+#define LOOK_MOST_NS UINT64_C(2000000000)
+
+/* What a child writes in one look. */
+struct sampled {
+    unsigned asked, taken, rounds;
+    uint64_t stopped_ns;
+    struct {
+        uint64_t address;
+        unsigned round;
+    } of[ROUNDS * AT_ONCE];
+    vg_sample room;
 };
 
 struct sampler {
     vg_exam *exam;
-    vg_sample *room;
+    struct sampled *sampled; /* shared with the child */
+    const struct threads *threads;
     struct {
         uint64_t address;
         unsigned round;
@@ -161,8 +179,8 @@ struct sampler *sampler_create(void)
     if (s == NULL)
         return NULL;
     s->exam = calloc(1, sizeof *s->exam);
-    s->room = calloc(1, sizeof *s->room);
-    if (s->exam != NULL && s->room != NULL)
+    s->sampled = mmap(NULL, sizeof *s->sampled, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s->exam != NULL && s->sampled != MAP_FAILED)
         return s;
     sampler_free(s);
     return NULL;
@@ -172,37 +190,61 @@ void sampler_free(struct sampler *s)
 {
     if (s == NULL)
         return;
+    if (s->sampled != MAP_FAILED && s->sampled != NULL)
+        munmap(s->sampled, sizeof *s->sampled);
     free(s->exam);
-    free(s->room);
     free(s);
+}
+
+/* In a child, because a thread that cannot stop would keep us here. */
+static void take_look(void *arg)
+{
+    const struct sampler *s = arg;
+    struct sampled *sampled = s->sampled;
+    const pid_t pid = s->exam->processes[0].pid;
+    vg_child_hurry();
+    for (; sampled->rounds < ROUNDS; sampled->rounds++) {
+        unsigned at_once = 0;
+        for (size_t i = 0; i < s->threads->count && at_once < AT_ONCE; i++) { /* the busiest come first */
+            const struct thread_row *row = &s->threads->of[i];
+            if ((row->known && row->cpu <= 0) || threads_state(pid, row->tid) != 'R')
+                continue;
+            const vg_exam_thread thread = {.tid = row->tid, .state = 'R'};
+            uint64_t stopped_ns;
+            sampled->asked++;
+            at_once++;
+            const vg_stop_end end = vg_registers_take(s->exam, &thread, &sampled->room, &stopped_ns);
+            if (stopped_ns > sampled->stopped_ns)
+                sampled->stopped_ns = stopped_ns;
+            if (end == VG_STOP_LATE)
+                return; /* our end lets it go */
+            if (end != VG_STOP_TAKEN)
+                continue;
+            sampled->of[sampled->taken].address = sampled->room.regs[PC];
+            sampled->of[sampled->taken++].round = sampled->rounds;
+        }
+        /* Not a round number: what repeats must not be met at the same place always. */
+        const struct timespec pause = {.tv_nsec = 3000000 + (long)(sampled->rounds * 7919 % 13) * 97003};
+        nanosleep(&pause, NULL);
+    }
 }
 
 bool sampler_look(struct sampler *s, struct look *look, const struct threads *threads)
 {
-    unsigned asked = 0, taken = 0;
-    const pid_t pid = vg_reader_local_pid(look->reader);
-    s->exam->processes[0].pid = pid;
+    struct sampled *sampled = s->sampled;
+    s->exam->processes[0].pid = vg_reader_local_pid(look->reader);
     s->exam->processes[0].readable = true;
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        s->rounds++;
-        unsigned at_once = 0;
-        for (size_t i = 0; i < threads->count && at_once < AT_ONCE; i++) { /* the busiest come first */
-            if ((threads->of[i].known && threads->of[i].cpu <= 0) || threads_state(pid, threads->of[i].tid) != 'R')
-                continue;
-            vg_exam_thread thread = {.tid = threads->of[i].tid, .state = 'R'};
-            asked++;
-            at_once++;
-            if (!vg_registers_take(s->exam, &thread, s->room))
-                continue;
-            taken++;
-            s->of[s->next % SAMPLES_KEPT].address = thread.ip;
-            s->of[s->next++ % SAMPLES_KEPT].round = s->rounds;
-        }
-        /* Not a round number: what repeats must not be met at the same place always. */
-        const struct timespec pause = {.tv_nsec = 3000000 + (long)(s->rounds * 7919 % 13) * 97003};
-        nanosleep(&pause, NULL);
+    s->threads = threads;
+    sampled->asked = sampled->taken = sampled->rounds = 0;
+    vg_child child;
+    if (!vg_child_start(&child, take_look, s) || vg_child_await(&child, LOOK_MOST_NS) == VG_CHILD_LOST)
+        return false;
+    for (unsigned i = 0; i < sampled->taken; i++) {
+        s->of[s->next % SAMPLES_KEPT].address = sampled->of[i].address;
+        s->of[s->next++ % SAMPLES_KEPT].round = s->rounds + 1 + sampled->of[i].round;
     }
-    return asked == 0 || taken > 0;
+    s->rounds += sampled->rounds < ROUNDS ? sampled->rounds + 1 : ROUNDS;
+    return sampled->asked == 0 || sampled->taken > 0;
 }
 
 void sampler_functions(struct sampler *s, struct look *look, struct functions *functions, unsigned *samples,
@@ -212,7 +254,7 @@ void sampler_functions(struct sampler *s, struct look *look, struct functions *f
     const unsigned rounds = s->rounds < ROUNDS_KEPT ? s->rounds : ROUNDS_KEPT;
     functions->count = 0;
     *samples = 0;
-    *stop_ns = s->exam->stopped_ns;
+    *stop_ns = s->sampled->stopped_ns;
     for (unsigned i = 0; i < held && rounds > 0; i++) {
         char name[NAME_ROOM];
         if (s->of[i].round + ROUNDS_KEPT <= s->rounds)

@@ -364,6 +364,80 @@ static void loops(FILE *to, const vg_snapshot *now)
     }
 }
 
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+static const struct metric stream_metrics[] = {
+    {"vigil_stream_opened_total", "counter", "Streams, listeners, connects, datagrams and children that were opened.",
+     OF_LOOP(ios_opened), 1},
+    {"vigil_stream_open", "gauge", "Those that are open.", OF_LOOP(ios_open), 1},
+    {"vigil_stream_unseen", "gauge", "Those that are open and have no entry in the record.", OF_LOOP(ios_unseen), 1},
+    {"vigil_stream_read_bytes_total", "counter", "Bytes that streams have read.", OF_LOOP(io_bytes_read), 1},
+    {"vigil_stream_sent_bytes_total", "counter", "Bytes that streams have sent.", OF_LOOP(io_bytes_sent), 1},
+};
+
+static const char *const stream_waits[] = {"read", "write", "start", "connect", "accept", "room", "exit"};
+
+/* How long one waits for stream_waits[w]; false: it does not. */
+static bool stream_waits_for(const vg_io_view *io, size_t w, uint64_t *ns)
+{
+    *ns = w == 0 ? io->reading_ns : w == 1 ? io->sending_ns : io->wait_ns;
+    return w == 0 ? io->reading : w == 1 ? io->sending : strcmp(vg_io_wait_name(io->wait), stream_waits[w]) == 0;
+}
+
+/* By kind and by wait, never by peer: each series of a scrape stays, and peers come and go. */
+static void streams(FILE *to, const vg_snapshot *now)
+{
+    for (size_t m = 0; m < sizeof stream_metrics / sizeof stream_metrics[0]; m++) {
+        family(to, stream_metrics[m].name, stream_metrics[m].type, stream_metrics[m].help);
+        for (size_t i = 0; i < now->loop_count; i++) {
+            fputs(stream_metrics[m].name, to);
+            loop_labels(to, &now->loops[i]);
+            number(to, &now->loops[i], &stream_metrics[m]);
+        }
+    }
+    family(to, "vigil_stream_oldest_seconds", "gauge", "Age of the oldest open one, by kind.");
+    for (size_t i = 0; i < now->loop_count; i++)
+        for (unsigned kind = VG_IO_TCP; kind < VG_IO_KINDS; kind++) {
+            uint64_t oldest = 0, count = 0;
+            for (size_t k = 0; k < now->loops[i].io_count; k++)
+                if (now->loops[i].ios[k].kind == kind) {
+                    count++;
+                    oldest = now->loops[i].ios[k].age_ns > oldest ? now->loops[i].ios[k].age_ns : oldest;
+                }
+            if (count == 0)
+                continue;
+            fputs("vigil_stream_oldest_seconds", to);
+            loop_labels(to, &now->loops[i]);
+            fprintf(to, ",kind=\"%s\"} %.9g\n", vg_io_kind_name(kind), (double)oldest / 1e9);
+        }
+    for (int which = 0; which < 2; which++) {
+        const char *name = which == 0 ? "vigil_stream_waiting" : "vigil_stream_wait_seconds";
+        family(to, name, "gauge",
+               which == 0 ? "Those that wait, by what for." : "The longest that one of them waits now, by what for.");
+        for (size_t i = 0; i < now->loop_count; i++)
+            for (size_t w = 0; w < sizeof stream_waits / sizeof stream_waits[0]; w++) {
+                uint64_t longest = 0, count = 0, ns;
+                for (size_t k = 0; k < now->loops[i].io_count; k++)
+                    if (stream_waits_for(&now->loops[i].ios[k], w, &ns)) {
+                        count++;
+                        longest = ns > longest ? ns : longest;
+                    }
+                fputs(name, to);
+                loop_labels(to, &now->loops[i]);
+                fprintf(to, ",for=\"%s\"} %.9g\n", stream_waits[w], which == 0 ? (double)count : (double)longest / 1e9);
+            }
+    }
+    family(to, "vigil_stream_unsent_bytes", "gauge", "Bytes that streams have accepted and not sent.");
+    for (size_t i = 0; i < now->loop_count; i++) {
+        uint64_t unsent = 0;
+        for (size_t k = 0; k < now->loops[i].io_count; k++)
+            unsent += now->loops[i].ios[k].unsent;
+        fputs("vigil_stream_unsent_bytes", to);
+        loop_labels(to, &now->loops[i]);
+        fprintf(to, "} %" PRIu64 "\n", unsent);
+    }
+}
+
 /* ---- the process ------------------------------------------------------------------------------------------------- */
 
 void metrics_write(FILE *to, const vg_snapshot *now)
@@ -418,6 +492,8 @@ void metrics_write(FILE *to, const vg_snapshot *now)
         pool_histograms(to, now);
         workers(to, now);
     }
-    if (now->loop_count > 0)
+    if (now->loop_count > 0) {
         loops(to, now);
+        streams(to, now);
+    }
 }

@@ -8,7 +8,8 @@
 enum top_view {
     TOP_LANES,   /* pools, loops and lanes */
     TOP_THREADS, /* every thread: CPU, and what it waits for */
-    TOP_FUNCTIONS
+    TOP_FUNCTIONS,
+    TOP_STREAMS /* streams, listeners, children: age, and what each waits for */
 };
 
 struct top_options {

@@ -13,6 +13,7 @@
 #include "functions.h"
 #include "kinds.h"
 #include "say.h"
+#include "streams.h"
 #include "top.h"
 #include "view_text.h"
 
@@ -60,6 +61,19 @@ static void plain_threads(struct threads *threads, struct look *look)
         threads_line(&threads->of[i], line, sizeof line);
         printf("%s\n", line);
     }
+}
+
+static void plain_streams(const vg_snapshot *now)
+{
+    size_t count;
+    struct stream_row *rows = streams_list(now, NULL, &count);
+    char line[512];
+    printf("%s\n", stream_heading());
+    for (size_t i = 0; i < count; i++) {
+        stream_line(&rows[i], line, sizeof line);
+        printf("%s\n", line);
+    }
+    free(rows);
 }
 
 static void plain_functions(struct look *look, struct threads *threads, struct sampler *sampler)
@@ -111,6 +125,7 @@ static void plain_block(struct look *look)
                words_rate(n[0], past != NULL ? rate(loop->turns, past->turns, seconds) : 0),
                past != NULL ? rate(loop->work_ns, past->work_ns, seconds) / 1e7 : 0,
                words_count(n[1], loop->posts_queued), words_count(n[2], loop->timers_active));
+        streams_print(now, loop, 5);
     }
     printf("\n");
 }
@@ -120,7 +135,7 @@ int top_plain(struct look *look, const struct top_options *options)
     struct threads threads = {0};
     struct sampler *sampler = options->view == TOP_FUNCTIONS ? sampler_create() : NULL;
     int status = EXIT_FINE;
-    if (options->view != TOP_LANES)
+    if (options->view == TOP_THREADS || options->view == TOP_FUNCTIONS)
         (void)threads_look(&threads, look); /* for the CPU time of the first block */
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
@@ -145,6 +160,8 @@ int top_plain(struct look *look, const struct top_options *options)
             plain_threads(&threads, look);
         else if (options->view == TOP_FUNCTIONS)
             plain_functions(look, &threads, sampler);
+        else if (options->view == TOP_STREAMS)
+            plain_streams(look->now);
         else
             plain_block(look);
         if (fflush(stdout) != 0) {

@@ -20,6 +20,7 @@
 #include "kinds.h"
 #include "lanes.h"
 #include "say.h"
+#include "streams.h"
 #include "top.h"
 #include "top_pen.h"
 #include "top_views.h"
@@ -48,7 +49,7 @@ static double rate(uint64_t now, uint64_t before, double seconds)
 static void draw_head(struct screen *s)
 {
     const vg_snapshot *now = s->look->now;
-    char program[64], up[WORDS], version[33], keys[64];
+    char program[64], up[WORDS], version[33], keys[80];
     const char *state = look_state(now);
     clean_text(version, sizeof version, now->library, sizeof now->library, false);
     top_pen(A_BOLD);
@@ -58,7 +59,7 @@ static void draw_head(struct screen *s)
     top_put("  %s", state);
     top_pen(A_NORMAL);
     top_put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
-    snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  ? help", s->paused ? "PAUSED " : "");
+    snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  s streams  ? help", s->paused ? "PAUSED " : "");
     if (getcury(stdscr) == 0 && (int)strlen(keys) + getcurx(stdscr) + 2 < COLS)
         mvaddstr(0, COLS - (int)strlen(keys) - 1, keys);
     s->row = 1;
@@ -183,6 +184,11 @@ static void draw_loops(struct screen *s)
                 top_put(" %s %.1f %%", vg_loop_phase_name(phase), share);
         }
         s->row++;
+        streams_total(loop, words, sizeof words);
+        if (words[0] != '\0' && s->row + 3 < LINES) {
+            top_go_to(s->row++, 2);
+            top_put("%s (key s)", words);
+        }
     }
 }
 
@@ -279,7 +285,7 @@ static void draw_help(void)
         "q        quit",
         "p space  pause and go on",
         "tab      next pool",
-        "t f      threads: CPU, and what each waits for; functions that take the time; again: back",
+        "t f s    threads: CPU, and what each waits for; functions that take the time; streams; again: back",
         "arrows   scroll the lanes (page up and down too)",
         "?        this help",
         "",
@@ -305,7 +311,7 @@ static void draw(struct screen *s)
         draw_warnings(s);
     }
     if (!s->help && s->views.view != TOP_LANES) {
-        top_views_draw(&s->views, s->row, LINES - (s->options->note != NULL ? 1 : 0), &s->scroll, &s->lane_rows);
+        top_views_draw(&s->views, now, s->row, LINES - (s->options->note != NULL ? 1 : 0), &s->scroll, &s->lane_rows);
     } else if (!s->help) {
         if (s->pool >= now->pool_count)
             s->pool = 0;
@@ -347,8 +353,9 @@ static bool key(struct screen *s, int pressed)
         s->pool++;
         break;
     case 't':
-    case 'f': {
-        const enum top_view asked = pressed == 't' ? TOP_THREADS : TOP_FUNCTIONS;
+    case 'f':
+    case 's': {
+        const enum top_view asked = pressed == 't' ? TOP_THREADS : pressed == 'f' ? TOP_FUNCTIONS : TOP_STREAMS;
         s->views.view = s->views.view == asked ? TOP_LANES : asked;
         s->scroll = 0;
         s->help = false;

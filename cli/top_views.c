@@ -3,8 +3,10 @@
 #include "top_views.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "say.h"
+#include "streams.h"
 #include "top_pen.h"
 
 static void draw_threads(const struct top_views *views, int row, int bottom, unsigned *scroll, int *rows)
@@ -73,17 +75,52 @@ static void draw_functions(const struct top_views *views, int row, int bottom)
     (void)draw_table(heading, &views->sampled, row + 1, bottom - row - 3);
 }
 
-void top_views_draw(const struct top_views *views, int row, int bottom, unsigned *scroll, int *rows)
+static void draw_streams(const vg_snapshot *now, int row, int bottom, unsigned *scroll, int *rows)
+{
+    const int room = bottom - row - 2;
+    size_t count;
+    char text[512];
+    if (room < 1)
+        return;
+    struct stream_row *list = streams_list(now, NULL, &count);
+    if (*scroll + (unsigned)room > count)
+        *scroll = count > (size_t)room ? (unsigned)count - (unsigned)room : 0;
+    *rows = room;
+    top_go_to(++row, 0);
+    top_pen(A_UNDERLINE);
+    top_put("%s", stream_heading());
+    top_pen(A_NORMAL);
+    if (count > (size_t)room)
+        top_put("  (%u-%u of %zu)", *scroll + 1, *scroll + (unsigned)room, count);
+    for (int i = 0; i < room && *scroll + (unsigned)i < count; i++) {
+        const struct stream_row *one = &list[*scroll + (unsigned)i];
+        stream_line(one, text, sizeof text);
+        top_pen(one->io->sending ? A_BOLD : A_NORMAL);
+        top_go_to(row + 1 + i, 0);
+        top_put("%s", text);
+        top_pen(A_NORMAL);
+    }
+    if (count == 0) {
+        top_go_to(row + 1, 0);
+        top_put("no loop has a stream, a listener or a child");
+    }
+    free(list);
+}
+
+void top_views_draw(const struct top_views *views, const vg_snapshot *now, int row, int bottom, unsigned *scroll,
+                    int *rows)
 {
     if (views->view == TOP_THREADS)
         draw_threads(views, row, bottom, scroll, rows);
+    else if (views->view == TOP_STREAMS)
+        draw_streams(now, row, bottom, scroll, rows);
     else
         draw_functions(views, row, bottom);
 }
 
 void top_views_look(struct top_views *views, struct look *look)
 {
-    if (views->view == TOP_LANES)
+    if (views->view == TOP_LANES || views->view == TOP_STREAMS)
         return;
     (void)threads_look(&views->threads, look);
     if (views->view != TOP_FUNCTIONS)

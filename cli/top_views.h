@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_views.h - the views of threads and of functions. */
+/* top_views.h - the views of threads, of functions and of streams. */
 #ifndef CLI_TOP_VIEWS_H
 #define CLI_TOP_VIEWS_H
 
@@ -21,7 +21,8 @@ struct top_views {
 void top_views_look(struct top_views *views, struct look *look);
 
 /* Draw below `row`, above `bottom`. *scroll: the first row of the table, kept within it; *rows: how many fit. */
-void top_views_draw(const struct top_views *views, int row, int bottom, unsigned *scroll, int *rows);
+void top_views_draw(const struct top_views *views, const vg_snapshot *now, int row, int bottom, unsigned *scroll,
+                    int *rows);
 
 void top_views_free(struct top_views *views);
 

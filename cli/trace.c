@@ -23,6 +23,7 @@
 
 #include "kinds.h"
 #include "say.h"
+#include "trace_streams.h"
 
 struct item {
     int64_t begin, end; /* ns since the recorder was made */
@@ -82,7 +83,7 @@ static int collect_ring(struct trace *trace, uint32_t thread)
     for (size_t i = 0; i < count; i++) {
         const vg_event *event = &events[i];
         unsigned kind = vg_event_kind_of(event);
-        if (kind == VG_EVENT_NONE || kind >= VG_EVENT_KINDS)
+        if (kind == VG_EVENT_NONE || kind >= VG_EVENT_KINDS || kind == VG_EVENT_IO) /* trace_streams.c */
             continue;
         struct item *item = new_item(trace);
         if (item == NULL) {
@@ -545,6 +546,7 @@ int trace_write(FILE *to, struct look *look, struct trace_summary *summary)
         put_threads(&trace);
         summary->slices = put_items(&trace);
         put_verdicts(&trace);
+        trace.written += trace_streams(to, look);
         error = put_arrows(&trace);
         fputs("\n]}\n", to);
     }

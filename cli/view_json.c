@@ -10,6 +10,7 @@
 #include "kinds.h"
 #include "recent.h"
 #include "say.h"
+#include "streams.h"
 
 static void number(json_object *to, const char *key, uint64_t value)
 {
@@ -269,6 +270,12 @@ static json_object *loop_json(struct look *look, const vg_loop_view *loop, bool 
         real(l, "turn_rate", past != NULL ? rate_of(loop->turns, past->turns, seconds) : 0);
         real(l, "busy_share", past != NULL ? rate_of(loop->work_ns, past->work_ns, seconds) / 1e9 : 0);
     }
+    number(l, "streams_opened", loop->ios_opened);
+    number(l, "streams_open", loop->ios_open);
+    number(l, "streams_unseen", loop->ios_unseen);
+    number(l, "bytes_read", loop->io_bytes_read);
+    number(l, "bytes_sent", loop->io_bytes_sent);
+    child(l, "streams", streams_json(loop));
     json_object *phases = child(l, "phases", json_object_new_array());
     for (unsigned i = VIGIL_PHASE_INTERNAL; i < VIGIL_PHASES; i++) {
         json_object *phase = json_object_new_object();

@@ -24,6 +24,10 @@ function count(n) {
   return (n < 99.95 ? n.toFixed(1) : n.toFixed(0)) + units[i];
 }
 
+function bytes(n) {
+  return n ? count(n) + 'B' : '–';
+}
+
 // For an axis: the shortest form.
 function plain(x) {
   return x >= 10000 ? count(x) : String(Number(x.toPrecision(2)));
@@ -282,6 +286,7 @@ class Loop {
     setText($('.loop-facts', this.root),
       `${doing} · ${count(loop.turn_rate)} turns/s · busy ${(loop.busy_share * 100).toFixed(1)} % · posts queued ${count(loop.posts_queued)} · ` +
       `timers ${count(loop.timers_active)} · descriptors ${count(loop.watches_active)}`);
+    this.showStreams(loop);
     const grid = $('.phases', this.root);
     if (grid.childElementCount !== loop.phases.length * 4) {
       grid.replaceChildren();
@@ -295,6 +300,30 @@ class Loop {
       grid.children[i * 4 + 1].firstElementChild.style.width = Math.min(100, phase.share * 100).toFixed(1) + '%';
       setText(grid.children[i * 4 + 2], (phase.share * 100).toFixed(1) + ' %');
       setText(grid.children[i * 4 + 3], count(phase.rate) + ' callbacks/s');
+    });
+  }
+
+  // Who waits longest comes first; the rest is in report.json.
+  showStreams(loop) {
+    const most = 50, host = $('.streams', this.root), body = $('tbody', host);
+    host.hidden = !loop.streams_opened;
+    if (host.hidden) return;
+    const owed = (s) => Math.max(0, ...['read', 'write', 'start', 'connect', 'room'].map((what) => s.waits_ns[what] || 0));
+    const shown = [...loop.streams].sort((a, b) => owed(b) - owed(a)).slice(0, most);
+    const hidden = loop.streams_open - shown.length;
+    setText($('summary', host), `Streams, listeners, children: ${count(loop.streams_open)} open, ${count(loop.streams_opened)} ever; ` +
+      `read ${bytes(loop.bytes_read)}, sent ${bytes(loop.bytes_sent)}${hidden > 0 ? `; ${count(hidden)} are not in the table` : ''}`);
+    while (body.childElementCount > shown.length) body.lastElementChild.remove();
+    while (body.childElementCount < shown.length) {
+      const row = element('tr');
+      for (let i = 0; i < 8; i++) row.append(element('td'));
+      body.append(row);
+    }
+    shown.forEach((s, i) => {
+      const waits = Object.entries(s.waits_ns).map(([what, ns]) => `${what} for ${time(ns)}`).join(', ');
+      const cells = [s.id, s.kind, s.kind === 'child' ? String(s.pid) : s.address, s.name, time(s.age_ns), waits, bytes(s.unsent),
+        `${bytes(s.bytes_read)} / ${bytes(s.bytes_sent)}`];
+      cells.forEach((text, k) => setText(body.children[i].children[k], String(text)));
     });
   }
 }

@@ -164,6 +164,12 @@ static void look_at_it(vigil_stream *stream)
     assert(stats.error == 0);
 }
 
+/* vigil_stream_name: tell viewers whose connection it is */
+static int logged_in(vigil_stream *stream, const char *user)
+{
+    return vigil_stream_name(stream, user); /* for vigil top, key s */
+}
+
 /* vigil_stream_fd: set a socket option */
 static void larger_buffer(vigil_stream *stream)
 {
@@ -418,6 +424,8 @@ int main(void)
     assert(rc == 0);
     stream = make_a_stream(loop, ends[0]);
     vigil_read waiting;
+    rc = logged_in(stream, "alice");
+    assert(rc == 0);
     assert(is_one_of_us(stream));
     share_errors(stream);
     take_it(stream);

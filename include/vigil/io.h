@@ -281,6 +281,13 @@ typedef struct vigil_stream_stats {
    0; -EINVAL; -EPERM; -ECHILD. */
 VIGIL_API int vigil_stream_stats_get(vigil_stream *stream, vigil_stream_stats *stats);
 
+/* Give the stream a name that viewers show beside its kind and its peer (vigil/record.h): whose
+   connection it is, say. It is copied, and cut at 31 bytes; a second one replaces the first, ""
+   takes it away. Does nothing when the recorder is off, or has no room for this stream. Owner;
+   does not block.
+   0; -EINVAL; -EPERM; -ECHILD; -ESHUTDOWN. */
+VIGIL_API int vigil_stream_name(vigil_stream *stream, const char *name);
+
 /* The descriptor, for socket options. It stays the stream's. Owner; does not block.
    Returns the descriptor; -EBADF it is closed; -EINVAL. */
 VIGIL_API int vigil_stream_fd(const vigil_stream *stream);

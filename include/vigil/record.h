@@ -20,7 +20,8 @@
  *           child of a fork never writes to its parent's file; it gets its own with its first pool
  *           or loop, or with vigil_loop_fork.
  *   Size    about 200 KB, and for each worker 1.3 KB, 65 KB of histograms (64 workers and more
- *           share), 128 KB of events and 19 KB of its last minute. All of it is reserved
+ *           share), 128 KB of events and 19 KB of its last minute; for each loop that has had a
+ *           stream 48 KB, which hold 254 streams. All of it is reserved
  *           beforehand, so a disk that fills up later harms nobody. At max_bytes new objects are
  *           left out of the file (and counted); they work all the same. The same when the disk is
  *           full or cannot be written: the process runs on without the file, and says so once

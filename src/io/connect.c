@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "loop/guard.h"
 #include "promise/op.h"
+#include "shown.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -35,6 +36,8 @@ typedef struct connect_attempt {
 typedef struct connect_race {
     vg_op *op;
     vigil_loop *loop;
+    vg_io_shared *shared; /* for viewers; NULL: the recorder is off */
+    vg_io_member member;
     vigil_timer timer; /* until the next attempt; id 0: none */
     int64_t attempt_ns;
     size_t count, started, running;
@@ -62,6 +65,32 @@ static void attempt_stop(connect_attempt *attempt, bool keep_fd)
     attempt->race->running--;
 }
 
+/* The end of the loop stops the operation by itself. */
+static void race_loop_ended(vg_io_member *member)
+{
+    (void)member;
+}
+
+static void race_show(connect_race *race)
+{
+    int error;
+    if (!vg_shown_wanted(race->loop))
+        return;
+    race->member.ended = race_loop_ended;
+    race->shared = vg_io_enter(race->loop, &race->member, &error);
+    if (race->shared == NULL)
+        return; /* no memory: the connection is made all the same, or says so itself */
+    vg_shown_open(race->shared, &race->member, VG_IO_CONNECT, &race->addresses[0], NULL);
+    vg_shown_wait(&race->member, VG_IO_WAITS_CONNECT, vigil_loop_now(race->loop));
+}
+
+static void race_free(connect_race *race)
+{
+    if (race->shared != NULL)
+        vg_io_leave(race->shared, &race->member);
+    free(race);
+}
+
 /* The operation is over, whichever way. */
 static void race_stop(vg_op *op)
 {
@@ -70,7 +99,7 @@ static void race_stop(vg_op *op)
         attempt_stop(&race->attempts[i], false);
     if (race->timer.id != 0)
         (void)vigil_timer_cancel(race->loop, race->timer);
-    free(race);
+    race_free(race);
 }
 
 /* ---- the winner -------------------------------------------------------------------------------------------------- */
@@ -94,13 +123,16 @@ static void race_won(connect_race *race, connect_attempt *attempt)
     vigil_stream *stream;
     const int on = 1;
     const int fd = attempt->fd;
-    const bool unix_socket = race->addresses[attempt - race->attempts].any.sa_family == AF_UNIX;
+    const vigil_address *address = &race->addresses[attempt - race->attempts];
+    const bool unix_socket = address->any.sa_family == AF_UNIX;
     attempt_stop(attempt, true);
     if (!unix_socket)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const int error = vg_stream_make(&stream, race->loop, fd, VG_STREAM_SOCKET, &race->stream_options);
     if (error != 0)
         (void)close(fd);
+    else
+        vg_shown_open(stream->shared, &stream->member, unix_socket ? VG_IO_UNIX : VG_IO_TCP, address, NULL);
     vg_op_finish(race->op, error != 0 ? vigil_value_error(error) : vigil_value_pointer(stream, untaken_stream));
 }
 
@@ -177,6 +209,7 @@ static void race_next(connect_race *race)
                 race->error = rc;
             continue;
         }
+        vg_shown_address(&race->member, &race->addresses[number]);
         /* Connected at once (a Unix socket): the event says so, in the next turn, as for the others. */
         if (race->started < race->count) {
             if (race->timer.id != 0)
@@ -230,8 +263,10 @@ static int make_race(connect_race **made, vigil_loop *loop, const vigil_address 
     if (error != 0)
         return error;
     connect_race *race = calloc(1, sizeof *race + count * (sizeof *race->attempts + sizeof *addresses) + 16);
-    if (race == NULL)
-        return vg_why(-ENOMEM, "no memory for a connection");
+    if (race == NULL) {
+        (void)vg_why(-ENOMEM, "no memory for a connection");
+        return -ENOMEM;
+    }
     race->loop = loop;
     race->count = count;
     race->attempt_ns = options->attempt_ns != 0 ? options->attempt_ns : NEXT_ATTEMPT_NS;
@@ -270,12 +305,13 @@ int vigil_promise_connect(vigil_loop *loop, const vigil_address *addresses, size
         return error;
     vg_op *op = vg_op_new(realm, token, __builtin_return_address(0), &error);
     if (op == NULL) {
-        free(race);
+        race_free(race);
         return error;
     }
     op->above[0] = race;
     op->stop = race_stop;
     race->op = op;
+    race_show(race);
     error = vigil_timer_start(loop, 0, race_timer, race, &race->timer); /* the first attempt: not inside this call */
     if (error != 0) {
         vg_op_discard(op);

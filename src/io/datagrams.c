@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "shared.h"
+#include "shown.h"
 
 #include "base/options.h"
 #include "base/why.h"
@@ -401,6 +402,11 @@ int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop, const vi
             (void)close(it->fd);
         datagrams_free(it);
         return error;
+    }
+    if (vg_shown_wanted(loop)) {
+        vigil_address own = {.length = sizeof own.storage};
+        const bool known = getsockname(it->fd, &own.any, &own.length) == 0;
+        vg_shown_open(it->shared, &it->member, VG_IO_DATAGRAMS, known ? &own : NULL, NULL);
     }
     *datagrams = it;
     return 0;

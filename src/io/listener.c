@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/why.h"
 #include "loop/guard.h"
+#include "shown.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -49,11 +50,21 @@ static void listener_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned
 
 /* ---- watching or not --------------------------------------------------------------------------------------------- */
 
+static void listener_show(const vigil_listener *listener)
+{
+    if (listener->member.shown == NULL)
+        return;
+    vg_cell_set(&listener->member.shown->streams, listener->count);
+    vg_shown_wait(&listener->member, listener->watched ? VG_IO_WAITS_ACCEPT : VG_IO_WAITS_ROOM,
+                  vigil_loop_now(listener->shared->loop));
+}
+
 static void listener_unwatch(vigil_listener *listener)
 {
     if (listener->watched && !listener->shared->ended)
         (void)vigil_watch_remove(listener->shared->loop, listener->watch);
     listener->watched = false;
+    listener_show(listener);
 }
 
 static void listener_pause_over(vigil_loop *loop, vigil_timer timer, void *arg);
@@ -78,6 +89,8 @@ static void listener_resume(vigil_listener *listener)
                                         listener, &listener->watch) == 0;
     if (!listener->watched)
         listener_pause(listener); /* no memory or no descriptor: look again later */
+    else
+        listener_show(listener);
 }
 
 static void listener_pause_over(vigil_loop *loop, vigil_timer timer, void *arg)
@@ -95,6 +108,7 @@ void vg_listener_forget(vigil_stream *stream)
     stream->listener = NULL;
     vg_list_remove_init(&stream->in_listener);
     listener->count--;
+    listener_show(listener);
     listener_resume(listener);
 }
 
@@ -126,7 +140,10 @@ static void listener_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned
             listener_unwatch(listener); /* until one of them is closed */
             return;
         }
-        const int accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        vigil_address peer = {.length = sizeof peer.storage};
+        const bool shown = vg_shown_wanted(loop);
+        const int accepted =
+            accept4(fd, shown ? &peer.any : NULL, shown ? &peer.length : NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted < 0) {
             if (accept_goes_on(errno))
                 continue;
@@ -144,6 +161,9 @@ static void listener_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned
         stream->listener = listener;
         vg_list_push_back(&listener->streams, &stream->in_listener);
         listener->count++;
+        vg_shown_open(stream->shared, &stream->member,
+                      listener->address.any.sa_family == AF_UNIX ? VG_IO_UNIX : VG_IO_TCP, shown ? &peer : NULL, NULL);
+        listener_show(listener);
         listener->options.on_stream(listener, stream, listener->options.user);
     }
 }
@@ -283,6 +303,8 @@ int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil
         return error;
     }
     it->watched = true;
+    vg_shown_open(it->shared, &it->member, VG_IO_LISTENER, &it->address, NULL);
+    listener_show(it);
     *listener = it;
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "loop/guard.h"
 #include "promise/op.h"
+#include "shown.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -104,6 +105,7 @@ static void process_has_ended(vigil_process *it, int code, int status)
 {
     it->ended = true;
     it->watched = false;
+    vg_shown_wait(&it->member, VG_IO_WAITS_NOT, 0);
     it->end = (vigil_process_end){.size = sizeof it->end, .code = code, .status = status, .timed_out = it->timed_out};
     process_stop_timer(it);
     process_want(it);
@@ -275,6 +277,10 @@ int vigil_process_open(vigil_process **process, vigil_loop *loop, const vigil_pr
         process_free(it);
         return error;
     }
+    const char *slash = strrchr(ours.argv[0], '/');
+    vg_shown_open(it->shared, &it->member, VG_IO_CHILD, NULL, slash != NULL ? slash + 1 : ours.argv[0]);
+    vg_shown_pid(&it->member, it->pid);
+    vg_shown_wait(&it->member, VG_IO_WAITS_EXIT, vigil_loop_now(loop));
     *process = it;
     return 0;
 }

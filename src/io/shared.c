@@ -5,11 +5,13 @@
 #include "base/why.h"
 #include "loop/guard.h"
 #include "promise/realm.h"
+#include "shown.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-static void shared_free(vg_io_shared *shared)
+/* What members have left behind. */
+static void shared_tidy(vg_io_shared *shared)
 {
     while (shared->pipe_count != 0) {
         shared->pipe_count--;
@@ -17,24 +19,38 @@ static void shared_free(vg_io_shared *shared)
         (void)close(shared->pipes[shared->pipe_count][1]);
     }
     free(shared->spare_buffer);
+    shared->spare_buffer = NULL;
+}
+
+static void shared_free(vg_io_shared *shared)
+{
+    vg_shown_end(shared);
+    shared_tidy(shared);
     free(shared);
+}
+
+static void shared_release(vg_io_shared *shared)
+{
+    if (--shared->refs == 0)
+        shared_free(shared);
+}
+
+static void shared_loop_gone(void *io)
+{
+    shared_release(io);
 }
 
 static void shared_loop_ended(vigil_at_end *it)
 {
     vg_io_shared *shared = vg_container_of(it, vg_io_shared, at_end);
-    int error;
-    vg_realm *realm = vg_realm_of_owner(shared->loop, &error);
-    if (realm != NULL)
-        realm->io = NULL;
+    shared->realm->io = NULL;
+    vg_shown_end(shared);
     shared->ended = true;
-    shared->refs++; /* the last member may leave here */
     vg_list_each_safe (link, after, &shared->members) {
         vg_io_member *member = vg_list_entry(link, vg_io_member, link);
         member->ended(member);
     }
-    if (--shared->refs == 0)
-        shared_free(shared);
+    shared_release(shared);
 }
 
 /* vigil_loop_fork: the loop is this process's own now, and so are its streams. */
@@ -42,6 +58,7 @@ static void shared_after_fork(void *io)
 {
     vg_io_shared *shared = io;
     shared->process = vg_lineage();
+    vg_shown_end(shared); /* the table is the parent's; the child's comes with its next stream */
 }
 
 vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
@@ -57,10 +74,13 @@ vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
             return NULL;
         }
         shared->loop = loop;
-        shared->refs = 0;
+        shared->realm = realm;
+        shared->refs = 1; /* the loop's own */
         shared->ended = false;
         shared->pipe_count = 0;
         shared->spare_buffer = NULL;
+        shared->shown = NULL;
+        shared->shown_tried = false;
         vg_list_init(&shared->members);
         shared->process = vg_lineage();
         vigil_at_end_init(&shared->at_end, shared_loop_ended);
@@ -71,25 +91,22 @@ vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
         }
         realm->io = shared;
         realm->io_forked = shared_after_fork;
+        realm->io_gone = shared_loop_gone;
     }
     shared->refs++;
+    member->shown = NULL;
+    member->counted = false;
     vg_list_push_back(&shared->members, &member->link);
     return shared;
 }
 
 void vg_io_leave(vg_io_shared *shared, vg_io_member *member)
 {
+    vg_shown_close(shared, member);
     vg_list_remove(&member->link);
-    if (--shared->refs != 0)
-        return;
-    if (!shared->ended && !vg_io_forked(shared)) {
-        int error;
-        vg_realm *realm = vg_realm_of_owner(shared->loop, &error);
-        (void)vigil_loop_at_end_remove(shared->loop, &shared->at_end);
-        if (realm != NULL)
-            realm->io = NULL;
-    }
-    shared_free(shared);
+    if (vg_list_empty(&shared->members))
+        shared_tidy(shared); /* the rest stays for the next one, and for the totals that viewers see */
+    shared_release(shared);
 }
 
 bool vg_io_forked(const vg_io_shared *shared)

@@ -13,6 +13,7 @@
 #include "loop/guard.h"
 #include "loop/post.h"
 #include "relay.h"
+#include "shown.h"
 #include "stream_filter.h"
 #include "stream_pass.h"
 #include "stream_promise.h"
@@ -41,10 +42,28 @@ void vg_stream_want(vigil_stream *stream, uint32_t todo)
         stream->state |= VG_STREAM_QUEUED;
 }
 
+/* What it waits for, as viewers see it. */
+static void stream_show_waits(const vigil_stream *stream)
+{
+    vg_file_io *shown = stream->member.shown;
+    if (shown == NULL)
+        return;
+    const uint64_t now = vigil_loop_now(stream->shared->loop);
+    const bool works = (stream->state & VG_STREAM_CLOSED) == 0 && stream->error == 0;
+    const bool starts = works && (stream->state & VG_STREAM_STARTING) != 0;
+    vg_shown_since(&shown->reading,
+                   works && !starts && vg_stream_has_reader(stream) && (stream->state & VG_STREAM_READ_END) == 0, now);
+    vg_shown_since(&shown->sending,
+                   works && !starts && stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) != 0, now);
+    vg_cell_set(&shown->unsent, stream->unsent);
+    vg_shown_wait(&stream->member, starts ? VG_IO_WAITS_START : VG_IO_WAITS_NOT, now);
+}
+
 void vg_stream_keep(vigil_stream *stream)
 {
     if (stream->shared->ended)
         return;
+    stream_show_waits(stream);
     const bool wanted =
         (stream->state & VG_STREAM_CLOSED) == 0 && stream->error == 0 &&
         ((vg_stream_has_reader(stream) && (stream->state & VG_STREAM_READ_END) == 0) || stream->first != NULL ||
@@ -414,7 +433,11 @@ int vigil_stream_open(vigil_stream **stream, vigil_loop *loop, int fd, const vig
         error = stream_check_fd(fd, &state);
     if (error == 0)
         error = stream_set_nonblocking(fd);
-    return error != 0 ? error : vg_stream_make(stream, loop, fd, state, &ours);
+    if (error == 0)
+        error = vg_stream_make(stream, loop, fd, state, &ours);
+    if (error == 0)
+        vg_shown_open_fd((*stream)->shared, &(*stream)->member, fd, (state & VG_STREAM_SOCKET) != 0);
+    return error;
 }
 
 /* ---- giving it back ---------------------------------------------------------------------------------------------- */
@@ -523,6 +546,17 @@ int vigil_stream_stats_get(vigil_stream *stream, vigil_stream_stats *stats)
                                      .sends = stream->sends,
                                      .error = stream->error != 0 ? stream->error : stream->write_error};
     return vg_options_give(stats, stats->size, &ours, sizeof ours, sizeof ours, "stats");
+}
+
+int vigil_stream_name(vigil_stream *stream, const char *name)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    if (name == NULL)
+        return VG_WHY_NULL("name");
+    vg_shown_name(&stream->member, name);
+    return 0;
 }
 
 int vigil_stream_fd(const vigil_stream *stream)

@@ -8,6 +8,7 @@
 #include "stream_read.h"
 
 #include "base/why.h"
+#include "shown.h"
 #include "stream_filter.h"
 #include "stream_pass.h"
 #include "loop/guard.h"
@@ -71,6 +72,7 @@ static int64_t receive_once(vigil_stream *stream, void *buffer, size_t room, int
     }
     stream->bytes_read += (uint64_t)got;
     stream->quiet = vigil_loop_now(stream->shared->loop);
+    vg_shown_read(stream->shared, &stream->member, (uint64_t)got, stream->quiet);
     return got;
 }
 

@@ -8,6 +8,7 @@
 #include "stream_write.h"
 
 #include "base/why.h"
+#include "shown.h"
 #include "stream_filter.h"
 #include "stream_pass.h"
 
@@ -163,6 +164,7 @@ static void account_sent(vigil_stream *stream, size_t sent)
     stream->unsent -= sent;
     stream->bytes_sent += sent;
     stream->quiet = vigil_loop_now(stream->shared->loop);
+    vg_shown_sent(stream->shared, &stream->member, sent, stream->quiet);
     while (stream->first != NULL && stream->first->vg_left <= sent) {
         sent -= stream->first->vg_left;
         write_settle(stream, 0);

@@ -137,6 +137,9 @@ static bool realm_gone(vg_upstairs *upstairs, vigil_loop *loop)
 {
     vg_realm *realm = (vg_realm *)upstairs;
     (void)loop;
+    if (realm->io != NULL)
+        realm->io_gone(realm->io);
+    realm->io = NULL;
     forget_rejected(realm);
     uint64_t own = atomic_load_explicit(&realm->own, memory_order_relaxed) +
                    atomic_load_explicit(&realm->own_created, memory_order_relaxed) -

@@ -19,6 +19,7 @@
 #include "process.h"
 #include "raw.h"
 #include "reader_entries.h"
+#include "reader_io.h"
 #include "reader_loop.h"
 #include "reader_pool.h"
 
@@ -50,6 +51,13 @@ uint64_t vg_raw_age(const vg_raw *raw, uint64_t ticks)
 static int64_t signed_ns(double ns)
 {
     return ns > 9e18 ? INT64_MAX : ns < -9e18 ? INT64_MIN : (int64_t)ns;
+}
+
+uint64_t vg_raw_age_of_ns(const vg_raw *raw, uint64_t ns)
+{
+    const vg_file_header *header = &raw->reader->header;
+    const uint64_t passed = vg_raw_ns(raw, vg_less(raw->snapshot->now_ticks, header->born_ticks));
+    return ns == 0 ? 0 : vg_less(header->born_ns + passed, ns);
 }
 
 int64_t vg_snapshot_age(const vg_snapshot *snapshot, uint64_t ticks)
@@ -145,6 +153,9 @@ static size_t wanted_bytes(const vg_reader *reader, const vg_raw_block *block)
         break;
     case VG_BLOCK_LOOP:
         needed = copied = sizeof(vg_file_loop);
+        break;
+    case VG_BLOCK_IO:
+        needed = copied = sizeof(vg_file_ios);
         break;
     case VG_BLOCK_RING:
         if (block->entries == reader->header.ring_events) {
@@ -406,6 +417,10 @@ static int show_blocks(vg_raw *raw)
                 return error;
         } else if (block->kind == VG_BLOCK_LOOP) {
             vg_raw_loop(raw, i, &snapshot->loops[snapshot->loop_count++]);
+        } else if (block->kind == VG_BLOCK_IO) {
+            int error = vg_raw_ios(raw, i); /* its loop has a smaller serial: it is there already */
+            if (error != 0)
+                return error;
         } else if (block->kind == VG_BLOCK_RING) {
             show_thread(raw, i, &snapshot->threads[snapshot->thread_count++]);
         }
@@ -474,6 +489,8 @@ void vg_snapshot_free(vg_snapshot *snapshot)
         return;
     for (size_t i = 0; i < snapshot->pool_count; i++)
         free(snapshot->pools[i].workers);
+    for (size_t i = 0; i < snapshot->loop_count; i++)
+        free(snapshot->loops[i].ios);
     free(snapshot->pools);
     free(snapshot->loops);
     free(snapshot->threads);

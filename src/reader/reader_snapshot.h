@@ -22,6 +22,7 @@ int64_t vg_snapshot_time(const vg_snapshot *snapshot, uint64_t ticks);
 /* For the other files of the reader. */
 uint64_t vg_raw_age(const vg_raw *raw, uint64_t ticks);
 uint64_t vg_raw_ns(const vg_raw *raw, uint64_t ticks);
+uint64_t vg_raw_age_of_ns(const vg_raw *raw, uint64_t ns); /* of a time on CLOCK_MONOTONIC; 0 stays 0 */
 /* From what was read before, at `wait`, and after. NONE also if it changed during the reading. */
 vg_wait_view vg_raw_wait(const vg_raw *raw, const vg_file_wait *before, const vg_file_wait *wait,
                          const vg_file_wait *after);

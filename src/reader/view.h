@@ -88,6 +88,23 @@ typedef struct vg_pool_view {
     vg_hist_view wait[VG_FILE_CLASSES], run[VG_FILE_CLASSES], wake;
 } vg_pool_view;
 
+/* A stream, a listener, a connection in the making, datagrams or a child (record/format_io.h). */
+typedef struct vg_io_view {
+    uint64_t number; /* of its loop */
+    vg_io_kind kind;
+    uint64_t age_ns;
+    char name[32];
+    char address[64]; /* "": none */
+    uint64_t pid;     /* of a child */
+    vg_io_wait wait;  /* besides bytes */
+    uint64_t wait_ns;
+    bool reading, sending; /* somebody waits to read; the system takes no more */
+    uint64_t reading_ns;   /* without a byte; also for the next */
+    uint64_t sending_ns;
+    uint64_t bytes_read, bytes_sent, unsent;
+    uint64_t streams; /* of a listener */
+} vg_io_view;
+
 typedef struct vg_loop_view {
     uint64_t serial;
     char name[64];
@@ -116,6 +133,10 @@ typedef struct vg_loop_view {
     unsigned changes;
     vg_change_view history[VG_FILE_HISTORY];
     vg_hist_view callback, delay, poll, wake;
+    uint64_t ios_opened, ios_open, ios_unseen; /* unseen: open, and not in ios */
+    uint64_t io_bytes_read, io_bytes_sent;
+    size_t io_count;
+    vg_io_view *ios; /* by number; NULL: the loop has had none */
 } vg_loop_view;
 
 typedef struct vg_thread_view {

@@ -72,7 +72,27 @@ const char *vg_event_name(unsigned kind)
         [VG_EVENT_STEAL] = "steal",   [VG_EVENT_WAIT] = "wait",     [VG_EVENT_POST] = "post",
         [VG_EVENT_CALL] = "call",     [VG_EVENT_SLEEP] = "sleep",   [VG_EVENT_MARK] = "mark",
         [VG_EVENT_LABEL] = "label",   [VG_EVENT_SETTLE] = "settle", [VG_EVENT_PROMISIFY] = "promisify",
-        [VG_EVENT_RUNS] = "runs",     [VG_EVENT_CALLS] = "calls",
+        [VG_EVENT_RUNS] = "runs",     [VG_EVENT_CALLS] = "calls",   [VG_EVENT_IO] = "stream",
     };
     return word(words, COUNT(words), kind);
+}
+
+const char *vg_io_kind_name(unsigned kind)
+{
+    static const char *const words[VG_IO_KINDS] = {
+        [VG_IO_NONE] = "none",         [VG_IO_TCP] = "tcp",           [VG_IO_UNIX] = "unix",
+        [VG_IO_PIPE] = "pipe",         [VG_IO_TERMINAL] = "terminal", [VG_IO_OTHER] = "stream",
+        [VG_IO_LISTENER] = "listener", [VG_IO_CONNECT] = "connect",   [VG_IO_DATAGRAMS] = "datagrams",
+        [VG_IO_CHILD] = "child",
+    };
+    return word(words, COUNT(words), kind);
+}
+
+const char *vg_io_wait_name(unsigned wait)
+{
+    static const char *const words[VG_IO_WAITS] = {
+        [VG_IO_WAITS_NOT] = "nothing",   [VG_IO_WAITS_START] = "start", [VG_IO_WAITS_CONNECT] = "connect",
+        [VG_IO_WAITS_ACCEPT] = "accept", [VG_IO_WAITS_ROOM] = "room",   [VG_IO_WAITS_EXIT] = "exit",
+    };
+    return word(words, COUNT(words), wait);
 }

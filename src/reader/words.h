@@ -12,5 +12,7 @@ const char *vg_loop_phase_name(unsigned phase);
 const char *vg_class_name(unsigned class_);
 const char *vg_wait_name(unsigned kind);
 const char *vg_event_name(unsigned kind);
+const char *vg_io_kind_name(unsigned kind);
+const char *vg_io_wait_name(unsigned wait);
 
 #endif

@@ -55,12 +55,13 @@ typedef struct vg_worker_fact {
     bool called; /* parked and woken */
     bool shown;  /* parked, and its bit says so to wakers */
     vg_doing doing;
-    int thread;        /* 0: unknown */
-    uint64_t progress; /* changes with each start and end of a task */
-    uint64_t changes;  /* changes with its state */
-    uint64_t activity; /* changes with each submit, spawn and steal */
-    uint64_t queued;   /* in its own deques and mailbox */
-    uint64_t mail;     /* of these: nobody else can take them */
+    int thread;           /* 0: unknown */
+    uint64_t progress;    /* changes with each start and end of a task */
+    uint64_t changes;     /* changes with its state */
+    uint64_t activity;    /* changes with each submit, spawn and steal */
+    uint64_t queued;      /* in its own deques and mailbox */
+    uint64_t mail;        /* of these: nobody else can take them */
+    uint64_t age_debt_ns; /* of higher tasks before ageing picks a lower one: they pay for past picks */
     const void *function;
     uint64_t job;                        /* id of the job that runs; 0: none */
     uint64_t group_word;                 /* where the running task's group is named; may be gone */
@@ -86,6 +87,7 @@ typedef struct vg_pool_facts {
     uint64_t started[VG_FACT_CLASSES];
     uint64_t oldest_ns[VG_FACT_CLASSES]; /* age of the oldest in the shared queue; 0: none */
     uint64_t all_queued, all_submitted, all_started, all_ended, delayed;
+    uint64_t ageing_picks; /* of lower classes */
     uint64_t steals_tried, steals_won;
     uint64_t work_ns; /* summed over the workers */
     size_t count;

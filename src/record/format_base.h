@@ -19,6 +19,7 @@ enum {
     VG_FILE_HISTORY = 3,
     VG_FILE_PAST = 2,
     VG_FILE_BLOCKS = 2,
+    VG_FILE_IOS = 2,
     VG_FILE_NAMES = 2,
     VG_FILE_MODULES = 1,
     VG_FILE_VERDICTS = 2,
@@ -35,6 +36,7 @@ enum {
     VG_FILE_HISTORY = 33,  /* state changes kept, and one in the making */
     VG_FILE_PAST = 128,    /* steps of a worker's last minute */
     VG_FILE_BLOCKS = 1024, /* entries of the directory */
+    VG_FILE_IOS = 254,     /* streams of a loop that are shown, and their like */
     VG_FILE_NAMES = 1024,  /* functions that were given a name */
     VG_FILE_MODULES = 64,  /* executable and libraries */
     VG_FILE_VERDICTS = 64, /* the last of the watchdog's */
@@ -54,7 +56,8 @@ typedef enum vg_file_block_kind {
     VG_BLOCK_WORKERS, /* vg_file_worker, several; owner: the pool */
     VG_BLOCK_HISTS,   /* vg_file_pool_hists, several; owner: the pool */
     VG_BLOCK_LOOP,    /* vg_file_loop */
-    VG_BLOCK_RING     /* vg_file_thread, its events, VG_FILE_PAST vg_file_past; owner: the pool or loop, or 0 */
+    VG_BLOCK_RING,    /* vg_file_thread, its events, VG_FILE_PAST vg_file_past; owner: the pool or loop, or 0 */
+    VG_BLOCK_IO       /* vg_file_ios; owner: the loop */
 } vg_file_block_kind;
 
 #endif

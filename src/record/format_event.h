@@ -38,6 +38,8 @@ typedef enum vg_event_kind {
     VG_EVENT_PROMISIFY, /* small: class. a: id of the promise. b: 0. The next submit in this ring is its task's */
     VG_EVENT_RUNS,      /* several short tasks. small: class; function: the last. a: how many. b: duration in all */
     VG_EVENT_CALLS,     /* the same for callbacks. small: vigil_loop_phase. a: serial of the loop << 32 | how many */
+    VG_EVENT_IO,        /* the end of a stream and its like. small: vg_io_kind; address: of an IPv4 peer, then its port.
+                           a: serial of the loop << 32 | number. b: its age */
     VG_EVENT_LABEL,     /* of the task that runs: bits 48-55 length, 6 characters in 0-47, the next in a, then b */
     VG_EVENT_KINDS
 } vg_event_kind;

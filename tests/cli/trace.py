@@ -13,15 +13,15 @@ from support import CommandTest, until, vigil
 
 
 def check(text):
-    """Parse, and demand: only known phases; slices of one thread are nested or apart, never crossing; every thread that has
+    """Parse, and demand: only known phases; each lane of a stream ends what it begins, in order; slices of one thread are nested or apart, never crossing; every thread that has
     events has a name; every arrow has exactly one begin and one end, of one name, forward in time, each inside a slice of
     its thread. Gives (slices, arrows)."""
     trace = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     assert set(trace) == {"displayTimeUnit", "traceEvents"} and trace["displayTimeUnit"] in ("ms", "ns")
-    named, threads, arrows, slices = set(), {}, {}, []
+    named, threads, arrows, slices, lanes = set(), {}, {}, [], {}
     for event in trace["traceEvents"]:
         phase = event["ph"]
-        assert phase in ("X", "i", "s", "f", "M"), event
+        assert phase in ("X", "i", "s", "f", "M", "b", "e"), event
         for key in ("name", "pid", "tid"):
             assert key in event, event
         if phase == "M":
@@ -29,6 +29,14 @@ def check(text):
                 named.add(event["tid"])
             continue
         assert isinstance(event["ts"], Decimal), event
+        if phase in ("b", "e"):
+            assert event["cat"] == "stream", event
+            open_ = lanes.setdefault(event["id"], [])
+            if phase == "b":
+                open_.append(event["name"])
+            else:
+                assert open_ and event["name"] == open_.pop(), event
+            continue
         track = threads.setdefault(event["tid"], [])
         if phase == "X":
             assert event["dur"] >= 0, event
@@ -42,6 +50,7 @@ def check(text):
             assert phase == "s" or event["bp"] == "e", event
             pair[phase] = event
     assert set(threads) <= named
+    assert not any(lanes.values()), lanes
     begins, reaches = {}, {}
     for tid, track in threads.items():
         track.sort(key=lambda s: (s[0], -s[1]))
@@ -73,29 +82,29 @@ class Trace(CommandTest):
         with open(path, encoding="utf-8") as file:
             return check(file.read())
 
-    def check_game(self, slices, arrows):
+    def shows_the_game(self, slices, arrows):
+        """The rings remember a fraction of a second. On a busy machine some of the game may lie outside: ask for another then."""
         names = {s["name"] for s in slices}
-        for name in ("bot_thinks", "turn_begins", "parked"):
-            self.assertIn(name, names)
         short = [s for s in slices if s["name"].startswith("short tasks: ")]
         self.assertTrue(all(s["args"]["tasks"] >= 1 for s in short))
-        self.assertTrue(any(n.startswith("submit ") for n in names))
         classes = {s["args"]["class"] for s in slices if s["cat"] == "task" and "class" in s["args"]}
-        self.assertLessEqual({"HIGH", "NORMAL"}, classes)
         submits = [a for a in arrows if a["s"]["name"] == "submit"]
-        self.assertGreater(len(submits), 50)
-        # The loop's thread submits, workers run.
-        self.assertTrue(any(a["s"]["tid"] != a["f"]["tid"] for a in submits))
+        return ({"bot_thinks", "turn_begins", "parked"} <= names and any(n.startswith("submit ") for n in names)
+                and {"HIGH", "NORMAL"} <= classes and len(submits) > 50
+                # The loop's thread submits, workers run.
+                and any(a["s"]["tid"] != a["f"]["tid"] for a in submits))
 
     def test_a_process_that_runs(self):
         game = self.game().busy()
-        self.check_game(*self.trace(game.pid))
+        until("a trace shows the game", lambda: self.shows_the_game(*self.trace(game.pid)))
 
     def test_a_process_that_was_killed(self):
-        game = self.game().busy()
-        game.kill(signal.SIGKILL)
-        until("it is dead", lambda: game.report()["process"]["state"] == "dead")
-        self.check_game(*self.trace(self.record(game)))
+        def shown():
+            game = self.game().busy()
+            game.kill(signal.SIGKILL)
+            until("it is dead", lambda: game.report()["process"]["state"] == "dead")
+            return self.shows_the_game(*self.trace(self.record(game)))
+        until("a trace of the dead shows the game", shown)
 
     def test_what_never_ends_is_in_it(self):
         game = self.game("--inject", "hog")

@@ -60,6 +60,7 @@ static void unix_sockets(void **state)
     refuses(vigil_stream_pass_fds(pair.stream, "", 0, &pair.peer, 1), "data");
     refuses(vigil_stream_pass_fds(pair.stream, "x", 1, &pair.peer, 0), "fds");
     refuses(vigil_stream_take_fd(NULL), "stream");
+    refuses(vigil_stream_name(pair.stream, NULL), "name");
     refuses(vigil_stream_credentials(pair.stream, NULL), "credentials");
     pair_end(&pair);
 }

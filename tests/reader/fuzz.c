@@ -7,6 +7,8 @@
 
 #include "reader/outside.h"
 
+#include <vigil/io.h>
+
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -42,6 +44,7 @@ static uint64_t evil(void)
                                        VG_FILE_BLOCKS,
                                        VG_FILE_BLOCKS + 1,
                                        VG_BLOCK_RING,
+                                       VG_BLOCK_IO,
                                        VG_BLOCK_HISTS,
                                        VG_BLOCK_WORKERS};
     const uint64_t which = below(count_of(numbers) + 4);
@@ -80,6 +83,15 @@ static void make_original(void)
     }
     must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
+    int ends[2];
+    vigil_stream *streams[3];
+    vigil_loop *other = NULL; /* the first has ended */
+    must_equal(vigil_loop_create(&other, NULL), 0);
+    must_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    for (size_t i = 0; i < count_of(streams); i++) {
+        must_equal(vigil_stream_open(&streams[i], other, fcntl(ends[0], F_DUPFD_CLOEXEC, 0), NULL), 0);
+        must_equal(vigil_stream_name(streams[i], "a name"), 0);
+    }
     char path[256];
     must(vigil_record_path(path, sizeof path) > 0);
     FILE *file = fopen(path, "rb");
@@ -92,6 +104,11 @@ static void make_original(void)
     must(original != NULL && mutant != NULL);
     must_equal(fread(original, 1, original_bytes, file), original_bytes);
     must_equal(fclose(file), 0);
+    for (size_t i = 0; i < count_of(streams); i++)
+        must_equal(vigil_stream_close(streams[i]), 0);
+    must_equal(close(ends[0]), 0);
+    must_equal(close(ends[1]), 0);
+    must_equal(vigil_loop_destroy(other), 0);
     must_equal(vigil_loop_destroy(loop), 0);
     pool_close(pool);
 }
@@ -116,6 +133,11 @@ static uint64_t use(vg_reader *reader, const vg_snapshot *seen)
     for (size_t i = 0; i < seen->loop_count; i++)
         sum += strlen(seen->loops[i].name) + strlen(vg_loop_phase_name(seen->loops[i].phase)) +
                strlen(vg_loop_state_name(seen->loops[i].state)) + vg_hist_quantile(&seen->loops[i].callback, 0.5);
+    for (size_t i = 0; i < seen->loop_count; i++)
+        for (size_t k = 0; k < seen->loops[i].io_count; k++)
+            sum += strlen(seen->loops[i].ios[k].name) + strlen(seen->loops[i].ios[k].address) +
+                   strlen(vg_io_kind_name(seen->loops[i].ios[k].kind)) +
+                   strlen(vg_io_wait_name(seen->loops[i].ios[k].wait));
     for (size_t i = 0; i < seen->verdict_count; i++)
         sum += strlen(seen->verdicts[i].reason) + strlen(seen->verdicts[i].evidence) + strlen(seen->verdicts[i].advice);
     for (size_t i = 0; i < seen->act_count; i++)

@@ -97,10 +97,7 @@ static void a_live_a_stopped_and_a_killed_process_can_be_read(void **state)
     int status = 0;
     must_equal(waitpid(child, &status, WUNTRACED), child);
     must(WIFSTOPPED(status));
-    const uint64_t before = now_ns();
-    must_show_the_hog(reader, true, true);
-    if (!TEST_SANITIZED)
-        must_be_between(now_ns() - before, 0, 5000000000);
+    must_show_the_hog(reader, true, true); /* waits for nothing that the process would have to do, or never returned */
     must_equal(kill(child, SIGKILL), 0);
     must(WIFSIGNALED(child_status(child)));
     must_show_the_hog(reader, false, false);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "streams.h"
+
 static vigil_pool *pool;
 static _Atomic uint64_t jobs[2];
 static _Atomic unsigned running;
@@ -158,6 +160,13 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "loop-blocked") == 0) {
         vigil_loop *loop = NULL;
         if (vigil_loop_create(&loop, NULL) != 0 || vigil_loop_call(loop, blocks, NULL, NULL) != 0)
+            return 1;
+        start(runs_loop, loop);
+    } else if (strcmp(how, "streams") == 0) {
+        vigil_loop *loop = NULL;
+        vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
+        options.name = "front";
+        if (vigil_loop_create(&loop, &options) != 0 || vigil_loop_call(loop, opens_streams, NULL, loop) != 0)
             return 1;
         start(runs_loop, loop);
     } else if (strcmp(how, "cycle") == 0) {
