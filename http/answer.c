@@ -3,6 +3,7 @@
 #include "answer.h"
 
 #include "out.h"
+#include "trailers.h"
 #include "turn.h"
 
 #include <string.h>
@@ -51,6 +52,12 @@ static void add_date(vg_web_out *out, vigil_http_server *server)
     vg_web_out_add(out, "\r\n", 2);
 }
 
+void vg_web_answer_begin(vg_web_out *out, vigil_http_server *server, int status)
+{
+    add_status(out, status);
+    add_date(out, server);
+}
+
 static bool has_no_body(const vg_web_conn *conn, int status)
 {
     return conn->head->is_head || status == 204 || status == 304;
@@ -64,8 +71,7 @@ static void add_head(vg_web_out *out, vg_web_conn *conn, int status, const vigil
     conn->close_after |= conn->server->ending || vg_web_body_is_long(conn) || conn->peer_ended;
     if (length < 0 && minor == 0 && !has_no_body(conn, status))
         conn->close_after = true;
-    add_status(out, status);
-    add_date(out, conn->server);
+    vg_web_answer_begin(out, conn->server, status);
     vg_web_out_fields(out, fields, count);
     if (status != 204 && status != 304) {
         if (length >= 0) {
@@ -94,8 +100,7 @@ void vg_web_answer_fault(vg_web_conn *conn, int status)
 {
     vg_web_out out;
     vg_web_out_begin(&out, conn->server->out, sizeof conn->server->out);
-    add_status(&out, status);
-    add_date(&out, conn->server);
+    vg_web_answer_begin(&out, conn->server, status);
     vg_web_out_text(&out, "content-length: 0\r\nconnection: close\r\n\r\n");
     (void)vg_web_conn_write(conn, out.bytes, out.length);
 }
@@ -123,6 +128,8 @@ static int check(const vigil_http_request *request, int status, const vigil_http
 {
     if (status < 200 || status > 599)
         return vg_web_why(-EINVAL, "status is %d; it must be 200 to 599", status);
+    if (request->head->is_connect && status < 300)
+        return vg_web_why(-EINVAL, "status is %d, which opens a tunnel: that is vigil_http_upgrade", status);
     if (request->framing != VG_WEB_NOT_STARTED)
         return vigil_why_set(-EALREADY, "an answer to this request was started before");
     return vg_web_check_fields(fields, count);
@@ -241,7 +248,19 @@ int vigil_http_send(vigil_http_request *request, const void *data, size_t length
     }
 }
 
-int vigil_http_end(vigil_http_request *request)
+static int send_last(vigil_http_request *request, const vigil_http_field *trailers, size_t count)
+{
+    vg_web_out out;
+    vg_web_out_begin(&out, request->server->out, sizeof request->server->out);
+    vg_web_out_add(&out, "0\r\n", 3);
+    vg_web_out_fields(&out, trailers, count);
+    vg_web_out_add(&out, "\r\n", 2);
+    const int error = out.failed != 0 ? out.failed : vg_web_conn_write(request, out.bytes, out.length);
+    vg_web_out_end(&out);
+    return error;
+}
+
+int vigil_http_end_trailers(vigil_http_request *request, const vigil_http_field *trailers, size_t count)
 {
     int error = guard(request);
     if (error < 0)
@@ -250,16 +269,27 @@ int vigil_http_end(vigil_http_request *request)
         error = gone(request);
     } else if (request->framing == VG_WEB_NOT_STARTED) {
         return vigil_why_set(-EINVAL, "no answer was started");
+    } else if (vg_web_check_trailers(trailers, count) != 0) {
+        return -EINVAL;
+    } else if (request->framing == VG_WEB_BY_LENGTH && count != 0) {
+        return vigil_why_set(-EINVAL, "the answer has a length; only a body in chunks has trailers");
     } else if (request->framing == VG_WEB_BY_LENGTH && request->answer_left != 0) {
         error = vg_web_why(-ENODATA, "%llu bytes are missing of the length that was said",
                            (unsigned long long)request->answer_left);
         vg_web_conn_cut(request, error);
     } else if (request->framing == VG_WEB_BY_CHUNKS) {
-        error = vg_web_conn_write(request, "0\r\n\r\n", 5);
+        error = send_last(request, trailers, count);
+        if (error == -ENOMEM)
+            return vigil_why_set(error, "no memory for the trailers");
     }
     request->framing = VG_WEB_ANSWERED;
     vg_web_conn_done(request);
     return error < 0 ? error : 0;
+}
+
+int vigil_http_end(vigil_http_request *request)
+{
+    return vigil_http_end_trailers(request, NULL, 0);
 }
 
 int vigil_http_reset(vigil_http_request *request)

@@ -56,6 +56,26 @@ int vigil_http_header_at(const vigil_http_request *request, size_t index, vigil_
     return 0;
 }
 
+/* Those of a body that is complete. */
+static const vg_web_trailers *trailers_of(const vigil_http_request *request)
+{
+    const bool complete = request != NULL && request->head != NULL && request->in_chunks && request->body_over;
+    return complete && vg_web_chunks_over(&request->chunks) != 0 ? request->chunks.trailers : NULL;
+}
+
+vigil_http_text vigil_http_trailer(const vigil_http_request *request, const char *name)
+{
+    return vg_web_trailers_find(trailers_of(request), name);
+}
+
+int vigil_http_trailer_at(const vigil_http_request *request, size_t index, vigil_http_text *name,
+                          vigil_http_text *value)
+{
+    if (name == NULL || value == NULL)
+        return -ENOENT;
+    return vg_web_trailers_at(trailers_of(request), index, name, value);
+}
+
 int64_t vigil_http_length(const vigil_http_request *request)
 {
     if (request == NULL || request->head == NULL)

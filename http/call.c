@@ -5,6 +5,7 @@
 #include "link.h"
 #include "upload.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +17,9 @@ static void response_destroy(void *pointer)
     vigil_http_response *response = pointer;
     if (response == NULL)
         return;
+    (void)vigil_stream_close(response->stream);
     free(response->kept);
+    free(response->trailers);
     free(response->body);
     free(response);
 }
@@ -44,11 +47,63 @@ int vigil_http_response_header_at(const vigil_http_response *response, size_t in
     return 0;
 }
 
+vigil_http_text vigil_http_response_trailer(const vigil_http_response *response, const char *name)
+{
+    return vg_web_trailers_find(response != NULL ? response->trailers : NULL, name);
+}
+
+int vigil_http_response_trailer_at(const vigil_http_response *response, size_t index, vigil_http_text *name,
+                                   vigil_http_text *value)
+{
+    if (response == NULL || name == NULL || value == NULL)
+        return -ENOENT;
+    return vg_web_trailers_at(response->trailers, index, name, value);
+}
+
 vigil_http_text vigil_http_response_body(const vigil_http_response *response)
 {
     if (response == NULL)
         return (vigil_http_text){NULL, 0};
     return (vigil_http_text){response->body != NULL ? response->body : "", response->length};
+}
+
+int vigil_http_response_take(vigil_http_response *response, vigil_stream **stream)
+{
+    if (response == NULL || stream == NULL)
+        return vigil_why_set(-EINVAL, "response or stream is NULL");
+    if (response->stream == NULL)
+        return vigil_why_set(-ENOTCONN, "the answer has no stream, or it was taken before");
+    *stream = response->stream;
+    response->stream = NULL;
+    return 0;
+}
+
+int vg_web_call_switches(const vg_web_call *call)
+{
+    const vigil_http_response *response = call->response;
+    const int status = response->head->status;
+    if (call->tunnel != NULL && status >= 200 && status < 300)
+        return 1;
+    if (status != 101)
+        return 0;
+    if (call->upgrade == NULL || !vg_web_head_accepts(response->head, response->head_bytes, call->upgrade))
+        return -EBADMSG;
+    return 1;
+}
+
+int vg_web_call_hand_over(vg_web_call *call, vigil_stream *stream, const char *bytes, size_t length)
+{
+    vigil_http_response *response = call->response;
+    char *body = malloc(length + 1);
+    if (body == NULL)
+        return -ENOMEM;
+    if (length != 0)
+        memcpy(body, bytes, length);
+    body[length] = 0;
+    response->body = body;
+    response->length = length;
+    response->stream = stream;
+    return 0;
 }
 
 int vg_web_call_head(vg_web_call *call, const char *bytes, size_t length)
@@ -111,15 +166,22 @@ void vg_web_call_write(const vg_web_call *call, vg_web_out *out)
 {
     vg_web_url url;
     (void)vg_web_url_read(&url, call->url); /* it was read before */
-    bool has_host = false;
+    bool has_host = call->tunnel != NULL;
     for (size_t i = 0; i < call->count; i++)
         has_host |= strcasecmp(call->fields[i].name, "host") == 0;
     vg_web_out_text(out, call->method);
     vg_web_out_add(out, " ", 1);
-    if (url.target_length == 0 || url.target[0] != '/')
-        vg_web_out_add(out, "/", 1);
-    vg_web_out_add(out, url.target, url.target_length);
-    vg_web_out_text(out, " HTTP/1.1\r\n");
+    if (call->tunnel != NULL) {
+        vg_web_out_text(out, call->tunnel);
+        vg_web_out_text(out, " HTTP/1.1\r\nhost: ");
+        vg_web_out_text(out, call->tunnel);
+        vg_web_out_add(out, "\r\n", 2);
+    } else {
+        if (url.target_length == 0 || url.target[0] != '/')
+            vg_web_out_add(out, "/", 1);
+        vg_web_out_add(out, url.target, url.target_length);
+        vg_web_out_text(out, " HTTP/1.1\r\n");
+    }
     if (!has_host) {
         vg_web_out_text(out, url.brackets ? "host: [" : "host: ");
         vg_web_out_text(out, url.host);
@@ -133,6 +195,11 @@ void vg_web_call_write(const vg_web_call *call, vg_web_out *out)
     for (size_t i = 0; i < call->count; i++)
         if (!call->cross || !is_secret(call->fields[i].name))
             vg_web_out_fields(out, &call->fields[i], 1);
+    if (call->upgrade != NULL) {
+        vg_web_out_text(out, "upgrade: ");
+        vg_web_out_text(out, call->upgrade);
+        vg_web_out_text(out, "\r\nconnection: upgrade\r\n");
+    }
     if (call->next_body != NULL && call->body_length < 0) {
         vg_web_out_text(out, "transfer-encoding: chunked\r\n");
     } else if (call->next_body != NULL) {
@@ -227,7 +294,7 @@ static bool follow(vg_web_call *call)
 {
     const int status = call->response->head->status;
     const vigil_http_text location = vigil_http_response_header(call->response, "location");
-    if (call->redirects == 0 || !is_redirect(status) || location.at == NULL)
+    if (call->redirects == 0 || call->tunnel != NULL || !is_redirect(status) || location.at == NULL)
         return false;
     /* RFC 9110, 15.4: 303 asks for GET; for 301 and 302 everybody does the same with POST. */
     const bool is_head = strcmp(call->method, "HEAD") == 0;
@@ -284,6 +351,8 @@ static void call_free(vg_web_call *call)
     free(call->fields);
     free(call->url);
     free(call->body);
+    free(call->upgrade);
+    free(call->tunnel);
     free(call);
     vg_web_client_unref(client);
 }
@@ -337,6 +406,37 @@ static vigil_http_field *copy_fields(const vigil_http_field *fields, size_t coun
     return copy;
 }
 
+/* "host:port", with the port. */
+static bool is_target(const char *text)
+{
+    vg_web_url url;
+    char whole[300], port[16];
+    const size_t length = strlen(text);
+    if (snprintf(whole, sizeof whole, "http://%s", text) >= (int)sizeof whole || vg_web_url_read(&url, whole) != 0)
+        return false;
+    const size_t tail = (size_t)snprintf(port, sizeof port, ":%u", url.port);
+    return url.target_length == 0 && length > tail && strcmp(text + length - tail, port) == 0;
+}
+
+/* What ends HTTP on the connection. */
+static int check_switch(const vigil_http_call *call)
+{
+    if (call->upgrade == NULL && call->tunnel == NULL)
+        return 0;
+    if (call->body != NULL || call->next_body != NULL || (call->upgrade != NULL && call->tunnel != NULL))
+        return vigil_why_set(-EINVAL, "call.upgrade and call.tunnel go neither together nor with a body");
+    if (call->upgrade != NULL && !vg_web_is_protocols(call->upgrade))
+        return vg_web_why(-EINVAL, "call.upgrade '%.60s' is no list of protocols", call->upgrade);
+    if (call->tunnel != NULL && !is_target(call->tunnel))
+        return vg_web_why(-EINVAL, "call.tunnel '%.60s' is not host:port", call->tunnel);
+    if (call->tunnel != NULL && call->method != NULL)
+        return vigil_why_set(-EINVAL, "call.method is not NULL; with call.tunnel it is CONNECT");
+    for (size_t i = 0; i < call->count; i++)
+        if (strcasecmp(call->fields[i].name, call->tunnel != NULL ? "host" : "upgrade") == 0)
+            return vg_web_why(-EINVAL, "the field '%s' is the library's own here", call->fields[i].name);
+    return 0;
+}
+
 static int check_call(const vigil_http_client *client, const vigil_http_call *call)
 {
     vg_web_url url;
@@ -351,7 +451,11 @@ static int check_call(const vigil_http_client *client, const vigil_http_call *ca
         return vigil_why_set(-EINVAL, "call.body is NULL, and call.length is not 0");
     if (call->body != NULL && call->next_body != NULL)
         return vigil_why_set(-EINVAL, "call.body and call.next_body are set; a call has one of them");
+    if (call->trailers != NULL && (call->next_body == NULL || call->body_length >= 0))
+        return vigil_why_set(-EINVAL, "call.trailers is set; only a body in chunks has trailers");
     int error = vg_web_check_fields(call->fields, call->count);
+    if (error == 0)
+        error = check_switch(call);
     if (error == 0)
         error = vg_web_url_read(&url, call->url);
     if (error != 0 || client->options.connect != NULL)
@@ -368,15 +472,22 @@ static vg_web_call *copy_call(vigil_http_client *client, const vigil_http_call *
         return NULL;
     const bool has_body = given->body != NULL || given->next_body != NULL;
     const char *method = given->method != NULL ? given->method : has_body ? "POST" : "GET";
+    if (given->tunnel != NULL)
+        method = "CONNECT";
     memcpy(call->method, method, strlen(method) + 1);
     call->url = strdup(given->url);
     call->fields = copy_fields(given->fields, given->count);
     call->count = given->count;
     call->body = malloc(given->length + 1);
-    if (call->url == NULL || call->fields == NULL || call->body == NULL) {
+    call->upgrade = given->upgrade != NULL ? strdup(given->upgrade) : NULL;
+    call->tunnel = given->tunnel != NULL ? strdup(given->tunnel) : NULL;
+    if (call->url == NULL || call->fields == NULL || call->body == NULL ||
+        (given->upgrade != NULL) != (call->upgrade != NULL) || (given->tunnel != NULL) != (call->tunnel != NULL)) {
         free(call->url);
         free(call->fields);
         free(call->body);
+        free(call->upgrade);
+        free(call->tunnel);
         free(call);
         return NULL;
     }
@@ -384,6 +495,7 @@ static vg_web_call *copy_call(vigil_http_client *client, const vigil_http_call *
         memcpy(call->body, given->body, given->length);
     call->length = given->length;
     call->next_body = given->next_body;
+    call->trailers = given->trailers;
     call->body_length = given->body_length;
     call->most_body = given->most_body != 0 ? given->most_body : 16777216;
     call->redirects = given->redirects;

@@ -12,6 +12,10 @@ void vg_web_call_write(const vg_web_call *call, vg_web_out *out);
 int vg_web_call_head(vg_web_call *call, const char *bytes, size_t length);
 /* A piece of the body. 0, or an error that ends the call. */
 int vg_web_call_piece(vg_web_call *call, const char *bytes, size_t length);
+/* Whether the head that was given ends HTTP on this connection. 1; 0; -EBADMSG nobody asked for that. */
+int vg_web_call_switches(const vg_web_call *call);
+/* It does: the stream, and what came behind the head, are the answer's. 0; -ENOMEM. */
+int vg_web_call_hand_over(vg_web_call *call, vigil_stream *stream, const char *bytes, size_t length);
 /* The answer is complete. */
 void vg_web_call_complete(vg_web_call *call);
 void vg_web_call_fail(vg_web_call *call, int error);

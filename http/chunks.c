@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A body in chunks; see chunks.h. Extensions and trailers are checked, counted and thrown away. */
+/* A body in chunks; see chunks.h. Extensions are checked, counted and thrown away. */
 #include "chunks.h"
 
+#include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 enum {
     SIZE,      /* digits */
@@ -20,13 +22,19 @@ enum {
 
 enum {
     MOST_DIGITS = 15,
-    MOST_LINE = 256, /* of a size with its extensions */
-    MOST_TRAILERS = 8192
+    MOST_LINE = 256 /* of a size with its extensions */
 };
 
-void vg_web_chunks_begin(vg_web_chunks *chunks)
+void vg_web_chunks_begin(vg_web_chunks *chunks, size_t most, unsigned most_fields)
 {
-    *chunks = (vg_web_chunks){.state = SIZE};
+    vg_web_chunks_end(chunks);
+    *chunks = (vg_web_chunks){.most = (uint32_t)most, .most_fields = (uint16_t)most_fields, .state = SIZE};
+}
+
+void vg_web_chunks_end(vg_web_chunks *chunks)
+{
+    free(chunks->trailers);
+    chunks->trailers = NULL;
 }
 
 int vg_web_chunks_over(const vg_web_chunks *chunks)
@@ -74,11 +82,11 @@ static bool step(vg_web_chunks *it, char c)
         return c == '\n';
     case TRAILER:
         it->state = c == '\r' ? LAST_LF : TRAILER_IN;
-        return c == '\r' || (is_text(c) && c != ' ' && c != '\t' && c != ':' && ++it->line <= MOST_TRAILERS);
+        return c == '\r' || (is_text(c) && c != ' ' && c != '\t' && c != ':');
     case TRAILER_IN:
         if (c == '\r')
             it->state = TRAILER_LF;
-        return c == '\r' || (is_text(c) && ++it->line <= MOST_TRAILERS);
+        return c == '\r' || is_text(c);
     case TRAILER_LF:
         it->state = TRAILER;
         return c == '\n';
@@ -90,6 +98,20 @@ static bool step(vg_web_chunks *it, char c)
     }
 }
 
+/* A byte behind the last chunk. 0; an error. */
+static int step_trailer(vg_web_chunks *it, char c)
+{
+    if (!step(it, c))
+        return -EBADMSG;
+    if (it->state == OVER)
+        return vg_web_trailers_check(it->trailers, it->most_fields);
+    if (it->state == LAST_LF)
+        return 0;
+    if (++it->line > it->most)
+        return -EMSGSIZE;
+    return vg_web_trailers_add(&it->trailers, c);
+}
+
 int64_t vg_web_chunks_take(vg_web_chunks *it, const char *bytes, size_t length, const char **piece,
                            size_t *piece_length)
 {
@@ -97,9 +119,15 @@ int64_t vg_web_chunks_take(vg_web_chunks *it, const char *bytes, size_t length, 
     *piece = NULL;
     *piece_length = 0;
     while (at < length && it->state != OVER) {
+        if (it->state >= TRAILER) {
+            const int error = step_trailer(it, bytes[at++]);
+            if (error != 0)
+                return error;
+            continue;
+        }
         if (it->state != DATA) {
             if (!step(it, bytes[at++]))
-                return -1;
+                return -EBADMSG;
             continue;
         }
         const size_t room = length - at;

@@ -53,6 +53,8 @@ struct vigil_http_response {
     void *kept;
     char *body;
     size_t length, room;
+    vg_web_trailers *trailers;
+    vigil_stream *stream; /* of another protocol, until the user takes it */
 };
 
 struct vg_web_call {
@@ -65,11 +67,14 @@ struct vg_web_call {
     bool settled, waits, repeated, cross;
     char *url;
     char method[24];
+    char *upgrade;            /* the protocols that are offered, or NULL */
+    char *tunnel;             /* the target of CONNECT, or NULL */
     vigil_http_field *fields; /* one block with their texts */
     size_t count;
     char *body;
     size_t length, most_body;
     int (*next_body)(void *user, vigil_promise **promise);
+    int (*trailers)(void *user, const vigil_http_field **fields, size_t *count);
     int64_t body_length;
     vg_web_upload *upload; /* what of the body is still to come, or NULL */
     unsigned redirects, followed;

@@ -24,6 +24,7 @@ static void on_data(vigil_stream *stream, const void *data, int64_t length, void
 static void conn_memory(vg_web_conn *conn)
 {
     vigil_http_server *server = conn->server;
+    vg_web_chunks_end(&conn->chunks);
     free(conn->held);
     free(conn->kept);
     free(conn);
@@ -41,8 +42,8 @@ void vg_web_conn_free(vg_web_conn *conn)
         conn_memory(conn);
 }
 
-/* There is no stream any more. The connection is freed, unless the user has its request. */
-static void conn_left(vg_web_conn *conn)
+/* The connection is freed, unless the user has its request. */
+void vg_web_conn_left(vg_web_conn *conn)
 {
     conn->stream = NULL;
     conn->state = VG_WEB_GONE;
@@ -58,7 +59,7 @@ static void conn_left(vg_web_conn *conn)
 static void conn_close(vg_web_conn *conn)
 {
     vigil_stream *stream = conn->stream;
-    conn_left(conn);
+    vg_web_conn_left(conn);
     (void)vigil_stream_close(stream);
 }
 
@@ -69,7 +70,7 @@ void vg_web_conn_cut(vg_web_conn *conn, int error)
     if (conn->failed == 0)
         conn->failed = error;
     vigil_stream *stream = conn->stream;
-    conn_left(conn);
+    vg_web_conn_left(conn);
     (void)vigil_stream_reset(stream);
 }
 
@@ -229,10 +230,10 @@ static void give_request(vg_web_conn *conn, const char *bytes, size_t length)
     conn->end_due = conn->body_over;
     conn->body_seen = 0;
     conn->continue_due = head->expects_continue && !conn->body_over;
-    conn->close_after = !head->keep_alive;
+    conn->close_after = !head->keep_alive || head->is_connect; /* a tunnel's bytes may follow: not requests */
     conn->users = true;
     conn->failed = 0;
-    vg_web_chunks_begin(&conn->chunks);
+    vg_web_chunks_begin(&conn->chunks, server->options.head_bytes - length, server->options.fields - head->count);
     server->waiting++;
     if (server->options.most_requests != 0 && server->waiting > server->options.most_requests) {
         const vigil_http_field later = {"retry-after", "1"};
@@ -269,6 +270,8 @@ static bool step_head(vg_web_conn *conn, const char *bytes, size_t length, size_
     vg_web_head *head = &conn->server->head;
     if (status == 0)
         status = vg_web_head_request(head, bytes, (size_t)end, limits->fields);
+    if (status == 0 && head->is_connect && !limits->tunnels)
+        status = 501;
     if (status == 0 && head->target.length > limits->target_bytes)
         status = 414;
     if (status == 0 && head->has_length && head->length > limits->body_bytes)
@@ -279,6 +282,7 @@ static bool step_head(vg_web_conn *conn, const char *bytes, size_t length, size_
     }
     *used = skip + (size_t)end;
     conn->behind = length - (size_t)end;
+    conn->behind_at = bytes + end;
     give_request(conn, bytes, (size_t)end);
     return true;
 }
@@ -321,6 +325,7 @@ static void body_fail(vg_web_conn *conn, int error, int status)
 /* Both sides of the exchange are over. */
 static void exchange_over(vg_web_conn *conn)
 {
+    vg_web_chunks_end(&conn->chunks);
     if (conn->close_after || conn->server->ending) {
         vg_web_conn_finish(conn);
         return;
@@ -337,6 +342,7 @@ static bool step_body(vg_web_conn *conn, const char *bytes, size_t length, size_
         if (!conn->end_due || !conn->users)
             return false; /* the answer is awaited */
         conn->behind = length;
+        conn->behind_at = bytes;
         tell_body(conn, NULL, 0);
         return true;
     }
@@ -347,7 +353,7 @@ static bool step_body(vg_web_conn *conn, const char *bytes, size_t length, size_
     if (conn->in_chunks) {
         const int64_t taken = vg_web_chunks_take(&conn->chunks, bytes, length, &piece, &piece_length);
         if (taken < 0) {
-            body_fail(conn, -EBADMSG, 400);
+            body_fail(conn, (int)taken, taken == -EBADMSG ? 400 : taken == -EMSGSIZE ? 431 : 0);
             return false;
         }
         *used = (size_t)taken;
@@ -358,6 +364,7 @@ static bool step_body(vg_web_conn *conn, const char *bytes, size_t length, size_
         conn->body_over = conn->body_left == 0;
     }
     conn->behind = length - *used;
+    conn->behind_at = bytes + *used;
     conn->end_due = conn->body_over;
     conn->body_seen += piece_length;
     if (!conn->users) { /* thrown away */

@@ -91,6 +91,7 @@ struct vigil_http_request {
     int failed;          /* why the request cannot be answered any more */
     size_t looked;       /* of the head that is being read */
     size_t behind;       /* what has come behind the step that runs */
+    const char *behind_at;
     /* what has come and is not used yet */
     char *held;
     size_t held_at, held_length, held_room;
@@ -118,6 +119,8 @@ void vg_web_conn_run(vg_web_conn *conn, const char *bytes, size_t length);
 void vg_web_conn_want(vg_web_conn *conn);
 /* Bytes for the stream. As vigil_stream_write; a failure cuts the connection and is -EPIPE. */
 int vg_web_conn_write(vg_web_conn *conn, const void *bytes, size_t length);
+/* The connection has no stream any more: it was closed, or is somebody else's. */
+void vg_web_conn_left(vg_web_conn *conn);
 /* The user has ended the request. */
 void vg_web_conn_done(vg_web_conn *conn);
 /* Whether so much of the body is left that the connection ends rather than read it. */

@@ -127,7 +127,7 @@ static const llhttp_settings_t settings = {.on_url = on_url,
 typedef struct framing {
     const char *bytes;
     unsigned hosts, lengths, codings;
-    bool close, keep, other_coding, other_expect;
+    bool close, keep, upgrade, other_coding, other_expect;
 } framing;
 
 static bool is(const char *text, size_t length, const char *word, size_t word_length)
@@ -135,6 +135,23 @@ static bool is(const char *text, size_t length, const char *word, size_t word_le
     return length == word_length && strncasecmp(text, word, length) == 0;
 }
 #define IS(text, length, word) is(text, length, word, sizeof(word) - 1)
+
+/* The next word of a list ("a, b"), without the blanks around it. *at starts at 0. False: there is none. */
+static bool next_word(vigil_http_text list, size_t *at, vigil_http_text *word)
+{
+    if (*at >= list.length)
+        return false;
+    const char *comma = memchr(list.at + *at, ',', list.length - *at);
+    size_t begin = *at;
+    size_t end = comma != NULL ? (size_t)(comma - list.at) : list.length;
+    *at = end + 1;
+    while (begin < end && (list.at[begin] == ' ' || list.at[begin] == '\t'))
+        begin++;
+    while (end > begin && (list.at[end - 1] == ' ' || list.at[end - 1] == '\t'))
+        end--;
+    *word = (vigil_http_text){list.at + begin, end - begin};
+    return true;
+}
 
 /* 1*DIGIT, below 2^63. */
 static bool read_length(const char *text, size_t length, uint64_t *number)
@@ -152,18 +169,11 @@ static bool read_length(const char *text, size_t length, uint64_t *number)
 
 static void read_connection(framing *it, const char *text, size_t length)
 {
-    size_t at = 0;
-    while (at < length) {
-        const char *comma = memchr(text + at, ',', length - at);
-        size_t end = comma != NULL ? (size_t)(comma - text) : length;
-        const size_t next = end + 1;
-        while (at < end && (text[at] == ' ' || text[at] == '\t'))
-            at++;
-        while (end > at && (text[end - 1] == ' ' || text[end - 1] == '\t'))
-            end--;
-        it->close |= IS(text + at, end - at, "close");
-        it->keep |= IS(text + at, end - at, "keep-alive");
-        at = next;
+    vigil_http_text word;
+    for (size_t at = 0; next_word((vigil_http_text){text, length}, &at, &word);) {
+        it->close |= IS(word.at, word.length, "close");
+        it->keep |= IS(word.at, word.length, "keep-alive");
+        it->upgrade |= IS(word.at, word.length, "upgrade");
     }
 }
 
@@ -237,6 +247,7 @@ static int read_head(vg_web_head *head, framing *it, const char *bytes, size_t l
     for (unsigned i = 0; i < head->count; i++)
         if (!read_field(it, head, &head->fields[i]))
             return 400;
+    head->upgrade = it->upgrade;
     head->keep_alive = !it->close && (head->minor == 1 || it->keep);
     return 0;
 }
@@ -290,8 +301,10 @@ int vg_web_head_request(vg_web_head *head, const char *bytes, size_t length, uns
     if (it.hosts > 1 || (it.hosts == 0 && head->minor == 1) || it.lengths > 1 || it.codings > 1 ||
         (it.lengths != 0 && it.codings != 0) || (it.codings != 0 && head->minor == 0))
         return 400;
-    if (it.other_coding || head->is_connect)
+    if (it.other_coding)
         return 501;
+    if (head->is_connect && (head->chunked || (head->has_length && head->length != 0)))
+        return 400; /* what follows is not the request's */
     if (it.other_expect && head->minor == 1)
         return 417;
     if (head->minor == 0)
@@ -323,4 +336,65 @@ vigil_http_text vg_web_head_field(const vg_web_head *head, const char *bytes, co
             return (vigil_http_text){bytes + pair->value.at, pair->value.length};
     }
     return (vigil_http_text){NULL, 0};
+}
+
+/* ---- other protocols ---------------------------------------------------------------------------------------------- */
+
+static bool lists(vigil_http_text list, vigil_http_text wanted)
+{
+    vigil_http_text word;
+    for (size_t at = 0; next_word(list, &at, &word);)
+        if (is(word.at, word.length, wanted.at, wanted.length))
+            return true;
+    return false;
+}
+
+/* The value of the field, if it is an upgrade. */
+static bool is_upgrade(const vg_web_pair *pair, const char *bytes, vigil_http_text *value)
+{
+    *value = (vigil_http_text){bytes + pair->value.at, pair->value.length};
+    return IS(bytes + pair->name.at, pair->name.length, "upgrade");
+}
+
+bool vg_web_head_offers(const vg_web_head *head, const char *bytes, const char *protocol)
+{
+    const vigil_http_text wanted = {protocol, strlen(protocol)};
+    vigil_http_text value;
+    if (head->minor != 1 || !head->upgrade || wanted.length == 0)
+        return false;
+    for (unsigned i = 0; i < head->count; i++)
+        if (is_upgrade(&head->fields[i], bytes, &value) && lists(value, wanted))
+            return true;
+    return false;
+}
+
+bool vg_web_head_accepts(const vg_web_head *head, const char *bytes, const char *offered)
+{
+    const vigil_http_text all = {offered, strlen(offered)};
+    vigil_http_text value, word;
+    unsigned count = 0;
+    if (head->minor != 1 || !head->upgrade)
+        return false;
+    for (unsigned i = 0; i < head->count; i++) {
+        if (!is_upgrade(&head->fields[i], bytes, &value))
+            continue;
+        for (size_t at = 0; next_word(value, &at, &word); count++)
+            if (word.length == 0 || !lists(all, word))
+                return false;
+    }
+    return count != 0;
+}
+
+bool vg_web_is_protocols(const char *text)
+{
+    const vigil_http_text list = {text, strlen(text)};
+    vigil_http_text word;
+    bool any = false;
+    for (size_t at = 0; next_word(list, &at, &word); any = true) {
+        const char *slash = memchr(word.at, '/', word.length); /* name, or name/version */
+        const size_t name = slash != NULL ? (size_t)(slash - word.at) : word.length;
+        if (!vg_web_is_token(word.at, name) || (slash != NULL && !vg_web_is_token(slash + 1, word.length - name - 1)))
+            return false;
+    }
+    return any && list.at[list.length - 1] != ',';
 }

@@ -35,6 +35,7 @@ typedef struct vg_web_head {
     unsigned minor; /* HTTP/1.minor */
     vg_web_span target;
     bool has_length, chunked, keep_alive, expects_continue, is_head, is_connect;
+    bool upgrade; /* the field connection says so */
     unsigned count;
     vg_web_pair fields[VG_WEB_MOST_FIELDS];
 } vg_web_head;
@@ -51,6 +52,13 @@ int vg_web_head_answer(vg_web_head *head, const char *bytes, size_t length);
 
 /* The value of the first field by this name. */
 vigil_http_text vg_web_head_field(const vg_web_head *head, const char *bytes, const char *name);
+
+/* HTTP/1.1, and the fields connection and upgrade say it: a request that offers this protocol. */
+bool vg_web_head_offers(const vg_web_head *head, const char *bytes, const char *protocol);
+/* The same of an answer: it names one protocol at least, and none that is not in the list of those that were offered. */
+bool vg_web_head_accepts(const vg_web_head *head, const char *bytes, const char *offered);
+/* "a, b/2": what may be in the field upgrade. */
+bool vg_web_is_protocols(const char *text);
 
 bool vg_web_is_token(const char *text, size_t length);
 /* What may be in the value of a field: no control characters but the tab. */

@@ -16,6 +16,7 @@
 
 static void link_memory(vg_web_link *link)
 {
+    vg_web_chunks_end(&link->chunks);
     free(link->held);
     free(link);
 }
@@ -31,8 +32,8 @@ static void idle_remove(vg_web_link *link)
     *(link->idle_next != NULL ? &link->idle_next->idle_before : &client->idle_last) = link->idle_before;
 }
 
-/* Out of all lists; the connection ends. */
-static void link_remove(vg_web_link *link, int error)
+/* Out of all lists. Its stream is somebody else's, or ends. */
+static void link_leave(vg_web_link *link)
 {
     vigil_http_client *client = link->client;
     link->freed = true;
@@ -42,12 +43,17 @@ static void link_remove(vg_web_link *link, int error)
         link->next->before = link->before;
     client->open--;
     link->host->links--;
+    if (!link->running)
+        link_memory(link);
+}
+
+static void link_remove(vg_web_link *link, int error)
+{
     if (error != 0)
         (void)vigil_stream_reset(link->stream);
     else
         (void)vigil_stream_close(link->stream);
-    if (!link->running)
-        link_memory(link);
+    link_leave(link);
 }
 
 void vg_web_link_end(vg_web_link *link, int error)
@@ -276,6 +282,8 @@ static void link_complete(vg_web_link *link, bool clean)
     vg_web_host *host = link->host;
     const bool sent = call->upload == NULL; /* else the server has answered before the end of the body */
     vg_web_upload_drop(call);
+    call->response->trailers = link->chunks.trailers;
+    link->chunks.trailers = NULL;
     link->call = NULL;
     call->link = NULL;
     if (link->keep && clean && sent && vigil_stream_on_data(link->stream, NULL, NULL) == 0) {
@@ -295,8 +303,29 @@ static void link_complete(vg_web_link *link, bool clean)
     vg_web_host_next(host);
 }
 
+/* From here on the stream is not HTTP, and the answer's. */
+static void link_switch(vg_web_link *link, const char *bytes, size_t length)
+{
+    vg_web_call *call = link->call;
+    vg_web_host *host = link->host;
+    int error = vigil_stream_on_data(link->stream, NULL, NULL);
+    if (error == 0)
+        error = vg_web_call_hand_over(call, link->stream, bytes, length);
+    if (error != 0) {
+        vg_web_link_end(link, error);
+        return;
+    }
+    link->call = NULL;
+    call->link = NULL;
+    link_leave(link);
+    host->holds++;
+    vg_web_call_complete(call);
+    host->holds--;
+    vg_web_host_next(host);
+}
+
 /* How the body is framed; RFC 9112, 6.3. */
-static void begin_body(vg_web_link *link, const vg_web_head *head)
+static void begin_body(vg_web_link *link, const vg_web_head *head, size_t length)
 {
     const bool none = strcmp(link->call->method, "HEAD") == 0 || head->status == 204 || head->status == 304;
     link->in_body = true;
@@ -304,10 +333,10 @@ static void begin_body(vg_web_link *link, const vg_web_head *head)
     link->to_end = !none && !head->chunked && !head->has_length;
     link->left = !none && head->has_length ? head->length : 0;
     link->keep = head->keep_alive && !link->to_end;
-    vg_web_chunks_begin(&link->chunks);
+    vg_web_chunks_begin(&link->chunks, link->client->options.head_bytes - length, VG_WEB_MOST_FIELDS - head->count);
 }
 
-/* One step. 1: go on; 0: more is needed; 2: the answer is complete; negative: an error. */
+/* One step. 1: go on; 0: more is needed; 2: the answer is complete; 3: so is HTTP; negative: an error. */
 static int step(vg_web_link *link, const char *bytes, size_t length, size_t *used)
 {
     vg_web_head *head = &link->client->head;
@@ -326,12 +355,14 @@ static int step(vg_web_link *link, const char *bytes, size_t length, size_t *use
         int error = vg_web_head_answer(head, bytes, (size_t)end);
         if (error != 0)
             return error;
-        if (head->status < 200)
-            return head->status == 101 ? -EBADMSG : 1; /* nobody asked for another protocol */
-        begin_body(link, head);
+        if (head->status < 200 && head->status != 101)
+            return 1;
+        begin_body(link, head, (size_t)end);
         error = vg_web_call_head(link->call, bytes, (size_t)end);
+        if (error == 0)
+            error = vg_web_call_switches(link->call);
         if (error != 0)
-            return error;
+            return error < 0 ? error : 3;
         return !link->in_chunks && !link->to_end && link->left == 0 ? 2 : 1;
     }
     if (length == 0)
@@ -339,7 +370,7 @@ static int step(vg_web_link *link, const char *bytes, size_t length, size_t *use
     if (link->in_chunks) {
         const int64_t taken = vg_web_chunks_take(&link->chunks, bytes, length, &piece, &piece_length);
         if (taken < 0)
-            return -EBADMSG;
+            return (int)taken;
         *used = (size_t)taken;
     } else {
         if (!link->to_end && piece_length > link->left)
@@ -390,6 +421,10 @@ static void link_run(vg_web_link *link, const char *bytes, size_t length)
     link->running = false;
     if (link->freed) {
         link_memory(link);
+        return;
+    }
+    if (rc == 3) {
+        link_switch(link, bytes + at, length - at);
         return;
     }
     if (rc == 0 && !from_held && at < length) {

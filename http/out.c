@@ -71,6 +71,7 @@ static const struct reason {
     int status;
     const char *words;
 } reasons[] = {
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},

@@ -6,6 +6,8 @@
 #include "upload.h"
 
 #include "link.h"
+#include "out.h"
+#include "trailers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +30,41 @@ static void upload_drained(void *arg)
     upload_more(arg);
 }
 
+/* The last chunk, and the trailers. */
+static int upload_last(const vg_web_call *call, const vigil_http_field *fields, size_t count)
+{
+    char room[512];
+    vg_web_out out;
+    int rc = vg_web_check_trailers(fields, count);
+    if (rc < 0)
+        return rc;
+    vg_web_out_begin(&out, room, sizeof room);
+    vg_web_out_add(&out, "0\r\n", 3);
+    vg_web_out_fields(&out, fields, count);
+    vg_web_out_add(&out, "\r\n", 2);
+    rc = out.failed != 0 ? out.failed : vigil_stream_write(call->link->stream, out.bytes, out.length);
+    vg_web_out_end(&out);
+    return rc;
+}
+
 static void upload_complete(vg_web_upload *it)
 {
-    vg_web_call *call = it->call;
+    const vigil_http_field *fields = NULL;
+    size_t count = 0;
     int rc = 0;
-    if (call->body_length < 0)
-        rc = vigil_stream_write(call->link->stream, "0\r\n\r\n", 5);
-    else if (it->left != 0)
+    if (it->call->trailers != NULL) {
+        it->asked = true; /* the call may end inside */
+        rc = it->call->trailers(it->call->user, &fields, &count);
+        it->asked = false;
+        if (it->call == NULL) {
+            free(it);
+            return;
+        }
+    }
+    vg_web_call *call = it->call;
+    if (rc >= 0 && call->body_length < 0)
+        rc = upload_last(call, fields, count);
+    else if (rc >= 0 && it->left != 0)
         rc = -ENODATA;
     if (rc < 0) {
         upload_failed(it, rc);

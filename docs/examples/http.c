@@ -178,6 +178,58 @@ static void send_slowly(vigil_http_request *request)
 }
 
 /*
+ * vigil_http_trailer: look at a field behind the body
+ * vigil_http_trailer_at: look at all of them
+ * vigil_http_end_trailers: send some behind the answer
+ */
+static void summed(vigil_http_request *request, const void *data,
+                   int64_t length, void *arg)
+{
+    vigil_http_field sum = {"x-sum", "15"};
+    vigil_http_text name, value;
+    (void)data;
+    (void)arg;
+    if (length > 0)
+        return;
+    for (size_t i = 0;
+         vigil_http_trailer_at(request, i, &name, &value) == 0; i++)
+        printf("%.*s = %.*s\n", (int)name.length, name.at,
+               (int)value.length, value.at);
+    value = vigil_http_trailer(request, "x-sum");
+    if (length < 0 || value.at == NULL ||
+        vigil_http_start(request, 200, NULL, 0, -1) != 0 ||
+        vigil_http_end_trailers(request, &sum, 1) != 0)
+        (void)vigil_http_reset(request);
+}
+
+/*
+ * vigil_http_asks_upgrade: see that a client wants another protocol
+ * vigil_http_upgrade: take the stream for it
+ */
+static void echo_data(vigil_stream *stream, const void *data,
+                      int64_t length, void *arg)
+{
+    (void)arg;
+    if (length <= 0 ||
+        vigil_stream_write(stream, data, (size_t)length) < 0)
+        (void)vigil_stream_close(stream);
+}
+
+static bool upgraded(vigil_http_request *request)
+{
+    vigil_stream *stream;
+    vigil_http_text rest;
+    if (!vigil_http_asks_upgrade(request, "echo") ||
+        vigil_http_upgrade(request, "echo", NULL, 0, &rest, &stream) !=
+            0)
+        return false;
+    if (rest.length != 0)
+        (void)vigil_stream_write(stream, rest.at, rest.length);
+    assert(vigil_stream_on_data(stream, echo_data, NULL) == 0);
+    return true;
+}
+
+/*
  * vigil_http_path: choose by path
  * vigil_http_answer_text: answer with a text
  */
@@ -195,7 +247,9 @@ static void on_request(vigil_http_request *request, void *user)
         count_body(request, user);
     else if (vigil_http_text_is(path, "/options"))
         answer_options(request);
-    else
+    else if (vigil_http_text_is(path, "/sum"))
+        (void)vigil_http_on_body(request, summed, NULL);
+    else if (!upgraded(request))
         (void)vigil_http_answer_text(request, 200, "text/plain",
                                      wants_json(request) ? "{}" : "hi");
 }
@@ -300,6 +354,99 @@ static void ask(vigil_http_client *client, const char *url,
                                             (void *)(size_t)expected));
 }
 
+/*
+ * vigil_http_response_trailer: look at a field behind the body
+ * vigil_http_response_trailer_at: look at all of them
+ */
+static vigil_loop *sum_loop;
+
+static int sum_body(void *user, vigil_promise **promise)
+{
+    static vigil_http_bytes piece = {3, "456"};
+    int *pieces = user;
+    int rc = vigil_promise_create(promise, sum_loop);
+    return rc != 0
+               ? rc
+               : vigil_promise_resolve(
+                     *promise, (*pieces)++ == 0
+                                   ? vigil_value_pointer(&piece, NULL)
+                                   : vigil_value_none());
+}
+
+static int sum_trailers(void *user, const vigil_http_field **fields,
+                        size_t *count)
+{
+    static const vigil_http_field sum = {"x-sum", "15"};
+    (void)user;
+    *fields = &sum;
+    *count = 1;
+    return 0;
+}
+
+static vigil_value show_sum(vigil_value *value, void *arg)
+{
+    const vigil_http_response *response = value->pointer;
+    vigil_http_text name, text;
+    (void)arg;
+    text = vigil_http_response_trailer(response, "x-sum");
+    assert(vigil_http_text_is(text, "15"));
+    for (size_t i = 0;
+         vigil_http_response_trailer_at(response, i, &name, &text) == 0;
+         i++)
+        printf("%.*s\n", (int)name.length, name.at);
+    answered++;
+    return vigil_value_none();
+}
+
+static void ask_sum(vigil_http_client *client, const char *url)
+{
+    static int pieces;
+    vigil_promise *answer;
+    vigil_http_call call = VIGIL_HTTP_CALL_INIT;
+    call.url = url;
+    call.next_body = sum_body;
+    call.trailers = sum_trailers;
+    call.user = &pieces;
+    int rc = vigil_promise_http(client, &call, NULL, &answer);
+    assert(rc == 0);
+    vigil_promise_unref(
+        vigil_promise_chain(answer, show_sum, NULL, NULL));
+}
+
+/* vigil_http_response_take: go on with another protocol */
+static void echoed(vigil_stream *stream, const void *data,
+                   int64_t length, void *arg)
+{
+    (void)data;
+    (void)arg;
+    assert(length == 2);
+    answered++;
+    (void)vigil_stream_close(stream);
+}
+
+static vigil_value switched(vigil_value *value, void *arg)
+{
+    vigil_stream *stream;
+    assert(vigil_http_response_status(value->pointer) == 101);
+    int rc = vigil_http_response_take(value->pointer, &stream);
+    assert(rc == 0);
+    assert(vigil_stream_write(stream, "hi", 2) == 0);
+    assert(vigil_stream_on_data(stream, echoed, arg) == 0);
+    return vigil_value_none();
+}
+
+static void ask_echo(vigil_http_client *client, const char *url)
+{
+    vigil_promise *answer;
+    vigil_http_call call = VIGIL_HTTP_CALL_INIT;
+    call.url = url;
+    call.upgrade = "echo";
+    int rc = vigil_promise_http(client, &call, NULL, &answer);
+    assert(rc == 0);
+    vigil_promise_unref(
+        vigil_promise_chain(answer, switched, NULL, NULL));
+}
+
 /* vigil_http_client_stats_get: see how many connections were made */
 static void show_client(vigil_http_client *client)
 {
@@ -322,7 +469,7 @@ int main(void)
                                           "counted", "hi"};
     vigil_loop *loop;
     vigil_address address;
-    char where[VIGIL_ADDRESS_TEXT], urls[5][256];
+    char where[VIGIL_ADDRESS_TEXT], urls[6][256];
     size_t count;
     int rc = vigil_loop_create(&loop, NULL);
     assert(rc == 0);
@@ -336,8 +483,12 @@ int main(void)
         ask(client, urls[i], i == 2 || i == 3 ? "hello" : NULL,
             answers[i]);
     }
+    ask_echo(client, urls[4]);
+    sum_loop = loop;
+    (void)snprintf(urls[5], sizeof urls[5], "http://%s/sum", where);
+    ask_sum(client, urls[5]);
     (void)serve_stream;
-    while (answered < 5)
+    while (answered < 7)
         (void)vigil_loop_run(loop, VIGIL_RUN_ONCE);
     show_client(client);
     end_client(client);

@@ -20,8 +20,9 @@
  *   408   the head or the body took too long (head_ns, body_ns)
  *   413   the body is longer than body_bytes      414   the target is longer than target_bytes
  *   417   an Expect that is not 100-continue
- *   431   the head is longer than head_bytes, or has more than `fields`
- *   501   an unknown method or transfer coding    503   more than most_requests wait for an answer
+ *   431   the head is longer than head_bytes, or has more than `fields`; trailers count too
+ *   501   an unknown method or transfer coding; CONNECT without the option tunnels
+ *   503   more than most_requests wait for an answer
  *   505   a version that is neither 1.0 nor 1.1
  *
  * The connection ends after each of them but 503. Callbacks should not leave by vigil_raise: it
@@ -92,6 +93,7 @@ typedef struct vigil_http_server_options {
     int64_t send_ns;   /* until the client has taken what waits; 0: 60 s */
     int backlog;       /* of the listener; 0: the system's most */
     bool reuse_port;   /* of the listener */
+    bool tunnels; /* CONNECT is given to on_request too, see vigil_http_upgrade. Else it is 501 */
     /* Owner: accept(2) failed, see vigil_listener_options. May be NULL */
     void (*on_error)(vigil_http_server *server, int error, void *user);
 } vigil_http_server_options;
@@ -167,6 +169,17 @@ VIGIL_API vigil_http_text vigil_http_header(const vigil_http_request *request, c
    0; -ENOENT there are not so many. */
 VIGIL_API int vigil_http_header_at(const vigil_http_request *request, size_t index,
                                    vigil_http_text *name, vigil_http_text *value);
+
+/* The value of the first trailer by this name: of a field behind a body in chunks. at is NULL if
+   there is none, and before the body is complete. Those that frame or route a message, say who
+   sends it or how its content is to be read are dropped. Owner; does not block. Returns the text,
+   valid as long as the request. */
+VIGIL_API vigil_http_text vigil_http_trailer(const vigil_http_request *request, const char *name);
+
+/* The trailer at `index`, counted from 0, in the order in which they came. Owner; does not block.
+   0; -ENOENT there are not so many, or the body is not complete. */
+VIGIL_API int vigil_http_trailer_at(const vigil_http_request *request, size_t index,
+                                    vigil_http_text *name, vigil_http_text *value);
 
 /* How many bytes the body has: 0 without one. Owner; does not block. Returns the length; -1
    unknown before its end, because it comes in chunks. */
@@ -251,10 +264,42 @@ VIGIL_API int vigil_promise_http_drained(vigil_http_request *request, vigil_canc
    the client has gone. */
 VIGIL_API int vigil_http_end(vigil_http_request *request);
 
+/* The same with trailers, fields behind a body in chunks: a sum of it, for one. Not sent where the
+   body is not, or is not in chunks because the client speaks HTTP/1.0. Those that frame or route a
+   message, say who sends it or how its content is to be read are refused. The request is still
+   yours if the answer is -EINVAL or -ENOMEM. Owner; does not block.
+   0; -EINVAL, also if the answer has a length; -ENOMEM; -ENODATA; -EPIPE. */
+VIGIL_API int vigil_http_end_trailers(vigil_http_request *request, const vigil_http_field *trailers,
+                                      size_t count);
+
 /* End the request without an answer, or in the midst of one: the connection is reset. Owner; does
    not block.
    0; -EINVAL. */
 VIGIL_API int vigil_http_reset(vigil_http_request *request);
+
+/* ---- other protocols ------------------------------------------------------------------------- */
+
+/* Whether the client asks to go on with this protocol ("websocket"): HTTP/1.1, and the fields
+   connection and upgrade say it. Such a request need not be taken; it is answered as any other.
+   Owner; does not block. Returns true if so. */
+VIGIL_API bool vigil_http_asks_upgrade(const vigil_http_request *request, const char *protocol);
+
+/* End HTTP on this connection and take its stream: answer 101 with this protocol and these fields,
+   or, to CONNECT, 200 (protocol NULL). *rest: what has come behind the request, and belongs to the
+   new protocol; at is NULL if nothing has. It is valid until your function returns to the loop;
+   what comes later is read from the stream. The stream is yours: the server does not count it, has
+   no limit of time for it but send_ns after vigil_stream_close, and neither
+   vigil_promise_http_finish nor vigil_http_server_close waits for it or closes it. Close it
+   yourself before the loop ends. Only most_connections goes on to count it until it is closed.
+   The request is over if the answer is 0 or -EPIPE, and still yours otherwise. To CONNECT,
+   vigil_http_answer and vigil_http_start refuse a status below 300, and the connection ends with
+   their answer. Owner; does not block.
+   0; -EINVAL, also if the client does not ask for it; -EALREADY an answer was started; -EBUSY the
+   request has a body, which is to be read to its end first; -ENOMEM; -ESHUTDOWN; -EPIPE the client
+   has gone. */
+VIGIL_API int vigil_http_upgrade(vigil_http_request *request, const char *protocol,
+                                 const vigil_http_field *fields, size_t count,
+                                 vigil_http_text *rest, vigil_stream **stream);
 
 /* ---- client ---------------------------------------------------------------------------------- */
 
@@ -308,13 +353,24 @@ typedef struct vigil_http_call {
     /* of next_body: of all pieces, more is -EMSGSIZE and less -ENODATA; negative: not known, it is
        sent in chunks. The _INIT macro says -1 */
     int64_t body_length;
+    /* Owner: called when next_body has given the last piece, without body_length: fields behind
+       the body. They are copied, and checked as by vigil_http_end_trailers. A negative answer
+       rejects the call. May be NULL */
+    int (*trailers)(void *user, const vigil_http_field **fields, size_t *count);
     size_t most_body;   /* of the answer; more is -EMSGSIZE. 0: 16 MiB */
     unsigned redirects; /* how many are followed; 0: none, the answer is given as it is */
     int64_t timeout_ns; /* for everything; the _INIT macro says VIGIL_FOREVER */
     /* Owner: a piece of the answer's body, in place of collecting it; most_body is not looked at.
        May be NULL */
     void (*on_body)(vigil_http_response *response, const void *data, size_t length, void *user);
-    void *user; /* of on_body and next_body */
+    void *user; /* of on_body, next_body and trailers */
+    /* Protocols to go on with: "websocket", or "a, b/2" by preference. If the server takes one of
+       them the status is 101, and vigil_http_response_take has the stream. If not, the answer is
+       as any other. Without a body. May be NULL */
+    const char *upgrade;
+    /* "host:port": CONNECT to it, by the proxy at url. If the status is 200 to 299,
+       vigil_http_response_take has the stream. Without method, body and upgrade. May be NULL */
+    const char *tunnel;
 } vigil_http_call;
 #ifdef __cplusplus
 #define VIGIL_HTTP_CALL_INIT vg_http_call_init()
@@ -327,10 +383,10 @@ typedef struct vigil_http_call {
 
 /* Make a call. *promise is fulfilled with a vigil_http_response (VIGIL_POINTER) when the answer is
    complete, whatever its status; rejected with the failure of the connection, -EBADMSG if the
-   answer is not HTTP, -EMSGSIZE, -ELOOP too many redirects, -ETIMEDOUT, or the token's status. If
-   it is rejected the connection is not used again. A call that finds its kept connection closed is
-   made once more on another one, if its method may be repeated. Keeps the loop alive. Owner; does
-   not block.
+   answer is not HTTP, or goes on with a protocol that was not offered, -EMSGSIZE, -ELOOP too many
+   redirects, -ETIMEDOUT, or the token's status. If it is rejected the connection is not used
+   again. A call that finds its kept connection closed is made once more on another one, if its
+   method may be repeated. Keeps the loop alive. Owner; does not block.
    0; -EINVAL; -ENOMEM; -EOPNOTSUPP the url needs options.connect; -ECANCELED; -EPERM;
    -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_http(vigil_http_client *client, const vigil_http_call *call,
@@ -352,6 +408,23 @@ VIGIL_API int vigil_http_response_header_at(const vigil_http_response *response,
 /* The body; a zero follows the last byte. Owner; does not block. Returns the text, valid as long
    as the response. */
 VIGIL_API vigil_http_text vigil_http_response_body(const vigil_http_response *response);
+
+/* The value of the first trailer by this name, as vigil_http_trailer. Owner; does not block.
+   Returns the text, valid as long as the response. */
+VIGIL_API vigil_http_text vigil_http_response_trailer(const vigil_http_response *response,
+                                                      const char *name);
+
+/* The trailer at `index`, counted from 0. Owner; does not block.
+   0; -ENOENT there are not so many. */
+VIGIL_API int vigil_http_response_trailer_at(const vigil_http_response *response, size_t index,
+                                             vigil_http_text *name, vigil_http_text *value);
+
+/* Take the stream of an answer to call.upgrade or call.tunnel. vigil_http_response_body is what has
+   come behind the head, and belongs to the new protocol. The stream is yours, and the client does
+   not count it any more. A stream that nobody takes is closed with the response. Owner; does not
+   block.
+   0; -EINVAL; -ENOTCONN it has none, or it was taken before. */
+VIGIL_API int vigil_http_response_take(vigil_http_response *response, vigil_stream **stream);
 
 typedef struct vigil_http_client_stats {
     size_t size;

@@ -369,6 +369,9 @@ static void fake_stream(vigil_listener *listener, vigil_stream *stream, void *us
 static void answers_that_are_none(void **state)
 {
     (void)state;
+    static char trailers[40000]; /* more than a head may have */
+    (void)snprintf(trailers, sizeof trailers, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx: %039000d",
+                   0);
     static const struct {
         int error;
         const char *bytes, *body;
@@ -392,6 +395,9 @@ static void answers_that_are_none(void **state)
         {-EBADMSG, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab", NULL},
         {-EBADMSG, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", NULL},
         {-EBADMSG, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", NULL},
+        {0, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nContent-Length: 9\r\n\r\n", "a"},
+        {-EBADMSG, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nno colon\r\n\r\n", NULL},
+        {-EMSGSIZE, trailers, NULL},
         {-EBADMSG, "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", NULL},
         {-EBADMSG, "HTTP/1.1 101 Switching\r\n\r\n", NULL},
         {-EMSGSIZE, "HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n0123456789012345678901234567890123456789", NULL},

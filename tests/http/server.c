@@ -558,11 +558,14 @@ static void time_is_limited(void **state)
     (void)state;
     static struct web web;
     vigil_http_server_options options = VIGIL_HTTP_SERVER_OPTIONS_INIT;
-    options.head_ns = options.body_ns = options.idle_ns = 30 * MS;
+    options.idle_ns = 30 * MS;
     open_with(&web, want_body, &options);
     web_until_end(&web); /* idle: closed without a word */
     must_equal(web.length, 0);
-    web_connect(&web);
+    web_end(&web);
+    options.head_ns = options.body_ns = 30 * MS;
+    options.idle_ns = 500 * MS; /* a busy machine may come late with what it says */
+    open_with(&web, want_body, &options);
     says(&web, "GET / HT");
     web_until_end(&web);
     must(strstr(web.text, "HTTP/1.1 408 Request Timeout") != NULL);
@@ -578,7 +581,7 @@ static void time_is_limited(void **state)
     must(strstr(web.text, "taken") != NULL);
     vigil_http_server_stats stats = VIGIL_HTTP_SERVER_STATS_INIT;
     must_equal(vigil_http_server_stats_get(web.server, &stats), 0);
-    must_equal(stats.connections, 4);
+    must_equal(stats.connections, 3);
     must_equal(stats.requests, 2);
     must_equal(stats.refused, 2);
     must_equal(stats.waiting, 0);
