@@ -18,6 +18,7 @@
 
 enum vg_pq_sql {
     VG_PQ_INSERT,
+    VG_PQ_INSERT_MANY,
     VG_PQ_COUNT_ENQUEUED,
     VG_PQ_NOTIFY,
     VG_PQ_NOTIFY_ENDED,
@@ -40,6 +41,7 @@ enum vg_pq_sql {
     VG_PQ_CLAIM,
     VG_PQ_CLAIM_QUARANTINE,
     VG_PQ_QUARANTINED,
+    VG_PQ_LIMITED_DUE,
     VG_PQ_LOCK_KIND,
     VG_PQ_CLAIM_LIMITED,
     VG_PQ_CLAIM_FAIR,
@@ -163,11 +165,21 @@ int vg_pq_enqueue(struct vg_jobs_conn *conn, struct vg_jobs_new *jobs, size_t co
 int vg_pq_enqueue_within(struct vg_jobs_site *site, void *foreign, struct vg_jobs_new *jobs, size_t count);
 int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                    const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
+/* The ends of an exchange in the pipeline. */
+struct vg_pq_sent {
+    struct vg_jobs_end **plain; /* by number and id; the caller frees it */
+    size_t plain_count;
+    bool released, ended;
+};
+int vg_pq_send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct vg_pq_sent *sent);
+void vg_pq_read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, const struct vg_pq_sent *sent);
 /* Who gets the claimed rows. */
 struct vg_pq_taker {
     const struct vg_jobs_want *want;
     vg_jobs_take_fn take;
     void *arg;
+    const int *classes; /* to claim from, in this order */
+    int class_count;
 };
 void vg_pq_take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
                     vg_jobs_take_fn take, void *arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pq_array.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,10 @@ void vg_pq_array_number(struct vg_pq_array *array, int64_t number)
 void vg_pq_array_string(struct vg_pq_array *array, const char *string)
 {
     begin_element(array);
+    if (string == NULL) {
+        add(array, "NULL", 4);
+        return;
+    }
     add(array, "\"", 1);
     for (; *string != '\0'; string++) {
         if (*string == '"' || *string == '\\')
@@ -53,4 +58,28 @@ const char *vg_pq_array_text(struct vg_pq_array *array)
         add(array, "{", 1);
     add(array, "}", 1);
     return array->failed ? NULL : array->text;
+}
+
+enum {
+    BYTEA = 17, /* the type, as every server numbers it */
+};
+
+/* In front of the elements: dimensions, whether there is a NULL, type, number of elements, first index. */
+struct head {
+    uint32_t dimensions, nulls, type, count, first;
+};
+
+void vg_pq_array_bytes(struct vg_pq_array *array, const void *bytes, size_t length)
+{
+    struct head head = {.dimensions = htobe32(1), .type = htobe32(BYTEA), .first = htobe32(1)};
+    uint32_t size = htobe32((uint32_t)length);
+    if (array->length == 0)
+        add(array, (const char *)&head, sizeof head);
+    add(array, (const char *)&size, sizeof size);
+    add(array, bytes, length);
+    if (array->failed)
+        return;
+    memcpy(&head, array->text, sizeof head);
+    head.count = htobe32(be32toh(head.count) + 1);
+    memcpy(array->text, &head, sizeof head);
 }

@@ -62,10 +62,10 @@ int vg_pq_claim_fair(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker,
         conn->turn_count = taker->want->kind_count;
     }
     unsigned left = count;
-    for (int c = 0; c < VIGIL_PRIORITIES && left > 0; c++) {
+    for (int c = 0; c < taker->class_count && left > 0; c++) {
         int taken;
         do {
-            taken = claim_once(conn, taker, kind, taker->want->classes[c], left);
+            taken = claim_once(conn, taker, kind, taker->classes[c], left);
             if (taken < 0)
                 return left < count ? (int)(count - left) : taken; /* what was claimed is the caller's */
             left -= (unsigned)taken;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pq_run.c - the PostgreSQL engine's side of running: ends and claims in one round trip. */
+/* pq_run.c - the PostgreSQL engine's side of running: claims, and one round trip for them and the ends. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,160 +17,6 @@ enum {
     FULL_LOOK_CHEAP_MS = 20, /* one that is faster is made whenever jobs are missing */
     FULL_LOOK_MOST_MS = 5000,
 };
-
-/* Whether the end goes into the one statement for plain completions. */
-static bool is_plain(const struct vg_jobs_end *end)
-{
-    return end->outcome == VG_JOBS_COMPLETE && end->result == NULL && end->batch == 0;
-}
-
-static int send_end(struct vg_jobs_conn *conn, const struct vg_jobs_end *end)
-{
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, (int64_t)end->id);
-    vg_pq_number(&call, (int64_t)end->number);
-    switch (end->outcome) {
-    case VG_JOBS_AGAIN:
-        vg_pq_number(&call, end->delay_ms);
-        vg_pq_text_of(&call, end->error);
-        vg_pq_bytes(&call, end->checkpoint, end->checkpoint_length);
-        vg_pq_text_of(&call, end->verdict);
-        return vg_pq_send(conn, VG_PQ_AGAIN, &call);
-    case VG_JOBS_GIVE_BACK:
-        vg_pq_bytes(&call, end->checkpoint, end->checkpoint_length);
-        return vg_pq_send(conn, VG_PQ_GIVE_BACK, &call);
-    case VG_JOBS_COMPLETE:
-    case VG_JOBS_BURY:
-    case VG_JOBS_CANCEL:
-    default:
-        vg_pq_number(&call, end->outcome == VG_JOBS_COMPLETE ? VIGIL_JOBS_COMPLETED
-                            : end->outcome == VG_JOBS_BURY   ? VIGIL_JOBS_DEAD
-                                                             : VIGIL_JOBS_CANCELLED);
-        vg_pq_text_of(&call, end->error);
-        vg_pq_bytes(&call, end->result, end->result_length);
-        vg_pq_number(&call, end->outcome == VG_JOBS_BURY);
-        vg_pq_text_of(&call, end->outcome != VG_JOBS_COMPLETE ? end->verdict : NULL);
-        return vg_pq_send(conn, VG_PQ_END_ONE, &call);
-    }
-}
-
-struct sent_ends {
-    struct vg_jobs_end **plain; /* by number and id */
-    size_t plain_count;
-    bool released, ended;
-};
-
-static int by_number_and_id(const void *a, const void *b)
-{
-    const struct vg_jobs_end *x = *(struct vg_jobs_end *const *)a, *y = *(struct vg_jobs_end *const *)b;
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-/* The end of the group with one number that begins at `from`. Nearly always there is one group. */
-static size_t group_end(const struct sent_ends *sent, size_t from)
-{
-    size_t to = from;
-    while (to < sent->plain_count && sent->plain[to]->number == sent->plain[from]->number)
-        to++;
-    return to;
-}
-
-static int send_plain(struct vg_jobs_conn *conn, const struct sent_ends *sent)
-{
-    int error = 0;
-    for (size_t from = 0, to; from < sent->plain_count && error == 0; from = to) {
-        struct vg_pq_array ids = {0};
-        to = group_end(sent, from);
-        for (size_t i = from; i < to; i++)
-            vg_pq_array_number(&ids, (int64_t)sent->plain[i]->id);
-        struct vg_pq_call call = {.count = 0};
-        vg_pq_text_of(&call, vg_pq_array_text(&ids));
-        vg_pq_number(&call, (int64_t)sent->plain[from]->number);
-        error = call.values[0] == NULL ? -ENOMEM : vg_pq_send(conn, VG_PQ_COMPLETE_MANY, &call);
-        free(ids.text);
-    }
-    return error;
-}
-
-static int send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct sent_ends *sent)
-{
-    if (count > 0 && (sent->plain = malloc(count * sizeof *sent->plain)) == NULL)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++)
-        if (is_plain(ends[i]))
-            sent->plain[sent->plain_count++] = ends[i];
-    if (sent->plain_count > 1)
-        qsort(sent->plain, sent->plain_count, sizeof *sent->plain, by_number_and_id);
-    int error = send_plain(conn, sent);
-    for (size_t i = 0; i < count && error == 0; i++) {
-        if (!is_plain(ends[i]))
-            error = send_end(conn, ends[i]);
-        sent->ended = sent->ended || (ends[i]->outcome <= VG_JOBS_CANCEL && !is_plain(ends[i]));
-        /* Another process may have left a job of a kind because of its cap. */
-        sent->released = sent->released || ends[i]->outcome == VG_JOBS_AGAIN || ends[i]->outcome == VG_JOBS_GIVE_BACK ||
-                         ends[i]->capped;
-        if (error == 0 && ends[i]->batch != 0 && ends[i]->outcome != VG_JOBS_AGAIN &&
-            ends[i]->outcome != VG_JOBS_GIVE_BACK) {
-            struct vg_pq_call call = {.count = 0};
-            vg_pq_number(&call, (int64_t)ends[i]->batch);
-            error = vg_pq_send(conn, VG_PQ_BATCH_RELEASE, &call);
-        }
-    }
-    if (error == 0 && sent->ended)
-        error = vg_pq_send(conn, VG_PQ_NOTIFY_ENDED, NULL);
-    if (error == 0 && sent->released) {
-        struct vg_pq_call call = {.count = 0};
-        vg_pq_text_of(&call, "w");
-        error = vg_pq_send(conn, VG_PQ_NOTIFY, &call);
-    }
-    return error;
-}
-
-static int id_and_end(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = (*(struct vg_jobs_end *const *)b)->id;
-    return (x > y) - (x < y);
-}
-
-static void read_plain(struct vg_jobs_conn *conn, const struct sent_ends *sent)
-{
-    for (size_t from = 0, to; from < sent->plain_count; from = to) {
-        PGresult *result = vg_pq_next(conn);
-        int rows = vg_pq_changed(result);
-        to = group_end(sent, from);
-        for (size_t i = from; i < to; i++)
-            sent->plain[i]->accepted = false;
-        for (int i = 0; i < rows; i++) {
-            uint64_t id = (uint64_t)vg_pq_get_number(result, i, 0);
-            struct vg_jobs_end **end = bsearch(&id, sent->plain + from, to - from, sizeof *sent->plain, id_and_end);
-            if (end != NULL)
-                (*end)->accepted = true;
-        }
-        PQclear(result);
-    }
-}
-
-static void read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, const struct sent_ends *sent)
-{
-    read_plain(conn, sent);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_plain(ends[i])) {
-            PGresult *result = vg_pq_next(conn);
-            ends[i]->accepted = vg_pq_changed(result) == 1;
-            PQclear(result);
-        }
-        if (ends[i]->batch != 0 && ends[i]->outcome != VG_JOBS_AGAIN && ends[i]->outcome != VG_JOBS_GIVE_BACK)
-            PQclear(vg_pq_next(conn));
-    }
-    if (sent->ended)
-        PQclear(vg_pq_next(conn));
-    if (sent->released)
-        PQclear(vg_pq_next(conn));
-}
-
-/* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 /* The place of a kind in the want; rows of one kind come one after the other. */
 static unsigned kind_of(const struct vg_jobs_want *want, const char *name, unsigned guess)
@@ -272,21 +118,37 @@ static void free_arrays(struct claim_arrays *arrays)
     free(arrays->low.text);
 }
 
-static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_want *want, bool full,
+/* Some of the turns of a claim: of classes in their order and, in each, of kinds in rotation. */
+struct turns {
+    unsigned from, to;
+    bool limited; /* those of kinds with a cap, a rate or tenants; otherwise the others */
+};
+
+static unsigned all_turns(const struct vg_jobs_want *want)
+{
+    return want->kind_count * VIGIL_PRIORITIES;
+}
+
+static unsigned kind_in_turn(const struct vg_jobs_want *want, unsigned turn)
+{
+    return (want->first_kind + turn % want->kind_count) % want->kind_count;
+}
+
+static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_want *want, struct turns turns, bool full,
                        struct claim_arrays *arrays)
 {
-    for (int c = 0; c < VIGIL_PRIORITIES; c++)
-        for (unsigned n = 0; n < want->kind_count; n++) {
-            unsigned kind = (want->first_kind + n) % want->kind_count;
-            if (is_limited(&want->kinds[kind]))
-                continue;
-            unsigned pair = kind * VIGIL_PRIORITIES + (unsigned)want->classes[c];
-            vg_pq_array_string(&arrays->kinds, want->kinds[kind].name);
-            vg_pq_array_number(&arrays->classes, want->classes[c]);
-            vg_pq_array_number(&arrays->versions, vg_pq_version_of(&want->kinds[kind]));
-            vg_pq_array_number(&arrays->low, full || pair >= conn->low_count ? 0 : conn->low[pair]);
-            arrays->pairs++;
-        }
+    for (unsigned turn = turns.from; turn < turns.to; turn++) {
+        unsigned kind = kind_in_turn(want, turn);
+        int class = want->classes[turn / want->kind_count];
+        if (is_limited(&want->kinds[kind]) != turns.limited)
+            continue;
+        unsigned pair = kind * VIGIL_PRIORITIES + (unsigned)class;
+        vg_pq_array_string(&arrays->kinds, want->kinds[kind].name);
+        vg_pq_array_number(&arrays->classes, class);
+        vg_pq_array_number(&arrays->versions, vg_pq_version_of(&want->kinds[kind]));
+        vg_pq_array_number(&arrays->low, full || conn->low == NULL || pair >= conn->low_count ? 0 : conn->low[pair]);
+        arrays->pairs++;
+    }
     return vg_pq_array_text(&arrays->kinds) != NULL && vg_pq_array_text(&arrays->classes) != NULL &&
            vg_pq_array_text(&arrays->versions) != NULL && vg_pq_array_text(&arrays->low) != NULL;
 }
@@ -319,6 +181,11 @@ void vg_pq_spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind
 /* A kind with a cap or a rate: a transaction of its own, because the count must be taken under the lock. */
 static int claim_limited(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count)
 {
+    struct vg_pq_array classes = {0};
+    for (int i = 0; i < taker->class_count; i++)
+        vg_pq_array_number(&classes, taker->classes[i]);
+    if (vg_pq_array_text(&classes) == NULL)
+        return -ENOMEM;
     const struct vg_jobs_kind_want *it = &taker->want->kinds[kind];
     struct vg_pq_call lock = {.count = 0}, claim = {.count = 0};
     char rate[24];
@@ -331,13 +198,17 @@ static int claim_limited(struct vg_jobs_conn *conn, const struct vg_pq_taker *ta
     (void)snprintf(rate, sizeof rate, "%u", it->rate);
     vg_pq_text_of(&claim, rate);
     vg_pq_number(&claim, count);
+    vg_pq_text_of(&claim, classes.text);
     int error = vg_pq_send(conn, VG_PQ_LOCK_KIND, &lock);
     if (error == 0)
         error = vg_pq_send(conn, VG_PQ_CLAIM_LIMITED, &claim);
+    free(classes.text);
     if (error == 0)
         error = vg_pq_sync(conn);
-    if (error != 0)
+    if (error != 0) {
+        conn->broken = true; /* a pipeline without its end */
         return error;
+    }
     PQclear(vg_pq_next(conn));
     PGresult *result = vg_pq_next(conn);
     error = vg_pq_finish(conn, 0);
@@ -346,6 +217,13 @@ static int claim_limited(struct vg_jobs_conn *conn, const struct vg_pq_taker *ta
     if (error == 0 && taken > 0 && it->rate != 0)
         vg_pq_spend(conn, it, taken);
     return error != 0 ? error : taken;
+}
+
+/* Claim at most `count` jobs of a kind with a cap, a rate or tenants, from the taker's classes. Gives how many. */
+static int claim_kind(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count)
+{
+    return taker->want->kinds[kind].fair ? vg_pq_claim_fair(conn, taker, kind, count)
+                                         : claim_limited(conn, taker, kind, count);
 }
 
 static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take,
@@ -453,19 +331,19 @@ static int register_worker(struct vg_jobs_conn *conn)
     return error;
 }
 
-/* Ends, the claim of the plain kinds and the time of the next look: one transaction and one round trip. due is NULL if
-   it is not asked for. */
-static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
-                         const struct vg_jobs_want *want, bool full, vg_jobs_take_fn take, void *arg, int *claimed,
-                         int64_t *due)
+/* Ends, the claim of the plain kinds in these turns and the time of the next look: one transaction and one round trip.
+   due is NULL if it is not asked for. */
+static int exchange_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                          const struct vg_jobs_want *want, struct turns turns, bool full, vg_jobs_take_fn take,
+                          void *arg, int *claimed, int64_t *due)
 {
-    struct sent_ends sent = {0};
+    struct vg_pq_sent sent = {0};
     struct claim_arrays arrays = {0};
     PGresult *rows = NULL;
     *claimed = 0;
-    int error = want->count > 0 && !list_pairs(conn, want, full, &arrays) ? -ENOMEM : 0;
+    int error = want->count > 0 && !list_pairs(conn, want, turns, full, &arrays) ? -ENOMEM : 0;
     if (error == 0)
-        error = send_ends(conn, ends, end_count, &sent);
+        error = vg_pq_send_ends(conn, ends, end_count, &sent);
     bool claims = want->count > 0 && arrays.pairs > 0;
     if (error == 0 && claims)
         error = send_claim(conn, want, want->count, &arrays);
@@ -479,7 +357,7 @@ static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, s
         conn->broken = true; /* a pipeline without its end */
         goto out;
     }
-    read_ends(conn, ends, end_count, &sent);
+    vg_pq_read_ends(conn, ends, end_count, &sent);
     if (claims)
         rows = vg_pq_next(conn);
     if (due != NULL)
@@ -492,6 +370,14 @@ out:
     free(sent.plain);
     free_arrays(&arrays);
     return error;
+}
+
+static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                         const struct vg_jobs_want *want, bool full, vg_jobs_take_fn take, void *arg, int *claimed,
+                         int64_t *due)
+{
+    struct turns all = {.to = all_turns(want)};
+    return exchange_turns(conn, ends, end_count, want, all, full, take, arg, claimed, due);
 }
 
 /* Forget the watermarks for this look, and say when the next such look is. */
@@ -510,18 +396,20 @@ static void end_full_look(struct vg_jobs_conn *conn, uint64_t began)
     conn->full_look_at = now + (rest < FULL_LOOK_MOST_MS ? rest : FULL_LOOK_MOST_MS);
 }
 
-/* Kinds with a cap or a rate, and quarantined jobs: transactions of their own. */
+/* Kinds with a cap, a rate or tenants, and quarantined jobs: transactions of their own. */
 static int claim_others(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg,
                         unsigned *claimed)
 {
+    struct vg_pq_taker taker = {
+        .want = want, .take = take, .arg = arg, .classes = want->classes, .class_count = VIGIL_PRIORITIES};
     int taken = 0;
-    for (unsigned i = 0; i < want->kind_count && *claimed < want->count && taken >= 0; i++)
-        if (is_limited(&want->kinds[i])) {
-            struct vg_pq_taker taker = {.want = want, .take = take, .arg = arg};
-            taken = want->kinds[i].fair ? vg_pq_claim_fair(conn, &taker, i, want->count - *claimed)
-                                        : claim_limited(conn, &taker, i, want->count - *claimed);
+    for (unsigned n = 0; n < want->kind_count && *claimed < want->count && taken >= 0; n++) {
+        unsigned kind = kind_in_turn(want, n);
+        if (is_limited(&want->kinds[kind])) {
+            taken = claim_kind(conn, &taker, kind, want->count - *claimed);
             *claimed += taken > 0 ? (unsigned)taken : 0;
         }
+    }
     if (taken >= 0 && *claimed == 0 && want->alone) {
         taken = claim_quarantined(conn, want, take, arg);
         *claimed += taken > 0 ? (unsigned)taken : 0;
@@ -529,40 +417,93 @@ static int claim_others(struct vg_jobs_conn *conn, const struct vg_jobs_want *wa
     return taken < 0 ? taken : 0;
 }
 
-int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
-                   const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
+/* The turns of limited kinds in which a job is due. Gives how many; *list is the caller's. */
+static int find_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, unsigned **list)
 {
-    *next = (struct vg_jobs_next){.due_ms = -1};
-    int error = vg_pq_connected(conn);
-    if (error == 0 && conn->worker == 0)
-        error = register_worker(conn);
-    if (error != 0)
-        return error;
-    if (conn->low == NULL && want->kind_count > 0) {
-        conn->low = calloc((size_t)want->kind_count * VIGIL_PRIORITIES, sizeof *conn->low);
-        conn->low_count = conn->low != NULL ? want->kind_count * VIGIL_PRIORITIES : 0;
+    struct claim_arrays arrays = {0};
+    struct turns turns = {.to = all_turns(want), .limited = true};
+    PGresult *result = NULL;
+    int found = list_pairs(conn, want, turns, true, &arrays) ? 0 : -ENOMEM;
+    if (found == 0 && arrays.pairs > 0) {
+        struct vg_pq_call call = {.count = 0};
+        vg_pq_text_of(&call, arrays.kinds.text);
+        vg_pq_text_of(&call, arrays.classes.text);
+        vg_pq_text_of(&call, arrays.versions.text);
+        found = vg_pq_run(conn, VG_PQ_LIMITED_DUE, &call, &result);
     }
-    int claimed = 0;
-    if (want->alone && want->quarantine_first && want->count > 0) {
-        struct vg_jobs_want none = {.count = 0};
-        error = exchange_once(conn, ends, end_count, &none, false, take, arg, &claimed, NULL);
-        if (error != 0)
-            return error;
-        int taken = claim_quarantined(conn, want, take, arg);
-        if (taken != 0) { /* an error ends the claiming alone: the ends are recorded */
-            next->claimed = taken > 0 ? (unsigned)taken : 0;
-            next->due_ms = taken > 0 ? -1 : 100;
-            return 0;
+    free_arrays(&arrays);
+    int rows = found == 0 && result != NULL ? PQntuples(result) : 0, row = 0;
+    if (rows > 0 && (*list = malloc((size_t)rows * sizeof **list)) == NULL)
+        found = -ENOMEM;
+    /* The server counts the turns that it was asked about. */
+    int64_t asked = 0;
+    for (unsigned turn = 0; turn < turns.to && row < rows && found >= 0; turn++)
+        if (is_limited(&want->kinds[kind_in_turn(want, turn)]) && ++asked == vg_pq_get_number(result, row, 0)) {
+            (*list)[found++] = turn;
+            row++;
         }
-        end_count = 0;
+    PQclear(result);
+    return found;
+}
+
+static bool needs_turns(const struct vg_jobs_want *want)
+{
+    bool any = false;
+    for (unsigned i = 0; i < want->kind_count; i++)
+        any = any || is_limited(&want->kinds[i]);
+    return any && want->count > 0 && want->kind_count > 1;
+}
+
+/* One statement claims all plain kinds, and would leave no place to limited ones for as long as plain jobs wait. So
+   where limited kinds have due jobs, the plain kinds are claimed up to there, then the limited one, and so on. The ends
+   go with the first transaction; *end_count is 0 when they are recorded. */
+static int claim_in_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t *end_count,
+                          const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, unsigned *claimed)
+{
+    unsigned *list = NULL, from = 0;
+    int found = find_limited(conn, want, &list), error = found < 0 ? found : 0;
+    uint64_t now = vg_pq_now_ms();
+    bool full = found > 0 && now >= conn->full_look_at;
+    if (full)
+        begin_full_look(conn);
+    for (int i = 0; i < found && list != NULL && error == 0 && *claimed < want->count; i++) {
+        struct turns before = {.from = from, .to = list[i]};
+        struct vg_jobs_want rest = *want;
+        struct vg_pq_taker taker = {.want = want,
+                                    .take = take,
+                                    .arg = arg,
+                                    .classes = &want->classes[list[i] / want->kind_count],
+                                    .class_count = 1};
+        int taken = 0;
+        rest.count -= *claimed;
+        error = exchange_turns(conn, ends, *end_count, &rest, before, full, take, arg, &taken, NULL);
+        *end_count = error == 0 ? 0 : *end_count;
+        *claimed += error == 0 ? (unsigned)taken : 0;
+        if (error == 0 && *claimed < want->count) {
+            taken = claim_kind(conn, &taker, kind_in_turn(want, list[i]), want->count - *claimed);
+            error = taken < 0 ? taken : 0;
+            *claimed += taken > 0 ? (unsigned)taken : 0;
+        }
+        from = list[i] + 1;
     }
+    if (full)
+        end_full_look(conn, now);
+    free(list);
+    return error;
+}
+
+/* Ends, plain kinds, and if these leave places, the others. */
+static int exchange_all(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                        const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
+{
+    int claimed = 0;
     uint64_t now = vg_pq_now_ms();
     /* When jobs were missing they may be missing again: everything in one round trip. */
     bool was_short = conn->was_short && want->count > 0;
     bool full = want->count > 0 && (now >= conn->full_look_at || (was_short && conn->full_look_cheap));
     if (full)
         begin_full_look(conn);
-    error = exchange_once(conn, ends, end_count, want, full, take, arg, &claimed, was_short ? &next->due_ms : NULL);
+    int error = exchange_once(conn, ends, end_count, want, full, take, arg, &claimed, was_short ? &next->due_ms : NULL);
     if (error != 0)
         return error;
     if (full)
@@ -594,4 +535,51 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
     if (again >= 0 && (next->due_ms < 0 || again < next->due_ms))
         next->due_ms = again;
     return 0;
+}
+
+int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                   const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
+{
+    *next = (struct vg_jobs_next){.due_ms = -1};
+    int error = vg_pq_connected(conn);
+    if (error == 0 && conn->worker == 0)
+        error = register_worker(conn);
+    if (error != 0)
+        return error;
+    if (conn->low == NULL && want->kind_count > 0) {
+        conn->low = calloc((size_t)want->kind_count * VIGIL_PRIORITIES, sizeof *conn->low);
+        conn->low_count = conn->low != NULL ? want->kind_count * VIGIL_PRIORITIES : 0;
+    }
+    size_t unrecorded = end_count;
+    if (want->alone && want->quarantine_first && want->count > 0) {
+        struct vg_jobs_want none = {.count = 0};
+        int none_claimed;
+        error = exchange_once(conn, ends, end_count, &none, false, take, arg, &none_claimed, NULL);
+        if (error != 0)
+            return error;
+        int taken = claim_quarantined(conn, want, take, arg);
+        if (taken != 0) { /* an error ends the claiming alone: the ends are recorded */
+            next->claimed = taken > 0 ? (unsigned)taken : 0;
+            next->due_ms = taken > 0 ? -1 : 100;
+            return 0;
+        }
+        unrecorded = 0;
+    }
+    struct vg_jobs_want rest = *want;
+    unsigned in_turns = 0;
+    if (needs_turns(want)) {
+        error = claim_in_turns(conn, ends, &unrecorded, want, take, arg, &in_turns);
+        rest.count -= in_turns;
+        rest.alone = rest.alone && in_turns == 0;
+    }
+    if (in_turns > 0 && rest.count == 0)
+        conn->was_short = false;
+    else if (error == 0)
+        error = exchange_all(conn, ends, unrecorded, &rest, take, arg, next);
+    next->claimed += in_turns;
+    if (error != 0 && (in_turns > 0 || unrecorded < end_count)) { /* the same here */
+        next->due_ms = 100;
+        error = 0;
+    }
+    return error;
 }

@@ -105,6 +105,15 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "$14::bigint), " NOW ", $5::int, "
         "$6::bigint, $7::int, $8::text, $9::text, $10::boolean, $11::bigint, $12::bigint, $13::bytea, $15::text) "
         "ON CONFLICT DO NOTHING RETURNING id",
+    /* The ids are drawn beside the places of the jobs: the order in which an INSERT gives its rows is not promised. */
+    [VG_PQ_INSERT_MANY] =
+        "WITH n AS MATERIALIZED (SELECT nextval((SELECT pg_get_serial_sequence('vigil_jobs', 'id')::regclass)) AS id, "
+        "t.* FROM unnest($1::text[], $2::int[], $3::bigint[], $4::bigint[], $5::int[], $6::bigint[], $7::int[], "
+        "$8::text[], $9::bytea[], $10::text[]) WITH ORDINALITY AS t(kind, class, delay, at, max_errors, limit_ms, "
+        "version, content_type, payload, tenant, place)), added AS (INSERT INTO vigil_jobs(id, kind, class, state, "
+        "due, created, max_errors, limit_ms, version, content_type, payload, tenant) SELECT id, kind, class, 0, "
+        "greatest(" NOW " + delay, at), " NOW ", nullif(max_errors, 0), nullif(limit_ms, 0), version, content_type, "
+        "payload, tenant FROM n) SELECT id FROM n ORDER BY place",
     [VG_PQ_COUNT_ENQUEUED] = "INSERT INTO vigil_jobs_counts VALUES($1::bigint)",
     [VG_PQ_NOTIFY] = "SELECT pg_notify('vigil_jobs', $1::text)",
     [VG_PQ_NOTIFY_ENDED] = "SELECT pg_notify('vigil_ended', '') WHERE EXISTS(SELECT 1 FROM vigil_jobs_waiters)",
@@ -150,14 +159,19 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
     [VG_PQ_QUARANTINED] =
         "SELECT 1 FROM vigil_jobs q JOIN unnest($1::text[], $2::int[]) AS p(kind, version) ON q.kind = "
         "p.kind AND q.version <= p.version WHERE q.state = 3 AND q.due <= " NOW " LIMIT 1",
+    /* LATERAL with a limit, or the planner may read all that wait. */
+    [VG_PQ_LIMITED_DUE] =
+        "SELECT p.place FROM unnest($1::text[], $2::int[], $3::int[]) WITH ORDINALITY AS p(kind, class, version, "
+        "place) CROSS JOIN LATERAL (SELECT 1 FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class "
+        "AND due <= " NOW " AND version <= p.version ORDER BY due LIMIT 1) s WHERE " NOT_PAUSED("p.kind") " ORDER BY 1",
     /* A kind with a cap or a rate: one process at a time claims, so that the count is exact. */
     [VG_PQ_LOCK_KIND] = "SELECT pg_advisory_xact_lock(73057904, hashtext($1::text))",
     [VG_PQ_CLAIM_LIMITED] =
         "WITH " ROOM_OF_KIND " " TAKE
-        "WHERE id = ANY(ARRAY(SELECT s.id FROM room CROSS JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = 0 AND "
-        "kind = $3::text AND due <= " NOW
-        " AND version <= $4::int ORDER BY class, due, id LIMIT greatest(0, room.n) FOR "
-        "UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED("$3::text") ")) RETURNING " CLAIMED,
+        "WHERE id = ANY(ARRAY(SELECT s.id FROM room CROSS JOIN unnest($8::int[]) AS p(class) CROSS JOIN LATERAL "
+        "(SELECT id FROM vigil_jobs WHERE state = 0 AND kind = $3::text AND class = p.class AND due <= " NOW
+        " AND version <= $4::int ORDER BY due, id LIMIT greatest(0, room.n) FOR UPDATE SKIP LOCKED) s "
+        "WHERE " NOT_PAUSED("$3::text") " LIMIT greatest(0, (SELECT n FROM room)))) RETURNING " CLAIMED,
     /* Tenants take turns: the ring of names with waiting jobs, read by skipping through the index; nobody's jobs have
        the empty name. The ring begins after $9, who was served last. Under the lock of the kind, so no row needs one.
        It may give fewer than there are, but none only if none may start. */

@@ -290,13 +290,16 @@ static int exchange(struct vg_jobs_round *round)
         .quarantine_first = round->lone_until != 0,
         .kinds = jobs->kinds,
         .kind_count = jobs->handler_count,
-        .first_kind = jobs->handler_count > 0 ? round->first_kind++ % jobs->handler_count : 0,
         .lease_ms = jobs->options.lease_ns / 1000000,
     };
-    order_classes(round, want.classes);
     if (number == 0 && want.count == 0) {
         land(round);
         return 0;
+    }
+    /* Only claims count: with a claim in every second round, half of the kinds would never be the first. */
+    if (want.count > 0) {
+        want.first_kind = jobs->handler_count > 0 ? round->first_kind++ % jobs->handler_count : 0;
+        order_classes(round, want.classes);
     }
     struct vg_jobs_next next;
     int error = jobs->engine->exchange(round->conn, round->ends, (size_t)number, &want, take, round, &next);

@@ -4,6 +4,7 @@
 #include "suite.h"
 #include "suite_dead.h"
 #include "suite_limits.h"
+#include "suite_many.h"
 #include "suite_spool.h"
 #include "suite_wait.h"
 
@@ -184,6 +185,7 @@ int main(void)
         JOBS_SUITE,
         JOBS_SUITE_DEAD,
         JOBS_SUITE_LIMITS,
+        JOBS_SUITE_MANY,
         JOBS_SUITE_WAIT,
         JOBS_SUITE_SPOOL,
         test(a_role_without_the_right_to_make_tables_works),

@@ -9,7 +9,6 @@ enum {
     JOBS = 60, /* of each kind of enqueueing */
     SHIFT = 48
 };
-#define MINUTE INT64_C(60000000000)
 
 static struct server servers[SERVERS];
 static char where[1024];
@@ -127,7 +126,7 @@ static void jobs_are_spread_and_found(void **state)
     must_equal(account_of(jobs).waiting, 2 * JOBS + 2);
     must_equal(vigil_jobs_handle(jobs, "run", run, NULL, NULL), 0);
     must_work(vigil_jobs_start(jobs));
-    must_equal(vigil_jobs_wait(jobs, id, MINUTE, NULL, NULL), VIGIL_JOBS_COMPLETED);
+    must_equal(vigil_jobs_wait(jobs, id, VIGIL_FOREVER, NULL, NULL), VIGIL_JOBS_COMPLETED);
     while (account_of(jobs).completed < 2 * JOBS + 2)
         yield();
     must_equal(account_of(jobs).enqueued, 2 * JOBS + 2);
@@ -160,7 +159,7 @@ static void a_server_that_dies_costs_its_own_jobs(void **state)
         if (i > JOBS)
             must_equal(error, 0);
         if (error == 0)
-            must_equal(vigil_jobs_wait(jobs, id, MINUTE, NULL, NULL), VIGIL_JOBS_COMPLETED);
+            must_equal(vigil_jobs_wait(jobs, id, VIGIL_FOREVER, NULL, NULL), VIGIL_JOBS_COMPLETED);
     }
     must(refused > 0 && refused < JOBS);
     must_equal(server_start(&servers[1]), 0);
@@ -189,10 +188,10 @@ static void a_queue_opens_without_one_of_its_servers(void **state)
     must_work(vigil_jobs_start(jobs));
     must_equal(server_start(&servers[2]), 0);
     int result;
-    while ((result = vigil_jobs_wait(jobs, id, MINUTE, NULL, NULL)) == -ENOTCONN)
+    while ((result = vigil_jobs_wait(jobs, id, VIGIL_FOREVER, NULL, NULL)) == -ENOTCONN)
         yield();
     must_equal(result, VIGIL_JOBS_COMPLETED);
-    must_equal(vigil_jobs_shutdown(jobs, MINUTE), 0);
+    must_equal(vigil_jobs_shutdown(jobs, VIGIL_FOREVER), 0);
     vigil_jobs_close(jobs);
     for (int i = 0; i < SERVERS; i++)
         must_equal(server_stop(&servers[i], "fast"), 0);

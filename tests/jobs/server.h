@@ -34,14 +34,14 @@ static int server_command(const struct server *server, const char *format, ...)
 static int server_start(const struct server *server)
 {
     return server_command(server,
-                          "pg_ctl -D %s/data -w -t 60 -l %s/server.log -o '-k %s -c listen_addresses= -c fsync=off "
+                          "pg_ctl -D %s/data -w -t 600 -l %s/server.log -o '-k %s -c listen_addresses= -c fsync=off "
                           "-c max_connections=200 -c shared_buffers=16MB' start",
                           server->folder, server->folder, server->folder);
 }
 
 static int server_stop(const struct server *server, const char *mode)
 {
-    return server_command(server, "pg_ctl -D %s/data -w -m %s stop", server->folder, mode);
+    return server_command(server, "pg_ctl -D %s/data -w -t 600 -m %s stop", server->folder, mode);
 }
 
 /* false: there is no server here. */

@@ -3,6 +3,7 @@
 #include "suite.h"
 #include "suite_dead.h"
 #include "suite_limits.h"
+#include "suite_many.h"
 #include "suite_spool.h"
 #include "suite_wait.h"
 
@@ -126,12 +127,12 @@ static void an_idle_queue_is_silent(void **state)
     must_equal(vigil_jobs_start(jobs), 0);
     must_end_as(jobs, enqueue(jobs, "echo", "", NULL), VIGIL_JOBS_COMPLETED);
     uint64_t exchanges;
-    do {
+    unsigned looks = 0;
+    do { /* what the end of the job left to do may come late on a busy machine; what comes again and again never stops */
+        must(looks++ < 100);
         exchanges = stats_of(jobs).exchanges;
-        observe_for_ms(20);
+        observe_for_ms(100);
     } while (stats_of(jobs).exchanges != exchanges);
-    observe_for_ms(100);
-    must_equal(stats_of(jobs).exchanges, exchanges);
     must_equal(stats_of(jobs).beats, 0);
     vigil_jobs_close(jobs);
 }
@@ -172,6 +173,7 @@ int main(void)
         JOBS_SUITE,
         JOBS_SUITE_DEAD,
         JOBS_SUITE_LIMITS,
+        JOBS_SUITE_MANY,
         JOBS_SUITE_WAIT,
         JOBS_SUITE_SPOOL,
         test(a_queue_in_memory_goes_with_its_last_user),

@@ -61,12 +61,12 @@ static uint64_t enqueue(vigil_jobs *jobs, const char *kind, const char *payload,
 
 static void must_end_as(vigil_jobs *jobs, uint64_t id, int state)
 {
-    must_equal(vigil_jobs_wait(jobs, id, MINUTE, NULL, NULL), state);
+    must_equal(vigil_jobs_wait(jobs, id, VIGIL_FOREVER, NULL, NULL), state);
 }
 
 struct seen {
     vigil_jobs_info info;
-    char error[200], text[200], payload[200], result[200], key[64], verdict[400];
+    char error[200], text[200], payload[200], result[200], key[64], tenant[64], verdict[400];
     int times;
 };
 
@@ -86,6 +86,7 @@ static void see(const vigil_jobs_info *info, void *arg)
     keep_text(seen->error, sizeof seen->error, info->error, strlen(info->error));
     keep_text(seen->text, sizeof seen->text, info->text, strlen(info->text));
     keep_text(seen->key, sizeof seen->key, info->key, strlen(info->key));
+    keep_text(seen->tenant, sizeof seen->tenant, info->tenant, strlen(info->tenant));
     keep_text(seen->verdict, sizeof seen->verdict, info->verdict, strlen(info->verdict));
     keep_text(seen->payload, sizeof seen->payload, info->payload, info->payload_size);
     keep_text(seen->result, sizeof seen->result, info->result, info->result_size);
@@ -198,7 +199,7 @@ static void a_job_runs_and_leaves_its_result(void **state)
     must_equal(account_of(jobs).waiting, 1);
     must_equal(vigil_jobs_start(jobs), 0);
     struct seen seen = {0};
-    must_equal(vigil_jobs_wait(jobs, id, MINUTE, see, &seen), VIGIL_JOBS_COMPLETED);
+    must_equal(vigil_jobs_wait(jobs, id, VIGIL_FOREVER, see, &seen), VIGIL_JOBS_COMPLETED);
     must_equal(strcmp(seen.result, "hello"), 0);
     must_equal(seen.info.errors, 0);
     must(seen.info.ended_ms >= seen.info.created_ms);
@@ -607,7 +608,7 @@ static void a_run_may_end_after_its_handler_has_returned(void **state)
     must_equal(vigil_jobs_result(atomic_load(&handed_over), "late", 4), 0);
     must_equal(vigil_jobs_finish(atomic_load(&handed_over), 0), 0);
     struct seen seen = {0};
-    must_equal(vigil_jobs_wait(jobs, id, MINUTE, see, &seen), VIGIL_JOBS_COMPLETED);
+    must_equal(vigil_jobs_wait(jobs, id, VIGIL_FOREVER, see, &seen), VIGIL_JOBS_COMPLETED);
     must_equal(strcmp(seen.result, "late"), 0);
     vigil_jobs_close(jobs);
 }

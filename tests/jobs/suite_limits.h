@@ -81,6 +81,44 @@ static void one_claim_for_many_places_goes_round_the_tenants(void **state)
     vigil_jobs_close(jobs);
 }
 
+/* Plain jobs wait all the time, and each claim takes one. */
+static void limited_kinds_have_their_class_and_their_turn(void **state)
+{
+    (void)state;
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 1;
+    options.no_prefetch = true;
+    vigil_jobs *jobs = NULL;
+    must_work(vigil_jobs_open(&jobs, fresh_queue(), &options));
+    struct order order = {0};
+    vigil_jobs_kind capped = VIGIL_JOBS_KIND_INIT, rated = VIGIL_JOBS_KIND_INIT, fair = VIGIL_JOBS_KIND_INIT;
+    capped.cap = 1;
+    rated.rate = 1000;
+    fair.fair = true;
+    must_equal(vigil_jobs_handle(jobs, "plain", note, &order, NULL), 0);
+    must_equal(vigil_jobs_handle(jobs, "capped", note, &order, &capped), 0);
+    must_equal(vigil_jobs_handle(jobs, "rated", note, &order, &rated), 0);
+    must_equal(vigil_jobs_handle(jobs, "fair", note, &order, &fair), 0);
+    vigil_jobs_job urgent = VIGIL_JOBS_JOB_INIT;
+    urgent.priority = VIGIL_HIGH;
+    for (int i = 0; i < 14; i++)
+        (void)enqueue(jobs, "plain", "p", NULL);
+    for (int i = 0; i < 2; i++) {
+        (void)enqueue(jobs, "capped", "c", NULL);
+        (void)enqueue(jobs, "rated", "r", NULL);
+        (void)enqueue_for(jobs, "fair", "x", "f");
+    }
+    (void)enqueue(jobs, "capped", "C", &urgent);
+    (void)enqueue(jobs, "rated", "R", &urgent);
+    must_equal(vigil_jobs_start(jobs), 0);
+    tally_wait(&order.done, 22);
+    must(memcmp(order.first, "CR", 2) == 0 || memcmp(order.first, "RC", 2) == 0);
+    must(memchr("crf", order.first[21], 3) == NULL);
+    must(memchr("crf", order.first[20], 3) == NULL);
+    must_equal(account_of(jobs).enqueued, 22);
+    vigil_jobs_close(jobs);
+}
+
 static int stay_if_told(vigil_jobs_run *run, void *arg)
 {
     struct stage *stage = arg;
@@ -219,10 +257,10 @@ static void tables_of_an_older_library_gain_what_they_lack(void **state)
     must_equal(vigil_jobs_open(&jobs, where, NULL), -EPROTO);
 }
 
-#define JOBS_SUITE_LIMITS                                                                                            \
-    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),     \
-        test(a_cap_of_tenants_holds_one_back_and_not_the_others), test(a_rate_of_tenants_spreads_the_starts_of_one), \
-        test(a_key_may_be_kept_for_a_time), test(a_full_queue_refuses_or_waits),                                     \
-        test(tables_of_an_older_library_gain_what_they_lack)
+#define JOBS_SUITE_LIMITS                                                                                              \
+    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),       \
+        test(limited_kinds_have_their_class_and_their_turn), test(a_cap_of_tenants_holds_one_back_and_not_the_others), \
+        test(a_rate_of_tenants_spreads_the_starts_of_one), test(a_key_may_be_kept_for_a_time),                         \
+        test(a_full_queue_refuses_or_waits), test(tables_of_an_older_library_gain_what_they_lack)
 
 #endif

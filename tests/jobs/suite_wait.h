@@ -141,7 +141,7 @@ static int wait_in_task(vigil_task *task)
 {
     struct waiting_task *it = container_of(task, struct waiting_task, task);
     it->late = vigil_jobs_wait(it->jobs, it->nobody, 20000000, NULL, NULL);
-    it->state = vigil_jobs_wait(it->jobs, it->id, MINUTE, NULL, NULL);
+    it->state = vigil_jobs_wait(it->jobs, it->id, VIGIL_FOREVER, NULL, NULL);
     event_set(&it->done);
     return 0;
 }
