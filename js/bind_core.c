@@ -299,11 +299,13 @@ static const struct {
     {"encoding", "TextEncoder TextDecoder atob btoa"},
     {"buffer", "Buffer"},
     {"url", "URL URLSearchParams"},
-    {"crypto", "crypto"},
+    {"crypto", "crypto Crypto"},
+    {"subtle", "CryptoKey SubtleCrypto"},
     {"perf", "performance"},
     {"clone", "structuredClone"},
     {"zlib", "CompressionStream DecompressionStream"},
     {"http_fetch", "Headers Request Response fetch"},
+    {"http_websocket", "WebSocket CloseEvent"},
 };
 
 /* What require and import know by name: public name -> file of the library. */
@@ -316,6 +318,7 @@ static const struct {
     {"buffer", "buffer"},
     {"child_process", "child_process"},
     {"console", "console"},
+    {"constants", "constants_module"},
     {"crypto", "node_crypto"},
     {"diagnostics_channel", "diagnostics_channel"},
     {"dns", "dns"},
@@ -324,6 +327,7 @@ static const struct {
     {"fs", "fs"},
     {"fs/promises", "fs_promises"},
     {"http", "http"},
+    {"https", "https"},
     {"module", "modules"},
     {"net", "net"},
     {"os", "os"},
@@ -340,8 +344,10 @@ static const struct {
     {"stream/promises", "stream_promises"},
     {"stream/web", "stream_web"},
     {"string_decoder", "string_decoder"},
+    {"test", "test"},
     {"timers", "timers"},
     {"timers/promises", "timers_promises"},
+    {"tls", "tls"},
     {"tty", "tty"},
     {"url", "url"},
     {"util", "util"},
@@ -405,6 +411,10 @@ bool vg_js_bind_core(vigil_js *js)
 #ifndef VG_JS_HTTP
     vg_set(engine, table, "http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
     vg_set(engine, table, "vigil:http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
+#endif
+#ifndef VG_HAVE_OPENSSL
+    vg_set(engine, table, "tls", vg_string(engine, "OpenSSL 3 (Debian: libssl-dev)"), &thrown);
+    vg_set(engine, table, "https", vg_string(engine, "OpenSSL 3 (Debian: libssl-dev)"), &thrown);
 #endif
 #ifndef VG_HAVE_ZLIB
     vg_set(engine, table, "zlib", vg_string(engine, "zlib (Debian: zlib1g-dev)"), &thrown);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "bind.h"
 #include "net.h"
@@ -75,6 +76,24 @@ static vg_val do_listen(vg_call *call)
 static vg_val do_adopt(vg_call *call)
 {
     return vg_number(call->engine, vg_net_adopt(net_of(call), (int)vg_arg_number(call, 0), flag_of(call, 1)));
+}
+
+/* pair(): [a link, the descriptor of the other end], or a negative errno */
+static vg_val do_pair(vg_call *call)
+{
+    int ends[2];
+    vg_link *link;
+    vg_val items[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) < 0)
+        return vg_number(call->engine, -errno);
+    link = vg_link_new(net_of(call), ends[0]);
+    if (!link) {
+        close(ends[1]);
+        return vg_number(call->engine, -ENOMEM);
+    }
+    items[0] = vg_number(call->engine, link->id);
+    items[1] = vg_number(call->engine, ends[1]);
+    return vg_array(call->engine, 2, items);
 }
 
 static vg_val do_read(vg_call *call)
@@ -224,7 +243,7 @@ static const vg_binding_entry entries[] = {
     {"connect", do_connect},  {"listen", do_listen},        {"adopt", do_adopt},   {"read", do_read},
     {"write", do_write},      {"shutdown", do_shutdown},    {"close", do_close},   {"unref", do_unref},
     {"again", do_again},      {"local", do_local},          {"remote", do_remote}, {"fd", do_fd},
-    {"noDelay", do_no_delay}, {"keepAlive", do_keep_alive}, {"family", do_family},
+    {"noDelay", do_no_delay}, {"keepAlive", do_keep_alive}, {"family", do_family}, {"pair", do_pair},
 };
 
 /* net(receive): receive(8 * link + kind, value) is called for each event. */

@@ -14,12 +14,14 @@
 #include <stdlib.h>
 
 #include "bind_child.h"
+#include "bind_crypto.h"
 #include "bind_decode.h"
 #include "bind_hash.h"
 #include "bind_net.h"
 #include "bind_zip.h"
 #include "bind_pool.h"
 #include "bind_system.h"
+#include "bind_tls.h"
 #include "bind_watch.h"
 #include "embed.h"
 #include "http_answer.h"
@@ -174,6 +176,10 @@ int vigil_js_destroy(vigil_js *js)
         vg_js_decode_end(js);
         vg_js_zip_end(js);
         vg_js_hash_end(js);
+#ifdef VG_HAVE_OPENSSL
+        vg_js_crypto_end(js);
+        vg_js_tls_end(js);
+#endif
 #ifdef VG_JS_HTTP
         vg_js_answer_end(js);
 #endif

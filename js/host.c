@@ -8,6 +8,7 @@
 #include "bind_buffer.h"
 #include "bind_child.h"
 #include "bind_core.h"
+#include "bind_crypto.h"
 #include "bind_decode.h"
 #include "bind_dns.h"
 #include "bind_fs.h"
@@ -16,6 +17,7 @@
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_text.h"
+#include "bind_tls.h"
 #include "bind_watch.h"
 #include "bind_worker.h"
 #include "bind_zip.h"
@@ -54,6 +56,10 @@ static bool boot(vigil_js *js)
         !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js) || !vg_js_bind_net(js) ||
         !vg_js_bind_dns(js) || !vg_js_bind_child(js))
         return false;
+#ifdef VG_HAVE_OPENSSL
+    if (!vg_js_bind_crypto(js) || !vg_js_bind_tls(js))
+        return false;
+#endif
 #ifdef VG_JS_HTTP
     if (!vg_js_bind_http(js) || !vg_js_bind_answer(js))
         return false;

@@ -76,7 +76,11 @@ struct vigil_js {
     struct vg_class *converter_class; /* bind_decode.c */
     struct vg_class *zip_class;       /* bind_zip.c */
     struct vg_class *digest_class;    /* bind_hash.c */
+    struct vg_class *cipher_class;    /* bind_crypto.c */
     struct vg_class *answer_class;    /* http_answer.c */
+    struct vg_class *tls_contexts;    /* bind_tls.c */
+    struct vg_class *tls_sessions;    /* bind_tls.c */
+    struct x509_store_st *tls_trust;  /* bind_tls.c: what the system trusts, once it was read */
     bool zip_named;
     uint64_t memory_checked_ns, worked_ns;
     unsigned engine_pending; /* calls whose results the engine will put off (lib/wasm.js) */

@@ -82,7 +82,8 @@ struct vg_http_server {
     unsigned id, held; /* connections that JavaScript does not know to be gone */
     vigil_watch watch;
     bool unref, closing, half_open, starved;
-    char *path; /* of a socket in the file system */
+    bool upgrades, tunnels; /* somebody waits for such requests */
+    char *path;             /* of a socket in the file system */
     /* ns; 0: none */
     uint64_t headers_timeout, request_timeout, idle_timeout;
     size_t max_head;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "bind.h"
 #include "http_conn.h"
@@ -46,12 +47,59 @@ static vg_val do_listen(vg_call *call)
     return vg_number(call->engine, result < 0 ? result : (double)server->id);
 }
 
+/* host(): a server for guests */
+static vg_val do_host(vg_call *call)
+{
+    vg_http_server *server = NULL;
+    int result = vg_http_host(http_of(call), &server);
+    return vg_number(call->engine, result < 0 ? result : (double)server->id);
+}
+
+/* guest(server, descriptor): the connection's number, or a negative errno */
+static vg_val do_guest(vg_call *call)
+{
+    vg_http_server *server = server_of(call);
+    vg_http_conn *conn = NULL;
+    int fd = (int)vg_arg_number(call, 1), result = -EBADF;
+    if (server)
+        result = vg_http_guest(server, fd, &conn);
+    else
+        close(fd);
+    return vg_number(call->engine, result < 0 ? result : (double)conn->id);
+}
+
+static void free_bytes(void *data, void *arg)
+{
+    (void)arg;
+    free(data);
+}
+
+/* take(connection): [its descriptor, what was read of the next protocol]; the connection has ended for the server */
+static vg_val do_take(vg_call *call)
+{
+    vg_http_conn *conn = conn_of(call);
+    unsigned char *rest;
+    size_t length;
+    vg_val items[2];
+    if (!conn || conn->fd < 0)
+        return NULL;
+    length = conn->waiting.length;
+    rest = malloc(length + 1);
+    if (!rest)
+        return vg_throw(call, "no memory");
+    if (length > 0)
+        memcpy(rest, conn->waiting.data + conn->waiting.start, length);
+    items[0] = vg_number(call->engine, vg_http_take(conn));
+    items[1] = vg_bytes(call->engine, rest, length, free_bytes, NULL);
+    return items[1] ? vg_array(call->engine, 2, items) : NULL;
+}
+
 static uint64_t ns_of(double ms)
 {
     return ms > 0 && ms < 1e12 ? (uint64_t)(ms * 1e6) : 0;
 }
 
-/* configure(server, headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize, halfOpen), times in ms */
+/* configure(server, headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize, halfOpen, upgrades, tunnels), times in ms */
 static vg_val do_configure(vg_call *call)
 {
     vg_http_server *server = server_of(call);
@@ -62,6 +110,8 @@ static vg_val do_configure(vg_call *call)
     server->idle_timeout = ns_of(vg_arg_number(call, 3));
     server->max_head = (size_t)vg_arg_number(call, 4);
     server->half_open = vg_to_bool(call->engine, vg_arg(call, 5));
+    server->upgrades = vg_to_bool(call->engine, vg_arg(call, 6));
+    server->tunnels = vg_to_bool(call->engine, vg_arg(call, 7));
     return NULL;
 }
 
@@ -337,25 +387,17 @@ static vg_val do_option(vg_call *call)
 /* ---- the object that has all of this ---------------------------------------------------------------------------- */
 
 static const vg_binding_entry entries[] = {
-    {"listen", do_listen},
-    {"configure", do_configure},
-    {"closeServer", do_close_server},
-    {"refer", do_refer},
-    {"serverAddress", do_server_address},
-    {"local", do_local},
-    {"remote", do_remote},
-    {"head", do_head},
-    {"trailer", do_trailer},
-    {"body", do_body},
-    {"fault", do_fault},
-    {"send", do_send},
-    {"sendText", do_send_text},
-    {"pause", do_pause},
-    {"finish", do_finish},
-    {"destroy", do_destroy},
-    {"idle", do_idle},
-    {"queued", do_queued},
-    {"option", do_option},
+    {"listen", do_listen},       {"host", do_host},
+    {"guest", do_guest},         {"take", do_take},
+    {"configure", do_configure}, {"closeServer", do_close_server},
+    {"refer", do_refer},         {"serverAddress", do_server_address},
+    {"local", do_local},         {"remote", do_remote},
+    {"head", do_head},           {"trailer", do_trailer},
+    {"body", do_body},           {"fault", do_fault},
+    {"send", do_send},           {"sendText", do_send_text},
+    {"pause", do_pause},         {"finish", do_finish},
+    {"destroy", do_destroy},     {"idle", do_idle},
+    {"queued", do_queued},       {"option", do_option},
 };
 
 /* http(receive): receive() is called when there are events. */

@@ -184,10 +184,13 @@ static int on_head(llhttp_t *parser)
         return bad(conn, "HPE_INVALID_CONSTANT", "Expected HTTP/");
     if (conn->has_coding && (conn->has_length || parser->http_minor == 0))
         return bad(conn, "HPE_INVALID_TRANSFER_ENCODING", "Transfer-Encoding can't be present with Content-Length");
-    if (parser->method == HTTP_CONNECT)
+    if (parser->method == HTTP_CONNECT && !conn->server->tunnels)
         return bad(conn, "HPE_INVALID_METHOD", "CONNECT is not served");
-    /* No protocol is changed to: such a request is one like others. */
-    parser->upgrade = 0;
+    /* If nobody waits for it, such a request is one like others. */
+    if (parser->method != HTTP_CONNECT && !conn->server->upgrades)
+        parser->upgrade = 0;
+    if (parser->upgrade)
+        conn->flags |= VG_HTTP_UPGRADE;
     if (llhttp_should_keep_alive(parser))
         conn->flags |= VG_HTTP_KEEP;
     if (parser->http_minor == 0) {
@@ -211,7 +214,7 @@ static int on_head(llhttp_t *parser)
         conn->deadline = conn->request_began + conn->server->request_timeout;
     conn->request = vg_http_add(conn->http, VG_HTTP_EVENT_REQUEST, conn->id, conn->flags, parser->method) + 1;
     vg_http_lines_body(&conn->lines, conn->has_coding);
-    return 0;
+    return parser->upgrade ? 2 : 0; /* 2: what follows the head is no body */
 }
 
 static int on_chunk(llhttp_t *parser)

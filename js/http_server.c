@@ -184,7 +184,7 @@ void vg_http_timer_before(vg_http *http, uint64_t deadline)
 
 /* ---- accepting -------------------------------------------------------------------------------------------------- */
 
-static bool place(vg_http *http, vg_http_conn *conn)
+bool vg_http_place(vg_http *http, vg_http_conn *conn)
 {
     unsigned at = http->free_hint;
     while (at < http->conn_room && http->conns[at])
@@ -250,7 +250,7 @@ static void on_incoming(vigil_loop *loop, vigil_watch watch, int fd, unsigned ev
             return;
         }
         conn = vg_http_conn_new(server, client);
-        if (conn && !place(http, conn)) {
+        if (conn && !vg_http_place(http, conn)) {
             vigil_watch_remove(http->js->loop, conn->watch);
             vg_http_conn_free(conn);
             conn = NULL;
@@ -324,7 +324,7 @@ static int open_listener(const char *host, unsigned port, const char *path, int 
     return bound_by_name(host, port, backlog);
 }
 
-static int place_server(vg_http *http, vg_http_server *server)
+int vg_http_place_server(vg_http *http, vg_http_server *server)
 {
     unsigned at = 0;
     while (at < http->server_room && http->servers[at])
@@ -352,7 +352,7 @@ int vg_http_listen(vg_http *http, const char *host, unsigned port, const char *p
     server->http = http;
     server->path = path ? strdup(path) : NULL;
     server->fd = open_listener(host, port, path, backlog);
-    error = server->fd < 0 ? server->fd : place_server(http, server);
+    error = server->fd < 0 ? server->fd : vg_http_place_server(http, server);
     if (error == 0 && (error = vg_http_watch_server(server)) < 0)
         http->servers[server->id] = NULL;
     if (error < 0) {

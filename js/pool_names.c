@@ -13,6 +13,9 @@
 #include "bind_pool.h"
 #include "pool_piece.h"
 #include "pool_side.h"
+#ifdef VG_HAVE_OPENSSL
+#include "work_crypto.h"
+#endif
 #include "work_hash.h"
 #include "work_zip.h"
 #include "why.h"
@@ -87,6 +90,10 @@ vg_job_fn vg_pool_choose(vg_piece *it, const vg_pool_side *side, double kind, do
     it->fn = vg_work_hash_kind((unsigned)kind);
     if (!it->fn)
         it->fn = vg_work_zip_kind((unsigned)kind);
+#ifdef VG_HAVE_OPENSSL
+    if (kind == VG_WORK_CRYPTO)
+        it->fn = vg_crypto_run;
+#endif
     it->blocks = kind == VG_WORK_HASH_FILE;
     return it->fn ? kinds[(int)kind].run : NULL;
 }

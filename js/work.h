@@ -18,6 +18,7 @@
  *   SCRYPT      password, salt, cost, parallelization, length -> key
  *   DEFLATE     data, level, window bits -> data
  *   INFLATE     data, window bits, most bytes -> data
+ *   CRYPTO      an operation and what it takes: see work_crypto.h
  *   EXPOSED     task number, arguments: a function that the embedder has registered
  */
 

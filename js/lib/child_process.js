@@ -233,13 +233,16 @@ function spawn(file, args, options) {
   }
   return child;
 }
-function checkLimits(options) {
-  const { timeout, maxBuffer, killSignal } = options;
-  if (timeout !== undefined && timeout !== null && !(Number.isInteger(timeout) && timeout >= 0)) {
-    throw new codes.ERR_OUT_OF_RANGE('timeout', 'an unsigned integer', timeout);
-  }
+// Of those that collect output, also how much of it.
+function checkOutput({ maxBuffer }) {
   if (maxBuffer !== undefined && maxBuffer !== null && (typeof maxBuffer !== 'number' || maxBuffer < 0)) {
     throw new codes.ERR_OUT_OF_RANGE('options.maxBuffer', 'a positive number', maxBuffer);
+  }
+}
+function checkLimits(options) {
+  const { timeout, killSignal } = options;
+  if (timeout !== undefined && timeout !== null && !(Number.isInteger(timeout) && timeout >= 0)) {
+    throw new codes.ERR_OUT_OF_RANGE('timeout', 'an unsigned integer', timeout);
   }
   if (killSignal !== undefined && killSignal !== null) signalNumber(killSignal);
 }
@@ -261,6 +264,7 @@ function execFile(file, args, options, callback) {
   if (callback !== undefined && callback !== null) validateFunction(callback, 'callback');
   options = { encoding: 'utf8', timeout: 0, maxBuffer: MAX_BUFFER, killSignal: 'SIGTERM', cwd: null, env: null, shell: false, ...options };
   checkLimits(options);
+  checkOutput(options);
   const { encoding } = options;
   const asText = encoding !== 'buffer' && encoding !== null && Buffer.isEncoding(encoding);
   const child = spawn(file, args, { ...options, timeout: undefined, signal: options.signal, stdio: undefined });
@@ -363,6 +367,7 @@ for (const original of [exec, execFile]) {
 function spawnSync(file, args, options) {
   const wanted = normalize(file, args, { maxBuffer: MAX_BUFFER, ...(Array.isArray(args) || args === undefined || args === null ? options : args) });
   checkLimits(wanted);
+  checkOutput(wanted);
   const fds = stdioOf(wanted.stdio, true);
   let { input } = wanted;
   if (input !== undefined && input !== null) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// globalThis.crypto: random numbers.
+// globalThis.crypto: random numbers; subtle.js has the rest.
 'use strict';
 
 const { codes } = load('errors');
@@ -25,8 +25,11 @@ class Crypto {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
   get subtle() {
-    throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('crypto.subtle');
+    if (binding.openssl === undefined) {
+      throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('crypto.subtle (OpenSSL was missing when this was built)');
+    }
+    return load('subtle').subtle;
   }
 }
 Object.defineProperty(Crypto.prototype, Symbol.toStringTag, { value: 'Crypto', configurable: true });
-module.exports = { crypto: new Crypto() };
+module.exports = { crypto: new Crypto(), Crypto };

@@ -25,6 +25,8 @@ function bytesOf(data, name, encoding = undefined) {
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   throw new codes.ERR_INVALID_ARG_TYPE(name, ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], data);
 }
+// A KeyObject has bytes in it.
+const secretOf = (key) => (binding.isLoaded('crypto_keys') ? load('crypto_keys')[Symbol.for('vigil.host')].secretInput(key) : key);
 function encoded(bytes, encoding) {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return encoding === undefined || encoding === null || encoding === 'buffer' ? buffer : buffer.toString(encoding);
@@ -94,7 +96,7 @@ function Hmac(algorithm, key, options = undefined) {
   if (key === null || key === undefined) {
     throw new codes.ERR_INVALID_ARG_TYPE('key', ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'string'], key);
   }
-  return make(algorithm, bytesOf(key, 'key', options?.encoding), options, Hmac);
+  return make(algorithm, bytesOf(secretOf(key), 'key', options?.encoding), options, Hmac);
 }
 
 Hmac.prototype.copy = undefined;
@@ -149,25 +151,30 @@ function scryptArguments(password, salt, length, options) {
     error.code = 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS';
     throw error;
   }
-  if (block !== 8) throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('scrypt with another block size than 8');
-  return [first, second, cost, parallel, length];
+  if (block !== 8 && binding.openssl === undefined) {
+    throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('scrypt with another block size than 8 (OpenSSL was missing when this was built)');
+  }
+  return [first, second, cost, parallel, length, block, most];
 }
 function scryptSync(password, salt, length, options = undefined) {
   const checked = scryptArguments(password, salt, length, options);
-  return length === 0 ? Buffer.alloc(0) : asBuffer(scryptNow(...checked));
+  if (length === 0) return Buffer.alloc(0);
+  return asBuffer(checked[5] === 8 ? scryptNow(...checked) : load('crypto_native').now(...otherScrypt(checked)));
 }
+const otherScrypt = ([password, salt, cost, parallel, length, block, most]) => ['scrypt', password, salt, cost, block, parallel, most, length];
 function scrypt(password, salt, length, options, callback) {
   if (typeof options === 'function') [options, callback] = [undefined, options];
   const checked = scryptArguments(password, salt, length, options);
   validateFunction(callback, 'callback');
   if (length === 0) process.nextTick(callback, null, Buffer.alloc(0));
+  else if (checked[5] !== 8) give(load('crypto_native').later(...otherScrypt(checked)), callback);
   else give(load('pool').scrypt(checked[0], checked[1], length, { cost: checked[2], parallelization: checked[3] }), callback);
 }
 
 // RFC 5869, on HMAC.
 function hkdfSync(digest, key, salt, info, length) {
   const name = algorithmOf(digest, 'digest');
-  const secret = bytesOf(key, 'ikm');
+  const secret = bytesOf(secretOf(key), 'ikm');
   const extra = bytesOf(info, 'info');
   const second = bytesOf(salt, 'salt');
   validateInteger(length, 'length', 0, 2 ** 31 - 1);
@@ -198,9 +205,17 @@ function hkdf(digest, key, salt, info, length, callback) {
   setImmediate(callback, null, result);
 }
 
+// The name of a digest as OpenSSL knows it.
+function digestOf(algorithm) {
+  const name = algorithmOf(algorithm);
+  if (!names.includes(name)) throw new codes.ERR_CRYPTO_INVALID_DIGEST(algorithm);
+  return name;
+}
+
 module.exports = {
   createHash: (algorithm, options) => new Hash(algorithm, options),
   createHmac: (algorithm, key, options) => new Hmac(algorithm, key, options),
   getHashes: () => names.slice(),
   Hash, Hmac, hash, pbkdf2, pbkdf2Sync, scrypt, scryptSync, hkdf, hkdfSync,
 };
+Object.defineProperty(module.exports, Symbol.for('vigil.host'), { value: { digestOf } });

@@ -3,14 +3,13 @@
 'use strict';
 
 const EventEmitter = load('events');
-const { native, servers, CONTINUE, EXPECTS, NO_HOST, LAST, SHUT } = load('http_link');
+const { native, servers, CONTINUE, EXPECTS, NO_HOST, UPGRADE, LAST, SHUT } = load('http_link');
 const { IncomingMessage, socketOf } = load('http_incoming');
 const { ServerResponse } = load('http_outgoing');
 const { STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_names');
 const { codes, validateFunction } = load('errors');
 
 const MAX_HEADER = 16384;
-const { emit } = EventEmitter.prototype;
 
 function checkTime(value, name) {
   if (typeof value !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', value);
@@ -50,6 +49,7 @@ class Server extends EventEmitter {
   #maxHeaderSize = MAX_HEADER;
   #halfOpen = false;
   #captures = EventEmitter.captureRejections === true;
+  #host = -1; // where guests are
 
   constructor(options, handler) {
     super();
@@ -80,11 +80,13 @@ class Server extends EventEmitter {
   #configure() {
     const seconds = Math.floor(this.#times.keepAliveTimeout / 1000);
     this.keepAliveLine = `Connection: keep-alive\r\n${this.#times.keepAliveTimeout > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
-    if (this.#id >= 0) {
-      native.configure(this.#id, this.#times.headersTimeout, this.#times.requestTimeout, this.#times.keepAliveTimeout,
-        this.#maxHeaderSize, this.#halfOpen);
+    for (const id of this.#host >= 0 ? [this.#id, this.#host] : [this.#id]) {
+      if (id < 0) continue;
+      native.configure(id, this.#times.headersTimeout, this.#times.requestTimeout, this.#times.keepAliveTimeout,
+        this.#maxHeaderSize, this.#halfOpen, this.listenerCount('upgrade') > 0, this.listenerCount('connect') > 0);
     }
   }
+  configure() { this.#configure(); }
   get headersTimeout() { return this.#times.headersTimeout; }
   set headersTimeout(value) { this.#times.headersTimeout = checkTime(value, 'headersTimeout'); this.#configure(); }
   get requestTimeout() { return this.#times.requestTimeout; }
@@ -186,6 +188,11 @@ class Server extends EventEmitter {
       this.#closing = this.ending = true;
       this.closeIdleConnections();
     }
+    if (this.#host >= 0) {
+      native.closeServer(this.#host);
+      this.#host = -1;
+      this.closeIdleConnections();
+    }
     this.#closedIfDone(true);
     return this;
   }
@@ -206,12 +213,49 @@ class Server extends EventEmitter {
     if (this.listening) await new Promise((resolve) => this.close(resolve));
   }
 
+  // Whether somebody waits for another protocol is C's matter.
+  on(type, listener) {
+    super.on(type, listener);
+    if (type === 'upgrade' || type === 'connect') this.#configure();
+    return this;
+  }
+  addListener(type, listener) { return this.on(type, listener); }
+  removeListener(type, listener) {
+    super.removeListener(type, listener);
+    if (type === 'upgrade' || type === 'connect') this.#configure();
+    return this;
+  }
+  off(type, listener) { return this.removeListener(type, listener); }
+
+  // ---- guests
+  // server.emit('connection', stream): the stream becomes a connection.
+  emit(type, ...args) {
+    if (type === 'connection' && typeof args[0]?.pipe === 'function') this.receive(args[0]);
+    return super.emit(type, ...args);
+  }
+  receive(stream) {
+    if (this.#host < 0) {
+      this.#host = native.host();
+      if (this.#host < 0) {
+        stream.destroy();
+        return;
+      }
+      this.#configure();
+    }
+    const link = load('http_guest').join(this, this.#host, stream);
+    if (link !== undefined) this.#links.add(link);
+  }
+
   // ---- what http_link.js calls
   opened(link) {
     this.#links.add(link);
     if (this.listenerCount('connection') > 0) this.emit('connection', socketOf(link));
   }
   requested(link, flags, method) {
+    if ((flags & UPGRADE) !== 0) {
+      load('http_guest').take(this, link, new this.IncomingMessage(link, flags, method));
+      return;
+    }
     const req = link.req = new this.IncomingMessage(link, flags, method);
     const res = link.res = new this.ServerResponse(req, flags);
     if ((flags & (CONTINUE | EXPECTS | NO_HOST)) !== 0 && this.#answered(req, res, flags)) return;
@@ -251,7 +295,7 @@ class Server extends EventEmitter {
         process.nextTick(() => res._close());
       }
     }
-    if (socket !== null) {
+    if (socket !== null && link.guest === undefined) {
       socket.destroyed = true;
       socket.readable = socket.writable = false;
       process.nextTick(() => socket.emit('close', error !== 0));
@@ -276,6 +320,8 @@ class Server extends EventEmitter {
     native.send(link.id, LAST | SHUT, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
   }
 }
+
+const { emit } = Server.prototype;
 
 function createServer(options, handler) {
   return new Server(options, handler);

@@ -250,4 +250,4 @@ function responseOf(answer, url, redirected, request, method) {
   return describe(response, { url: shown.href, redirected, status });
 }
 
-module.exports = { fetch };
+module.exports = { fetch, BAD_PORTS };

@@ -109,7 +109,7 @@ class Socket extends EventEmitter {
   }
 }
 function socketOf(link) {
-  return link.socket ??= new Socket(link);
+  return link.socket ??= link.guest ?? new Socket(link);
 }
 
 // ---- the request --------------------------------------------------------------------------------------------------
@@ -334,15 +334,34 @@ IncomingMessage.prototype.read = function (size) {
 };
 
 IncomingMessage.prototype.pipe = function (target, options) {
-  this.on('data', (chunk) => {
+  const resume = () => this.resume();
+  const onData = (chunk) => {
     if (target.write(chunk) === false) {
       this.pause();
-      target.once('drain', () => this.resume());
+      target.once('drain', resume);
     }
-  });
-  if (options?.end !== false) this.once('end', () => target.end());
+  };
+  const onEnd = () => target.end();
+  this.on('data', onData);
+  if (options?.end !== false) this.once('end', onEnd);
+  this._pipes ??= [];
+  this._pipes.push({ target, onData, onEnd, resume });
   target.emit('pipe', this);
   return target;
+};
+IncomingMessage.prototype.unpipe = function (target = undefined) {
+  const all = this._pipes ?? [];
+  const gone = all.filter((pipe) => target === undefined || pipe.target === target);
+  if (gone.length === 0) return this;
+  this._pipes = all.filter((pipe) => !gone.includes(pipe));
+  for (const pipe of gone) {
+    this.removeListener('data', pipe.onData);
+    this.removeListener('end', pipe.onEnd);
+    pipe.target.removeListener('drain', pipe.resume);
+    pipe.target.emit('unpipe', this, { hasUnpiped: false });
+  }
+  if (this._pipes.length === 0) this.pause();
+  return this;
 };
 
 IncomingMessage.prototype[Symbol.asyncIterator] = async function* () {

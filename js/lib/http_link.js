@@ -8,7 +8,7 @@ const { canDrain } = binding;
 
 const {
   httpEvent: { OPEN, REQUEST, BODY, END, DRAIN, CLOSED, FAULT },
-  httpRequest: { SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST },
+  httpRequest: { SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, UPGRADE },
   httpSend: { LAST, SHUT, LATIN1, HOLD, CRLF },
   limits: { HTTP_HIGH: HIGH },
 } = load('constants');
@@ -29,6 +29,7 @@ class Link {
     this.req = null;
     this.res = null;
     this.socket = null;
+    this.guest = undefined; // the stream that carries it, if it is not C's own
     this.ticking = false;
   }
 
@@ -118,4 +119,10 @@ function receive() {
   return undefined;
 }
 
-module.exports = { native, events, servers, SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH };
+// A connection that JavaScript has brought; undefined: there is no memory for it.
+function guest(server, host, fd) {
+  const id = native.guest(host, fd);
+  return id < 0 ? undefined : links[id] = new Link(id, server);
+}
+
+module.exports = { native, guest, events, servers, SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, UPGRADE, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH };

@@ -13,11 +13,12 @@ const IMPORT_CALL = /\bimport\s*(\/\*|\/\/|\()/;
 const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
 
 // Modules of Node that this host does not have: their absence is said as that of a module, and not as that of a package.
-const absent = new Set(['cluster', 'constants', 'dgram', 'domain', 'http2', 'https',
+const absent = new Set(['cluster', 'dgram', 'domain', 'http2', 'https',
   'inspector', 'inspector/promises', 'punycode', 'repl', 'sys', 'tls', 'trace_events',
   'vm', 'wasi']);
+const PREFIXED = new Set(['test']); // without the prefix node: these are packages
 function isBuiltin(name) {
-  return Object.hasOwn(names, name) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
+  return (Object.hasOwn(names, name) && !PREFIXED.has(name)) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
 }
 function isAbsent(name) {
   return absent.has(name) && !Object.hasOwn(names, name);
@@ -240,7 +241,7 @@ Module._pathCache = Object.create(null);
 Module._extensions = Object.create(null);
 Module.globalPaths = [];
 Module.Module = Module;
-Module.builtinModules = Object.keys(names).filter((name) => !name.startsWith('vigil:'));
+Module.builtinModules = Object.keys(names).filter((name) => !name.startsWith('vigil:') && !PREFIXED.has(name));
 Module.isBuiltin = isBuiltin;
 Module.wrap = (text) => `${HEAD}${text}\n});`;
 Module._nodeModulePaths = (from) => nodeModules(path.resolve(from));

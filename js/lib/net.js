@@ -502,4 +502,4 @@ module.exports = {
   },
   _normalizeArgs: normalizeArgs,
 };
-Object.defineProperty(module.exports, Symbol.for('vigil.host'), { value: { checkPort, toNumber, attempt, begin, connected } });
+Object.defineProperty(module.exports, Symbol.for('vigil.host'), { value: { checkPort, toNumber, attempt, begin, connected, attach } });

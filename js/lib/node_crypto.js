@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// node:crypto: random numbers, comparing without telling where, digests and derived keys (crypto_hash.js). No ciphers, no signatures.
+// node:crypto: random numbers, comparing without telling where, and what other files have: digests and derived keys (crypto_hash.js), keys,
+// ciphers, signatures and certificates (crypto_*.js, with OpenSSL).
 'use strict';
 
 const { codes, validateInteger, validateFunction } = load('errors');
@@ -62,10 +63,45 @@ function timingSafeEqual(a, b) {
   return different === 0;
 }
 
+// The parts that OpenSSL does are loaded when somebody asks for one of their names: most programs that load this module hash something.
+const parts = {
+  crypto_keys: ['KeyObject', 'createSecretKey', 'createPrivateKey', 'createPublicKey', 'generateKeyPair', 'generateKeyPairSync', 'generateKey',
+    'generateKeySync', 'getCurves'],
+  crypto_cipher: ['Cipheriv', 'Decipheriv', 'createCipheriv', 'createDecipheriv', 'getCiphers', 'getCipherInfo'],
+  crypto_sign: ['Sign', 'Verify', 'createSign', 'createVerify', 'sign', 'verify', 'diffieHellman', 'publicEncrypt', 'privateDecrypt',
+    'privateEncrypt', 'publicDecrypt'],
+  crypto_ecdh: ['ECDH', 'createECDH'],
+  crypto_x509: ['X509Certificate'],
+};
+
+const constants = Object.freeze({
+  __proto__: null,
+  RSA_PKCS1_PADDING: 1, RSA_NO_PADDING: 3, RSA_PKCS1_OAEP_PADDING: 4, RSA_X931_PADDING: 5, RSA_PKCS1_PSS_PADDING: 6,
+  RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2,
+  POINT_CONVERSION_COMPRESSED: 2, POINT_CONVERSION_UNCOMPRESSED: 4, POINT_CONVERSION_HYBRID: 6,
+  TLS1_VERSION: 0x301, TLS1_1_VERSION: 0x302, TLS1_2_VERSION: 0x303, TLS1_3_VERSION: 0x304,
+  SSL_OP_ALL: 0x80000850, SSL_OP_NO_SSLv2: 0, SSL_OP_NO_SSLv3: 0x2000000, SSL_OP_NO_TLSv1: 0x4000000, SSL_OP_NO_TLSv1_1: 0x10000000,
+  SSL_OP_NO_TLSv1_2: 0x8000000, SSL_OP_NO_TLSv1_3: 0x20000000, SSL_OP_NO_TICKET: 0x4000, SSL_OP_NO_COMPRESSION: 0x20000,
+  SSL_OP_CIPHER_SERVER_PREFERENCE: 0x400000, SSL_OP_NO_RENEGOTIATION: 0x40000000, SSL_OP_LEGACY_SERVER_CONNECT: 4,
+});
+
 module.exports = {
   ...load('crypto_hash'),
-  randomBytes, randomFill, randomFillSync, randomInt, timingSafeEqual,
+  randomBytes, randomFill, randomFillSync, randomInt, timingSafeEqual, constants,
+  pseudoRandomBytes: randomBytes,
   randomUUID: () => crypto.randomUUID(),
   getRandomValues: (array) => crypto.getRandomValues(array),
+  getFips: () => 0,
   webcrypto: crypto,
 };
+for (const part of Object.keys(parts)) {
+  for (const name of parts[part]) {
+    const absent = () => {
+      throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM(`${name} of node:crypto (OpenSSL was missing when this was built)`);
+    };
+    const put = (value) => Object.defineProperty(module.exports, name, { value, writable: true, enumerable: true, configurable: true });
+    if (binding.openssl === undefined) put(absent);
+    else Object.defineProperty(module.exports, name, { enumerable: true, configurable: true, get: () => load(part)[name], set: put });
+  }
+}
+Object.defineProperty(module.exports, 'subtle', { enumerable: true, configurable: true, get: () => crypto.subtle });

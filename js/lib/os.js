@@ -8,6 +8,16 @@ const text = (value) => {
   fn[Symbol.toPrimitive] = fn;
   return fn;
 };
+// The errors of the system: name -> number.
+function errors() {
+  const found = { __proto__: null };
+  for (let number = 1; number <= 133; number++) {
+    const [name] = binding.errorName(number);
+    if (/^E[A-Z0-9]+$/.test(name)) found[name] ??= number;
+  }
+  return found;
+}
+
 module.exports = {
   EOL: '\n', devNull: '/dev/null',
   arch: text(() => process.arch),
@@ -42,5 +52,5 @@ module.exports = {
     const { user, home, shell } = info();
     return { uid: process.getuid(), gid: process.getgid(), username: user, homedir: home, shell };
   },
-  constants: { signals: { ...binding.signals } },
+  constants: { errno: errors(), signals: { ...binding.signals } },
 };

@@ -13,7 +13,7 @@ for file in *.js *.mjs; do
         { "$4" "$file" 2> /dev/null; echo "status $?"; } > "$file.out"
         continue
     fi
-    { timeout 60 "$program" "$file" 2> "${TMPDIR:-/tmp}/vigil-js-$$.err"; echo "status $?"; } > "${TMPDIR:-/tmp}/vigil-js-$$.out"
+    { timeout 600 "$program" "$file" 2> "${TMPDIR:-/tmp}/vigil-js-$$.err"; echo "status $?"; } > "${TMPDIR:-/tmp}/vigil-js-$$.out"
     if ! diff -u "$file.out" "${TMPDIR:-/tmp}/vigil-js-$$.out"; then
         echo "not as Node: $folder/$file; standard error was:"
         head -20 "${TMPDIR:-/tmp}/vigil-js-$$.err"

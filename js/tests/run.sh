@@ -23,8 +23,8 @@ check 'status of neither' "1" "$?"
 check 'console without a reader' "went on" "$("$program" -e '
   setTimeout(() => { for (let i = 0; i < 1000; i++) console.log("x".repeat(1000)); console.error("went on"); }, 100)' 2>&1 > /dev/null | cat)"
 got=$({ "$program" -e '
-  process.stdout.on("error", (error) => { console.error(error.code); });
-  setTimeout(() => { process.stdout.write("x"); }, 300)' 2>&3 | true; } 3>&1)
+  process.stdout.on("error", (error) => { console.error(error.code); process.exit(); });
+  setInterval(() => { process.stdout.write("x"); }, 20)' 2>&3 | true; } 3>&1)
 check 'write without a reader' "EPIPE" "$got"
 got=$({ "$program" -e 'setTimeout(() => { for (let i = 0; i < 1000; i++) console.log("x".repeat(1000)); console.error("went on"); }, 300)' 2>&3 | true; } 3>&1)
 check 'console without a reader' "went on" "$got"

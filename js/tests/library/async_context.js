@@ -195,11 +195,14 @@ async function main() {
   }).enable();
   const mine = new AsyncResource('MINE');
   mine.runInAsyncScope(() => seen.push(`inside ${triggerAsyncId() === mine.triggerAsyncId()}`));
-  setImmediate(() => seen.push('immediate'));
-  await new Promise((end) => setTimeout(() => {
-    seen.push('timer');
-    end();
-  }, 5));
+  // One starts the other: which of two comes first depends on how busy the machine is.
+  await new Promise((end) => setImmediate(() => {
+    seen.push('immediate');
+    setTimeout(() => {
+      seen.push('timer');
+      end();
+    }, 5);
+  }));
   await new Promise(setImmediate);
   hook.disable();
   console.log(seen.join('\n'));

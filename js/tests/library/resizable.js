@@ -11,7 +11,7 @@ const tests = [
 ];
 (function next() {
   const test = tests.shift();
-  if (test === undefined) return fs.closeSync(fd);
+  if (test === undefined) return last();
   const memory = new ArrayBuffer(1 << 20, { maxByteLength: 1 << 22 });
   const view = new Uint8Array(memory);
   fs.read(fd, view, 0, 100, 0, (error, count) => {
@@ -20,5 +20,10 @@ const tests = [
   });
   test[1](memory);
 })();
-const whole = new Uint8Array(new ArrayBuffer(64, { maxByteLength: 128 }));
-fs.read(fd, whole, 0, 64, 3, () => console.log(Buffer.from(whole).toString('latin1', 0, 10)));
+function last() {
+  const whole = new Uint8Array(new ArrayBuffer(64, { maxByteLength: 128 }));
+  fs.read(fd, whole, 0, 64, 3, () => {
+    console.log(Buffer.from(whole).toString('latin1', 0, 10));
+    fs.closeSync(fd);
+  });
+}

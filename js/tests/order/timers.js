@@ -23,8 +23,6 @@ const byNumber = setTimeout(() => log('never: cleared by number'), 1);
 clearTimeout(+byNumber);
 const byString = setTimeout(() => log('never: cleared by string'), 1);
 clearTimeout(`${byString}`);
-let n = 0;
-const interval = setInterval((x) => { log('interval', ++n, x); if (n === 3) clearInterval(interval); }, 400, 'arg');
 const r = setTimeout(() => log('refreshed'), 1500);
 setTimeout(() => r.refresh(), 1300);
 setTimeout(() => log('before refreshed'), 2300);
@@ -38,5 +36,10 @@ for (const f of [setInterval, setImmediate, queueMicrotask, process.nextTick]) {
   try { f('nope'); } catch (e) { log(f.name, e.code); }
 }
 const again = setTimeout(() => { log('fired', again._destroyed); if (!again.twice) { again.twice = true; again.refresh(); } }, 1000);
-setTimeout(() => { clearTimeout(again); again.refresh(); log('refresh after clear does nothing'); }, 3500);
+setTimeout(() => { clearTimeout(again); again.refresh(); log('refresh after clear does nothing'); intervals(); }, 3500);
+// Behind everything else: when the second one comes depends on when the first was run.
+function intervals() {
+  let n = 0;
+  const interval = setInterval((x) => { log('interval', ++n, x); if (n === 3) clearInterval(interval); }, 20, 'arg');
+}
 spin(3);
