@@ -18,7 +18,7 @@ void coverage_end(const char *program);
 __attribute__((used, section("vgc_scenarios"))) static const struct vgc_scenario *no_scenario = NULL;
 
 struct settings {
-    const char *only, *json, *replay;
+    const char *only, *but, *json, *replay;
     bool list, deep, first, quiet, verbose, has_mode, sc;
     int bound; /* preemptions; 0: each scenario as it is */
     enum vgc_mode mode;
@@ -44,9 +44,11 @@ const struct vgc_scenario *vgc_scenario_at(size_t index)
 static void usage(const char *program)
 {
     printf("usage: %s [options]\n"
-           "  --list                 name the scenarios and stop\n"
+           "  --list                 name the scenarios (those of --only, --but and --bound) and stop\n"
            "  --only TEXT            only scenarios whose name contains TEXT "
-           "(several: comma-separated; =NAME: that one)\n"
+           "(several: comma-separated;\n"
+           "                         ^TEXT: whose name begins so; =NAME: that one)\n"
+           "  --but TEXT             without those; TEXT as for --only\n"
            "  --deep                 also those that take long (one that is named in full "
            "runs without it)\n"
            "  --first                stop at the first finding\n"
@@ -83,19 +85,46 @@ static bool parse_mode(const char *text, enum vgc_mode *mode)
     return false;
 }
 
-static bool chosen(const struct settings *s, const struct vgc_scenario *scenario)
+/* How a list as that of --only names a scenario. */
+enum named {
+    NOT_NAMED,
+    NAMED_IN_PART,
+    NAMED_IN_FULL
+};
+
+static enum named how_named(const char *list, const char *name)
+{
+    enum named how = NOT_NAMED;
+    for (const char *part = list; *part != 0; part += strspn(part, ",")) {
+        const char mark = *part == '=' || *part == '^' ? *part++ : 0;
+        const size_t length = strcspn(part, ",");
+        if (strlen(name) == length && strncmp(name, part, length) == 0)
+            return NAMED_IN_FULL;
+        for (const char *at = name; length > 0 && mark != '=' && *at != 0; at++) {
+            if (strncmp(at, part, length) == 0)
+                how = NAMED_IN_PART;
+            if (mark == '^')
+                break;
+        }
+        part += length;
+    }
+    return how;
+}
+
+/* Whether the options are about a scenario, deep or not. */
+static bool meant(const struct settings *s, const struct vgc_scenario *scenario)
 {
     if (s->bound != 0 && scenario->opt.mode != VGC_PCT && scenario->opt.mode != VGC_RANDOM)
         return false;
-    if (s->only == NULL)
-        return s->deep || !scenario->deep;
-    char copy[1024];
-    snprintf(copy, sizeof copy, "%s", s->only);
-    for (char *save = NULL, *part = strtok_r(copy, ",", &save); part != NULL; part = strtok_r(NULL, ",", &save))
-        if (strcmp(scenario->name, part + (*part == '=')) == 0 ||
-            (strstr(scenario->name, part) != NULL && (s->deep || !scenario->deep)))
-            return true;
-    return false;
+    if (s->but != NULL && how_named(s->but, scenario->name) != NOT_NAMED)
+        return false;
+    return s->only == NULL || how_named(s->only, scenario->name) != NOT_NAMED;
+}
+
+static bool chosen(const struct settings *s, const struct vgc_scenario *scenario)
+{
+    return meant(s, scenario) &&
+           (s->deep || !scenario->deep || (s->only != NULL && how_named(s->only, scenario->name) == NAMED_IN_FULL));
 }
 
 static struct vgc_options options_for(const struct settings *s, const struct vgc_scenario *scenario)
@@ -303,6 +332,8 @@ int vgc_main(int argc, char **argv)
             vgc_checkpoint_folder = value;
         else if (strcmp(a, "--only") == 0)
             s.only = value;
+        else if (strcmp(a, "--but") == 0)
+            s.but = value;
         else if (strcmp(a, "--json") == 0)
             s.json = value;
         else if (strcmp(a, "--replay") == 0)
@@ -352,7 +383,8 @@ int vgc_main(int argc, char **argv)
     if (s.list) {
         for (size_t i = 0; i < vgc_scenario_count(); i++) {
             const struct vgc_scenario *c = vgc_scenario_at(i);
-            printf("%-34s %s%s\n", c->name, c->property, c->deep ? " (deep)" : "");
+            if (meant(&s, c))
+                printf("%-34s %s%s\n", c->name, c->property, c->deep ? " (deep)" : "");
         }
         return 0;
     }

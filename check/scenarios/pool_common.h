@@ -200,6 +200,18 @@ static inline void numbers_agree(void)
     vgc_assert(stats.total.queued == 0 && stats.total.running == 0, "and nothing is left");
 }
 
+/* Nobody is inside a wait or a task any more: what counts them is 0 again. */
+static inline void nobody_is_counted(void)
+{
+    vgc_assert(atomic_load_explicit(&pool->room_waiters, memory_order_relaxed) == 0 &&
+                   atomic_load_explicit(&pool->room_batches, memory_order_relaxed) == 0,
+               "nobody is counted as waiting for room");
+    vgc_assert(atomic_load_explicit(&pool->idle_waiters, memory_order_relaxed) == 0,
+               "nobody is counted as waiting for an idle pool");
+    for (unsigned c = 0; c < VG_CLASSES; c++)
+        vgc_assert(atomic_load_explicit(&pool->cap_used[c], memory_order_relaxed) == 0, "nobody is counted in a cap");
+}
+
 /* At rest: every task has run although nobody came to wake the workers again. The pool is left as it is. */
 static inline void rest(void)
 {
@@ -231,6 +243,7 @@ static inline void *finish_with(const pthread_t *other)
     if (end == AUDIT)
         audit_at_rest();
     numbers_agree();
+    nobody_is_counted();
     destroy();
     return result;
 }

@@ -106,6 +106,36 @@ assert [mutant["verdict"] for mutant in unit["mutants"]] == ["killed", "equivale
 assert unit["mutants"][0]["what"] == 'printf("\\n");' and unit["mutants"][0]["executions"] == 12, unit
 assert unit["mutants"][1]["because"] == 'it says "so"', unit
 
+# Every scenario is in a unit: those that are marked deep in one of check-deep, the others also in one of make check.
+programs = [os.path.join(room, name) for room in ("scenarios", "gallery", "algorithms", "example") for name in sorted(os.listdir(os.path.join(build, room)))
+            if name.startswith("check_") and os.access(os.path.join(build, room, name), os.X_OK) and os.path.isfile(os.path.join(build, room, name))]
+assert len(programs) > 8, programs
+
+
+def listed(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout.splitlines()
+
+
+def in_units(*options):
+    return [tuple(line.split("\t")) for line in listed(os.path.join(check, "run"), "--build", build, "--list", *options)]
+
+
+def names(*options):
+    return [line.split()[0] for line in listed(os.path.join(build, "example/check_example"), "--list", *options)]
+
+
+assert names("--only", "thie,=eventcount") == ["deque_two_thieves_twice", "deque_two_thieves", "deque_one_thief", "eventcount"]
+assert names("--only", "^deque_two,^count,=event") == ["deque_two_thieves_twice", "deque_two_thieves"]
+assert names("--but", "^deque,=eventcount") == ["eventcount_without_fences"]
+shallow, deep = in_units(), in_units("--deep")
+for program in programs:
+    lines = listed(os.path.join(build, program), "--list")
+    assert lines, program
+    for wanted, units in (([line for line in lines if not line.endswith(" (deep)")], shallow), (lines, deep)):
+        there = {scenario for _, path, scenario in units if path == program}
+        for name in (line.split()[0] for line in wanted):
+            assert name in there, f"{program}: no unit of check/run has the scenario {name}"
+
 _, printed = run("nothing of that name", 2)
 assert "no unit matches" in printed and "example" in printed, printed
 shutil.rmtree(place)
