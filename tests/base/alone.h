@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -39,6 +40,18 @@ static inline uint64_t scaled(uint64_t full, uint64_t least)
     const char *percent = getenv("VIGIL_TEST_SCALE");
     uint64_t size = percent == NULL ? full : full * strtoull(percent, NULL, 10) / 100;
     return size < least ? least : size;
+}
+
+/* Threads that yield to each other get a turn when a busy machine has gone round: their rounds are enough after so long. */
+enum {
+    ENOUGH_S = 20
+};
+
+static inline time_t seconds_now(void)
+{
+    struct timespec now;
+    must(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return now.tv_sec;
 }
 
 /* xorshift64*: the same numbers in every run. */

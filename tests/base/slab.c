@@ -137,19 +137,25 @@ typedef struct pipe {
     vg_slab_cache producer;
     vg_slab_cache consumer;
     _Atomic(item *) ring[RING];
-    uint64_t items;
+    _Atomic uint64_t items; /* the producer may end them early */
 } pipe_between;
 
 static void *produce(void *arg)
 {
     pipe_between *p = arg;
-    for (uint64_t i = 0; i < p->items; i++) {
+    const time_t end = seconds_now() + ENOUGH_S;
+    uint64_t items = atomic_load_explicit(&p->items, memory_order_relaxed);
+    for (uint64_t i = 0; i < items; i++) {
         while (atomic_load_explicit(&p->ring[i % RING], memory_order_acquire) != NULL)
             (void)sched_yield();
         item *it = vg_slab_alloc(&p->producer);
         must(it != NULL);
         it->number = i;
         it->copy = ~i;
+        if (i % RING == 0 && seconds_now() >= end) {
+            items = i + 1;
+            atomic_store_explicit(&p->items, items, memory_order_relaxed); /* seen with the last item */
+        }
         atomic_store_explicit(&p->ring[i % RING], it, memory_order_release);
     }
     return NULL;
@@ -158,7 +164,7 @@ static void *produce(void *arg)
 static void *consume(void *arg)
 {
     pipe_between *p = arg;
-    for (uint64_t i = 0; i < p->items; i++) {
+    for (uint64_t i = 0; i < atomic_load_explicit(&p->items, memory_order_relaxed); i++) {
         item *it;
         while ((it = atomic_load_explicit(&p->ring[i % RING], memory_order_acquire)) == NULL)
             (void)sched_yield();
