@@ -278,6 +278,15 @@ static void count_mail_waits(vigil_pool *pool, unsigned classes, uint32_t step)
         (void)atomic_fetch_add_explicit(&pool->cap_mail[__builtin_ctz(classes)], step, memory_order_relaxed);
 }
 
+static void count_park(vg_worker *worker)
+{
+    vg_count_release(&worker->seat.counts->parks, 1);
+    if (worker->woken) {
+        vg_count_release(&worker->seat.counts->wakes_spurious, 1);
+        worker->woken = false;
+    }
+}
+
 bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
 {
     vigil_pool *pool = worker->pool;
@@ -291,6 +300,9 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     vg_slab_flush(&worker->calls);
     vg_worker_state(worker, VIGIL_WORKER_PARKED);
     const uint64_t parked_at = vg_peek(&seat->counts->state_since);
+    /* The park is counted before it shows. With one worker kept awake, only the step below decides whether we park. */
+    if (!keep_one)
+        count_park(worker);
     /* The count goes up before the bit shows, so a claim never counts below zero. Classes that were empty are no
        longer ready; C finds later pushes. relaxed: ordered by C. */
     uint64_t clear = (uint64_t)looked_at << VG_READY_SHIFT;
@@ -302,11 +314,8 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
         }
     } while (!atomic_compare_exchange_weak_explicit(&pool->idle.word, &word, (word & ~clear) - VG_SEARCH_ONE + step,
                                                     memory_order_relaxed, memory_order_relaxed));
-    vg_count_release(&seat->counts->parks, 1);
-    if (worker->woken) {
-        vg_count_release(&seat->counts->wakes_spurious, 1);
-        worker->woken = false;
-    }
+    if (keep_one)
+        count_park(worker);
     /* S3 release: our seat is in the table; pairs with the acquire in claim_seat. C orders the rest. */
     (void)atomic_fetch_or_explicit(bits, bit, memory_order_release);
     atomic_store_explicit(&seat->mail_waits, worker->mail_ready, memory_order_relaxed);
