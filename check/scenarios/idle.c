@@ -365,6 +365,38 @@ static void ticket_after_submit_discard(void)
     vgc_quiesce();
 }
 
+static vg_idle_watch watch_of_idle;
+
+static void watch_is_called(vg_idle_watch *watch)
+{
+    vgc_assert(watch == &watch_of_idle, "the watch itself is handed over");
+    vgc_assert(atomic_fetch_add_explicit(&wait_ended, 1, memory_order_relaxed) == 0, "a watch is called once");
+}
+
+static void *watch_for_idle(void *arg)
+{
+    (void)arg;
+    watch_of_idle = (vg_idle_watch){.idle = watch_is_called};
+    vg_idle_watch_add(pool, &watch_of_idle);
+    return NULL;
+}
+
+static void watch_beside_discard(void)
+{
+    begin_debt(1);
+    (void)vgc_thread_start(watch_for_idle, NULL);
+    (void)discard_one(NULL);
+    rest_after_debt();
+}
+
+static void watch_beside_worker(void)
+{
+    begin_debt(1);
+    (void)vgc_thread_start(watch_for_idle, NULL);
+    (void)end_and_search(NULL);
+    rest_after_debt();
+}
+
 #define DEBT_TEXT "whoever ends the last task of a pool ends the waits for that, also if it did not sum up"
 VGC_REGISTER(debt_three, "debt_three", debt_of_three, DEBT_TEXT, .bound = "1 waiter, 2 threads discard 3 tasks",
              .opt.mode = VGC_PCT, .opt.runs = 20000, .opt.pct_depth = 5, .opt.allow_leaks = true);
@@ -379,6 +411,10 @@ VGC_REGISTER(debt_before, "debt_before", debt_from_before, DEBT_TEXT,
 VGC_REGISTER(debt_worker, "debt_worker", debt_beside_worker, DEBT_TEXT,
              .bound = "1 waiter, 1 discard, 1 end of a worker's task", .opt.mode = VGC_PCT, .opt.runs = 10000,
              .opt.allow_leaks = true);
+VGC_REGISTER(debt_watch, "debt_watch", watch_beside_discard, DEBT_TEXT, .bound = "1 watch, 1 discard",
+             .opt.allow_leaks = true);
+VGC_REGISTER(debt_watch_worker, "debt_watch_worker", watch_beside_worker, DEBT_TEXT,
+             .bound = "1 watch, 1 end of a worker's task", .opt.allow_leaks = true);
 
 static const shape shape_core_credit = {.fences = F};
 VGC_REGISTER(core_credit, "core_credit", credit_without_spare,
