@@ -20,7 +20,8 @@
  *   ALL_BLOCKED     Every worker is blocked, work is queued, no spare. Not if a worker runs,
  *                   searches or sleeps.
  *   HOG             One task keeps its worker for hog_ms. Time in which the system did not run its
- *                   thread is not counted.
+ *                   thread is not counted. On a full machine one that has used a tenth of it is
+ *                   told after 1.5 times hog_ms, at least 2.5 s.
  *   WAIT_CYCLE      Tasks wait for each other in a circle. Not waits that have changed since.
  *   STARVED_CLASS   A class waits while others are started. Not a cap that is used up, nor delayed
  *                   tasks.
@@ -29,7 +30,7 @@
  *   GROWING_QUEUE   Work comes in faster than it is done. Not short bursts: the oldest must wait
  *                   growth_ms.
  *   LOOP_BLOCKED    One callback keeps a loop for loop_ms. Time in which the system did not run its
- *                   thread is not counted.
+ *                   thread is not counted, as for HOG.
  *   NO_CPU          The process was stopped, or runnable and not run. Not a full machine whose CPU
  *                   this process has itself.
  *   FROZEN_WORKER   A worker stops between tasks, inside the library. Time in which the system did

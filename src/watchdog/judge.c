@@ -55,6 +55,7 @@ void vg_stay_begin(vg_stay *stay, const vg_look *look)
     stay->since_real = look->real;
     stay->measured = false;
     stay->own = 0;
+    stay->shared = false;
 }
 
 bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
@@ -86,6 +87,53 @@ bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t leas
         *own = stay->own;
     stay->own = *own;
     return *own >= least / 2;
+}
+
+/* Long enough for a short task that was taken off its CPU to come back and end, and short enough to confirm the finding
+   within five seconds although the watchdog comes late. */
+#define SHARED_LEAST_NS UINT64_C(2500000000)
+
+enum {
+    SHARED_PART = 10,  /* of the limit must have been used */
+    SHARED_PERCENT = 1 /* of a CPU; a thread that has less does not get anything done: NO_CPU */
+};
+
+bool vg_stay_shares(vg_stay *stay, int thread, const vg_look *look, uint64_t least, const vg_thread_look *latest,
+                    uint64_t *own)
+{
+    const uint64_t whole = look->now - stay->since;
+    const uint64_t limit = least + least / 2 > SHARED_LEAST_NS ? least + least / 2 : SHARED_LEAST_NS;
+    if (whole < limit || !latest->timed || !stay->at.timed || latest->run_ns < stay->at.run_ns ||
+        latest->delay_ns < stay->at.delay_ns)
+        return false;
+    const uint64_t ran = latest->run_ns - stay->at.run_ns;
+    const uint64_t wanted = ran + (latest->delay_ns - stay->at.delay_ns);
+    /* A wait for a CPU that is not over is in no account yet. */
+    const bool all_the_time = wanted >= whole / 4 * 3;
+    if (ran >= least / SHARED_PART && ran >= whole / 100 * SHARED_PERCENT && all_the_time && !vg_throttled(look) &&
+        !vg_thread_set_back(thread))
+        stay->shared = true; /* and stays so: what it had is not taken back */
+    if (stay->shared && *own < ran)
+        *own = ran;
+    return stay->shared;
+}
+
+void vg_say_share(vg_words *to, const vg_stay *stay, int thread, const vg_thread_look *latest)
+{
+    if (!stay->shared)
+        return;
+    vg_say(to, "thread %d could run all the time and had ", thread);
+    vg_say_time(to, latest->run_ns - stay->at.run_ns);
+    vg_say(to, " of CPU in it: the machine is full");
+    const unsigned runnable = vg_machine_runnable();
+    if (runnable != 0)
+        vg_say(to, ", about %u threads want to run now", runnable);
+    vg_say(to, "\n");
+}
+
+const char *vg_share_advice(const vg_stay *stay)
+{
+    return stay->shared ? " The machine is full, which makes it last longer; others do not wait less for that." : "";
 }
 
 void vg_say_worker(vg_words *to, const vg_worker_fact *worker)

@@ -10,6 +10,9 @@
  * each look. Where the kernel keeps account of it, time in which it did not run the thread concerned is told apart:
  * nobody is blamed who was kept from running for most of the time. So a loaded machine makes the watchdog slower to
  * judge, and not wrong.
+ *
+ * There is an end to that. A thread that the system treats like any other, and that uses all it gets of a full machine
+ * for one task, keeps its worker: vg_stay_shares finds it by the time on the wall.
  */
 #ifndef VG_WATCHDOG_JUDGE_H
 #define VG_WATCHDOG_JUDGE_H
@@ -78,6 +81,7 @@ typedef struct vg_stay {
     vg_thread_look at; /* when it began, or at the first look at it */
     bool measured;
     uint64_t own; /* the most that was found so far: time that was its own stays its own */
+    bool shared;  /* vg_stay_shares has found it */
 } vg_stay;
 
 void vg_stay_begin(vg_stay *stay, const vg_look *look);
@@ -85,6 +89,16 @@ void vg_stay_begin(vg_stay *stay, const vg_look *look);
    it waited for a CPU. The system is asked only if it has lasted so long; otherwise *own and *latest are zero. */
 bool vg_stay_lasts(vg_stay *stay, int thread, const vg_look *look, uint64_t least, vg_thread_look *latest,
                    uint64_t *own);
+
+/* The same by the time on the wall, for one that vg_stay_lasts did not find: it was runnable all the time, nothing sets
+   it back against other threads of the machine, it has used a part of `least` that no short task needs, and is not
+   done. *latest is what vg_stay_lasts has found; *own is at least what it ran. */
+bool vg_stay_shares(vg_stay *stay, int thread, const vg_look *look, uint64_t least, const vg_thread_look *latest,
+                    uint64_t *own);
+/* A line about that for a stay that was found so, otherwise nothing. */
+void vg_say_share(vg_words *to, const vg_stay *stay, int thread, const vg_thread_look *latest);
+/* The advice for that, which begins with a space; otherwise "". */
+const char *vg_share_advice(const vg_stay *stay);
 
 /* A queue, look after look, for as long as it grows. */
 typedef struct vg_growth {

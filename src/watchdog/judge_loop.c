@@ -74,12 +74,14 @@ static void judge_loop_blocked(vg_loop_history *history, const vg_subject *subje
     vg_say_lock_chain(&evidence, facts->thread, &last);
     vg_find_thread(finding, last, NULL);
     vg_say(&evidence, "\n");
+    vg_say_share(&evidence, &history->stay, facts->thread, latest);
     say_posts(&evidence, facts);
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice, "%s",
+    vg_say(&advice, "%s%s",
            latest->state == 'R' || !latest->known
                ? "Hand long work to a pool and come back with a post, or cut it with immediates."
-               : "The callback sleeps: use the loop's own timers and watches, or hand the call that waits to a pool.");
+               : "The callback sleeps: use the loop's own timers and watches, or hand the call that waits to a pool.",
+           vg_share_advice(&history->stay));
     if (waits)
         vg_say(&advice, " %" PRIu64 " posts wait.", facts->accepted - facts->taken);
 }
@@ -174,7 +176,8 @@ void vg_judge_loop(vg_loop_history *history, const vg_subject *subject, const vg
     if (facts->runs) {
         vg_thread_look latest;
         uint64_t own = 0;
-        const bool lasts = vg_stay_lasts(&history->stay, facts->thread, look, look->loop_ns, &latest, &own);
+        const bool lasts = vg_stay_lasts(&history->stay, facts->thread, look, look->loop_ns, &latest, &own) ||
+                           vg_stay_shares(&history->stay, facts->thread, look, look->loop_ns, &latest, &own);
         const bool between = facts->phase == 0 && facts->function == NULL;
         const bool asleep = between && (latest.state == 'S' || latest.state == 'D');
         if (lasts && asleep && facts->waiting)

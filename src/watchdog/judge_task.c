@@ -2,7 +2,8 @@
 /*
  * judge_task.c - workers inside tasks: hogs, all blocked, no CPU for them.
  *
- * Hog.          The same task for hog_ms of the thread's own time. How bad it is depends on who waits, and grows with
+ * Hog.          The same task for hog_ms of the thread's own time, or on a full machine for longer on the wall
+ *               (vg_stay_shares). How bad it is depends on who waits, and grows with
  *               time: nobody waits: INFO; a task that sleeps becomes WARNING after LATE_WARNING times hog_ms and ERROR
  *               after LATE_ERROR times, one that computes WARNING after LATE_ERROR times. Somebody waits for it:
  *               WARNING at once, ERROR after LATE_WARNING times. Queued work waits: WARNING, ERROR if no worker is
@@ -65,7 +66,8 @@ static task_stand take_task_stand(vg_pool_history *history, const vg_look *look,
         bool lasts = false;
         /* a task that submits is often seen between a queue and a counter */
         if (worker->doing == VG_DOING_TASK || (worker->doing == VG_DOING_HANDLING && !frozen_told))
-            lasts = vg_stay_lasts(since, worker->thread, look, look->hog_ns, &stay[i].latest, &stay[i].own);
+            lasts = vg_stay_lasts(since, worker->thread, look, look->hog_ns, &stay[i].latest, &stay[i].own) ||
+                    vg_stay_shares(since, worker->thread, look, look->hog_ns, &stay[i].latest, &stay[i].own);
         const uint64_t whole = vg_stays(history, i, look);
         if (lasts && vg_thread_gone(worker->thread, &stay[i].latest)) { /* told by judge_gone */
             stay[i].own = 0;
@@ -130,6 +132,7 @@ static void say_standing(vg_words *to, const vg_pool_history *history, const vg_
         if (worker->queued != 0)
             vg_say(to, "; %llu tasks are in its own queues", (unsigned long long)worker->queued);
         vg_say(to, "\n");
+        vg_say_share(to, &history->tracks[i].stay, worker->thread, &stay[i].latest);
     }
     if (more != 0)
         vg_say(to, "and %u more\n", more);
@@ -278,7 +281,7 @@ static void judge_hog(vg_pool_history *history, const vg_subject *subject, const
     say_standing(&evidence, history, look, stay, finding);
     vg_say_throttled(&evidence, look);
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice, "%s", hog_advice(asleep, waited || work));
+    vg_say(&advice, "%s%s", hog_advice(asleep, waited || work), vg_share_advice(&history->tracks[first].stay));
 }
 
 static void judge_cpu(vg_pool_history *history, const vg_subject *subject, const vg_look *look, const task_stand *all)

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,6 +83,23 @@ uint64_t vg_process_cpu_ns(void)
 uint64_t vg_thread_cpu_ns(void)
 {
     return posix_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+bool vg_thread_set_back(int thread)
+{
+    return sched_getscheduler(thread) == SCHED_IDLE || getpriority(PRIO_PROCESS, (id_t)thread) > 0;
+}
+
+unsigned vg_machine_runnable(void)
+{
+    char text[128];
+    if (read_small_file("/proc/loadavg", text, sizeof text) == 0)
+        return 0;
+    const char *at = text; /* "0.20 0.18 0.12 3/80 11206" */
+    for (int i = 0; i < 3 && at != NULL; i++)
+        at = (at = strchr(at, ' ')) != NULL ? at + 1 : NULL;
+    const unsigned long running = at != NULL ? strtoul(at, NULL, 10) : 0;
+    return running > 1 ? (unsigned)running - 1 : 0;
 }
 
 const char *vg_cgroup_root = "/sys/fs/cgroup";

@@ -25,6 +25,12 @@ bool vg_thread_gone(int thread, const vg_thread_look *look);
 uint64_t vg_process_cpu_ns(void);
 uint64_t vg_thread_cpu_ns(void);
 
+/* The system runs it less than threads that ask for nothing: SCHED_IDLE, or a nice value above 0. */
+bool vg_thread_set_back(int thread);
+
+/* Threads of the whole machine that run or want to, without the caller; 0: not known. */
+unsigned vg_machine_runnable(void);
+
 /* How long the cgroup of this process was throttled so far: its CPU quota was used up. False: unknown. */
 bool vg_cgroup_throttled(uint64_t *ns);
 extern const char *vg_cgroup_root; /* "/sys/fs/cgroup"; tests change it */
