@@ -707,6 +707,8 @@ typedef struct vigil_loop_stats {
     uint64_t callbacks[VIGIL_PHASES]; /* run in each phase, microtasks not counted */
     uint64_t phase_ns[VIGIL_PHASES];  /* time spent in each, microtasks included */
     uint64_t chunks;                  /* ingress chunks that exist now, spares included */
+    uint64_t timer_bytes; /* memory of timers now; what a burst leaves goes before a sleep */
+    uint64_t call_bytes;  /* the same of queued ticks, microtasks, immediates, deferred calls */
 } vigil_loop_stats;
 #define VIGIL_LOOP_STATS_INIT VG_SIZED(vigil_loop_stats)
 

@@ -4,6 +4,8 @@
  */
 #include "handles.h"
 
+#include "pages.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -49,15 +51,33 @@ static char *handle_chunk_memory(vg_handles *table, uint32_t index)
     return atomic_load_explicit(&table->chunks[handle_chunk_of(index)], memory_order_acquire);
 }
 
-static int make_handle_chunk(vg_handles *table, unsigned chunk)
+/* Bytes of a chunk; 0: too many. A chunk of a huge page and more is made of them. */
+static size_t handle_chunk_bytes(const vg_handles *table, unsigned chunk)
 {
     uint64_t records = (uint64_t)VG_HANDLES_FIRST_CHUNK << chunk;
     uint64_t left = table->max_records - handle_chunk_start(chunk);
     size_t bytes;
     if (__builtin_mul_overflow(records < left ? records : left, table->record_size, &bytes) ||
-        __builtin_add_overflow(bytes, VG_HANDLES_LINE - VG_HANDLES_ALIGNMENT, &bytes) || bytes > PTRDIFF_MAX)
+        __builtin_add_overflow(bytes, VG_HANDLES_LINE - VG_HANDLES_ALIGNMENT, &bytes) ||
+        bytes > PTRDIFF_MAX - VG_HUGE_PAGE)
+        return 0;
+    return bytes < VG_HUGE_PAGE ? bytes : (bytes + VG_HUGE_PAGE - 1) & ~(size_t)(VG_HUGE_PAGE - 1);
+}
+
+static void free_handle_chunk(char *memory, size_t bytes)
+{
+    if (bytes >= VG_HUGE_PAGE)
+        vg_pages_unmap(memory, bytes);
+    else
+        free(memory);
+}
+
+static int make_handle_chunk(vg_handles *table, unsigned chunk)
+{
+    const size_t bytes = handle_chunk_bytes(table, chunk);
+    if (bytes == 0)
         return -ENOMEM;
-    char *memory = calloc(1, bytes); /* calloc: untouched pages of a large chunk cost nothing */
+    char *memory = bytes < VG_HUGE_PAGE ? calloc(1, bytes) : vg_pages_map(bytes);
     if (memory == NULL)
         return -ENOMEM;
     char *other = NULL;
@@ -65,7 +85,7 @@ static int make_handle_chunk(vg_handles *table, unsigned chunk)
        loser loads again. */
     if (!atomic_compare_exchange_strong_explicit(&table->chunks[chunk], &other, memory, memory_order_release,
                                                  memory_order_relaxed))
-        free(memory); /* another thread was first */
+        free_handle_chunk(memory, bytes); /* another thread was first */
     return 0;
 }
 
@@ -87,7 +107,9 @@ void vg_handles_destroy(vg_handles *table)
 {
     for (unsigned i = 0; i < VG_HANDLES_CHUNKS; i++) {
         /* relaxed: all others are done */
-        free(atomic_load_explicit(&table->chunks[i], memory_order_relaxed));
+        char *memory = atomic_load_explicit(&table->chunks[i], memory_order_relaxed);
+        if (memory != NULL)
+            free_handle_chunk(memory, handle_chunk_bytes(table, i));
         atomic_store_explicit(&table->chunks[i], NULL, memory_order_relaxed);
     }
 }

@@ -2,45 +2,45 @@
 #include "heap.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
-    VG_HEAP_LINE = 64,
     VG_HEAP_LEAST = 64 /* entries, the three before the root included */
 };
 
 void vg_heap_init(vg_heap *heap)
 {
-    heap->at = NULL;
-    heap->end = VG_HEAP_ROOT;
-    heap->room = VG_HEAP_ROOT;
+    *heap = (vg_heap){.end = VG_HEAP_ROOT, .room = VG_HEAP_ROOT};
 }
 
 void vg_heap_destroy(vg_heap *heap)
 {
-    free(heap->at);
+    vg_room_free(&heap->memory);
     vg_heap_init(heap);
+}
+
+static int heap_resize(vg_heap *heap, size_t entries)
+{
+    if (entries > PTRDIFF_MAX / sizeof(vg_heap_entry) - VG_HEAP_LEAST)
+        return -ENOMEM;
+    const size_t room = entries + VG_HEAP_ROOT < VG_HEAP_LEAST ? VG_HEAP_LEAST : entries + VG_HEAP_ROOT;
+    const size_t used = heap->memory.at == NULL ? 0 : heap->end * sizeof *heap->at;
+    const int rc = vg_room_resize(&heap->memory, room * sizeof *heap->at, used);
+    if (rc != 0)
+        return rc;
+    heap->at = heap->memory.at;
+    heap->room = heap->memory.bytes / sizeof *heap->at;
+    return 0;
 }
 
 int vg_heap_reserve(vg_heap *heap, size_t entries)
 {
-    if (entries <= heap->room - VG_HEAP_ROOT)
-        return 0;
-    if (entries > PTRDIFF_MAX / sizeof(vg_heap_entry) - VG_HEAP_LINE)
-        return -ENOMEM;
-    size_t room = entries + VG_HEAP_ROOT;
-    room = room < VG_HEAP_LEAST ? VG_HEAP_LEAST : (room + VG_HEAP_CHILDREN - 1) & ~(size_t)(VG_HEAP_CHILDREN - 1);
-    /* Not realloc: it does not keep the alignment. */
-    vg_heap_entry *at = aligned_alloc(VG_HEAP_LINE, room * sizeof *at);
-    if (at == NULL)
-        return -ENOMEM;
-    if (heap->at != NULL)
-        memcpy(at + VG_HEAP_ROOT, heap->at + VG_HEAP_ROOT, vg_heap_size(heap) * sizeof *at);
-    free(heap->at);
-    heap->at = at;
-    heap->room = room;
-    return 0;
+    return entries <= heap->room - VG_HEAP_ROOT ? 0 : heap_resize(heap, entries);
+}
+
+void vg_heap_give_back(vg_heap *heap)
+{
+    if (heap->memory.bytes >= VG_HUGE_PAGE && vg_heap_size(heap) < heap->room / 8)
+        (void)heap_resize(heap, 2 * vg_heap_size(heap)); /* without memory it stays as it is */
 }
 
 /* The least of `count` (at least 1) entries. Compiles to conditional moves: the branch would be unpredictable. */

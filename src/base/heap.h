@@ -14,6 +14,8 @@
 #ifndef VG_BASE_HEAP_H
 #define VG_BASE_HEAP_H
 
+#include "pages.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,7 @@ typedef struct vg_heap {
     vg_heap_entry *at; /* at[VG_HEAP_ROOT] is the root; NULL before the first push */
     size_t end;        /* one past the last entry */
     size_t room;       /* entries that fit, the three before the root included */
+    vg_room memory;    /* of both */
 } vg_heap;
 
 void vg_heap_init(vg_heap *heap);
@@ -40,6 +43,9 @@ void vg_heap_destroy(vg_heap *heap);
 
 /* Room for `entries` in all: pushes up to there cannot fail. 0; -ENOMEM: nothing changed. */
 int vg_heap_reserve(vg_heap *heap, size_t entries);
+
+/* Return memory of 2 MiB and more to the system if less than an eighth of it is in use. */
+void vg_heap_give_back(vg_heap *heap);
 
 /* Drop the dead; O(n). Returns how many. */
 size_t vg_heap_filter(vg_heap *heap, bool (*dead)(const vg_heap_entry *entry, void *arg), void *arg);

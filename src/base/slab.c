@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab.h"
 
+#include "pages.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -34,8 +36,11 @@ void vg_slab_destroy(vg_slab *slab)
     vg_slab_chunk *chunk = atomic_load_explicit(&slab->chunks, memory_order_relaxed);
     while (chunk != NULL) {
         vg_slab_chunk *next = chunk->next;
-        ASAN_UNPOISON_MEMORY_REGION(chunk, slab->chunk_bytes);
-        free(chunk);
+        ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->bytes);
+        if (chunk->bytes < VG_HUGE_PAGE)
+            free(chunk);
+        else
+            vg_pages_unmap(chunk, chunk->bytes);
         chunk = next;
     }
     atomic_store_explicit(&slab->chunks, NULL, memory_order_relaxed);
@@ -47,6 +52,8 @@ void vg_slab_cache_init(vg_slab_cache *cache, vg_slab *slab)
     cache->local = NULL;
     cache->fresh = NULL;
     cache->fresh_end = NULL;
+    cache->chunk = NULL;
+    cache->chunks = 0;
     cache->slab = slab;
     cache->number = atomic_fetch_add_explicit(&slab->cache_count, 1, memory_order_relaxed);
     for (unsigned i = 0; i < VG_SLAB_TARGETS; i++)
@@ -59,22 +66,51 @@ size_t vg_slab_chunks(const vg_slab *slab)
     return atomic_load_explicit(&slab->chunk_count, memory_order_relaxed);
 }
 
-static bool add_slab_chunk(vg_slab_cache *mine)
+static void list_slab_chunk(vg_slab *slab, vg_slab_chunk *chunk, size_t bytes)
 {
-    vg_slab *slab = mine->slab;
-    vg_slab_chunk *chunk = aligned_alloc(slab->chunk_bytes, slab->chunk_bytes);
-    if (chunk == NULL)
-        return false;
-    chunk->owner = mine;
-    mine->fresh = (char *)chunk + slab->first;
-    mine->fresh_end = mine->fresh + (slab->chunk_bytes - slab->first) / slab->object_size * slab->object_size;
-    ASAN_POISON_MEMORY_REGION(mine->fresh, (size_t)(mine->fresh_end - mine->fresh));
+    chunk->bytes = bytes;
     vg_slab_chunk *newest = atomic_load_explicit(&slab->chunks, memory_order_relaxed);
     do {
         chunk->next = newest;
         /* relaxed: only vg_slab_destroy reads the list */
     } while (!atomic_compare_exchange_weak_explicit(&slab->chunks, &newest, chunk, memory_order_relaxed,
                                                     memory_order_relaxed));
+}
+
+/* The memory of one more chunk. NULL: none. */
+static vg_slab_chunk *take_slab_chunk(vg_slab_cache *mine)
+{
+    vg_slab *slab = mine->slab;
+    const size_t bytes = slab->chunk_bytes;
+    if (mine->chunks < VG_SLAB_SINGLES || bytes > VG_HUGE_PAGE / 2) {
+        vg_slab_chunk *chunk = aligned_alloc(bytes, bytes);
+        if (chunk != NULL)
+            list_slab_chunk(slab, chunk, bytes);
+        return chunk;
+    }
+    if (((uintptr_t)mine->chunk & (VG_HUGE_PAGE - 1)) == 0) { /* also at first: NULL */
+        char *page = vg_pages_map(VG_HUGE_PAGE);
+        if (page == NULL)
+            return NULL;
+        mine->chunk = page;
+        list_slab_chunk(slab, (vg_slab_chunk *)(void *)page, VG_HUGE_PAGE);
+    }
+    vg_slab_chunk *chunk = (vg_slab_chunk *)(void *)mine->chunk;
+    mine->chunk += bytes;
+    return chunk;
+}
+
+static bool add_slab_chunk(vg_slab_cache *mine)
+{
+    vg_slab *slab = mine->slab;
+    vg_slab_chunk *chunk = take_slab_chunk(mine);
+    if (chunk == NULL)
+        return false;
+    mine->chunks++;
+    chunk->owner = mine;
+    mine->fresh = (char *)chunk + slab->first;
+    mine->fresh_end = mine->fresh + (slab->chunk_bytes - slab->first) / slab->object_size * slab->object_size;
+    ASAN_POISON_MEMORY_REGION(mine->fresh, (size_t)(mine->fresh_end - mine->fresh));
     atomic_fetch_add_explicit(&slab->chunk_count, 1, memory_order_relaxed);
     return true;
 }

@@ -32,6 +32,7 @@ enum {
     VG_SLAB_TARGETS = 1,
     VG_SLAB_CHUNK_BYTES = 64,
     VG_SLAB_CHUNK_OBJECTS = 2, /* objects in a chunk, at least */
+    VG_SLAB_SINGLES = 1 << 30,
 };
 #else
 enum {
@@ -39,6 +40,7 @@ enum {
     VG_SLAB_TARGETS = 4,
     VG_SLAB_CHUNK_BYTES = 32768,
     VG_SLAB_CHUNK_OBJECTS = 8,
+    VG_SLAB_SINGLES = 64, /* chunks of a cache before it takes huge pages full of them */
 };
 #endif
 
@@ -52,7 +54,8 @@ typedef struct vg_slab_link {
 /* The head of a chunk. Chunks are aligned to their size: mask an object's address. */
 typedef struct vg_slab_chunk {
     vg_slab_cache *owner;
-    struct vg_slab_chunk *next; /* in the slab's list of all */
+    struct vg_slab_chunk *next; /* in the slab's list of what is to be freed */
+    size_t bytes;               /* to be freed: a huge page has its first chunk in the list */
 } vg_slab_chunk;
 
 typedef struct vg_slab {
@@ -77,6 +80,8 @@ struct vg_slab_cache {
     char *fresh; /* the part of the newest chunk that was never used */
     char *fresh_end;
     vg_slab *slab;
+    char *chunk; /* the next one of the huge page that is being cut; at a page's end: none */
+    uint32_t chunks;
     uint32_t number;                            /* spreads the caches over the places below */
     vg_slab_batch pending[VG_SLAB_TARGETS];     /* by number of the target, so that producers do not collide */
     alignas(64) _Atomic(vg_slab_link *) remote; /* returned by others; its own line, because all write it */

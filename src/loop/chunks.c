@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
 #include "chunks.h"
 
-#include <errno.h>
+#include "base/pages.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-enum {
-    CHUNK_HUGE_PAGE = 2 << 20
-};
 
 void vg_chunk_pool_init(vg_chunk_pool *pool)
 {
@@ -32,7 +25,10 @@ static void free_block(vg_chunk_pool *pool, vg_chunk_block *block)
     vg_list_remove(&block->link);
     pool->waiting -= block->total;
     count_held(pool, 0 - (uint64_t)block->total);
-    free(block->memory);
+    if (block->total < VG_CHUNK_BLOCK_MAPPED)
+        free(block->memory);
+    else
+        vg_pages_unmap(block->memory, (size_t)block->total * VG_CHUNK_BYTES);
     free(block);
 }
 
@@ -51,15 +47,12 @@ static vg_chunk_block *new_block(vg_chunk_pool *pool)
         total *= 2;
     vg_chunk_block *block = malloc(sizeof *block);
     size_t bytes = total * VG_CHUNK_BYTES;
-    char *memory = block == NULL ? NULL : aligned_alloc(bytes >= CHUNK_HUGE_PAGE ? bytes : VG_CHUNK_BYTES, bytes);
+    char *memory = block == NULL                   ? NULL
+                   : total < VG_CHUNK_BLOCK_MAPPED ? aligned_alloc(VG_CHUNK_BYTES, bytes)
+                                                   : vg_pages_map(bytes);
     if (memory == NULL) {
         free(block);
         return NULL;
-    }
-    if (bytes >= CHUNK_HUGE_PAGE) {
-        int saved = errno;
-        (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
-        errno = saved;
     }
     *block = (vg_chunk_block){.memory = memory, .total = (uint32_t)total};
     pool->waiting += total;

@@ -24,12 +24,14 @@ enum {
 enum {
     VG_CHUNK_BLOCK_LEAST = 1, /* chunks in a block */
     VG_CHUNK_BLOCK_MOST = 1,
+    VG_CHUNK_BLOCK_MAPPED = 512, /* a block of so many is a huge page */
     VG_CHUNKS_KEPT = 1
 };
 #else
 enum {
     VG_CHUNK_BLOCK_LEAST = 8,
     VG_CHUNK_BLOCK_MOST = 512,
+    VG_CHUNK_BLOCK_MAPPED = 512,
     VG_CHUNKS_KEPT = 1024 /* 4 MiB, 160 000 posts; asking again costs the clearing of pages */
 };
 #endif

@@ -29,14 +29,18 @@ typedef struct vg_call {
     uint64_t reserved;
 } vg_call;
 
-/* The owner's store of calls. Blocks are freed with the loop. */
+/* The owner's store of calls. A block is as large as all before it, up to a huge page. */
 typedef struct vg_call_block {
     struct vg_call_block *next;
+    size_t bytes;
 } vg_call_block;
 
 typedef struct vg_call_store {
     vigil_post *free; /* linked by vg_next */
+    vg_call *fresh;   /* the part of the newest block that was never used */
+    vg_call *fresh_end;
     vg_call_block *blocks;
+    _Atomic uint64_t bytes; /* of all blocks; written by the owner */
 } vg_call_store;
 
 static inline void vg_fifo_push(vg_fifo *fifo, vigil_post *post)
@@ -75,8 +79,10 @@ static inline void vg_fifo_append(vg_fifo *fifo, vg_fifo *tail)
     tail->count = 0;
 }
 
-/* Adds calls to the store; NULL: no memory. */
+/* A call that was never used; NULL: no memory. */
 vg_call *vg_call_refill(vg_call_store *store);
+
+/* Free every block. No call is in use. */
 void vg_call_store_destroy(vg_call_store *store);
 
 static inline vg_call *vg_call_new(vg_call_store *store)

@@ -274,5 +274,7 @@ int vigil_loop_stats_get(vigil_loop *loop, vigil_loop_stats *stats)
     for (int i = 0; i < VIGIL_PHASES; i++)
         s.phase_ns[i] = vg_ticks_to_ns(vg_tally_read(&c->phase_ticks[i]), length);
     s.chunks = vg_tally_read(&loop->ingress.pool.held);
+    s.timer_bytes = vg_tally_read(&loop->timers.bytes) + vg_tally_read(&loop->timers.slots.bytes);
+    s.call_bytes = vg_tally_read(&loop->calls.bytes);
     return vg_options_give(stats, stats->size, &s, sizeof s, sizeof stats->size, "stats");
 }

@@ -35,7 +35,9 @@ static __attribute__((noinline)) int make_entry_room(vg_timers *timers, size_t n
         need -= timers->dead;
         vg_timers_sweep(timers);
     }
-    return need + VG_HEAP_ROOT <= timers->heap.room ? 0 : vg_heap_reserve(&timers->heap, 2 * need);
+    const int rc = need + VG_HEAP_ROOT <= timers->heap.room ? 0 : vg_heap_reserve(&timers->heap, 2 * need);
+    vg_timers_count_bytes(timers);
+    return rc;
 }
 
 static inline int reserve_entry(vg_timers *timers)

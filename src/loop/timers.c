@@ -8,8 +8,6 @@
 
 #include "base/futex.h"
 
-#include <stdlib.h>
-
 enum {
     FEW = 64,          /* the batch that is always there */
     PREFETCH_AHEAD = 8 /* records */
@@ -26,7 +24,7 @@ void vg_timers_destroy(vg_timers *timers)
 {
     vg_heap_destroy(&timers->heap);
     vg_registry_destroy(&timers->slots);
-    free(timers->batch);
+    vg_room_free(&timers->batch_memory);
 }
 
 uint64_t vg_timers_next(vg_timers *timers)
@@ -48,16 +46,41 @@ uint64_t vg_timers_next(vg_timers *timers)
     }
 }
 
+/* For statistics; any thread reads it. */
+void vg_timers_count_bytes(vg_timers *timers)
+{
+    atomic_store_explicit(&timers->bytes, timers->heap.memory.bytes + timers->batch_memory.bytes, memory_order_relaxed);
+}
+
 static int reserve_batch(vg_timers *timers, size_t room)
 {
-    if (timers->batch != NULL && room <= timers->batch_room)
+    if (room <= timers->batch_room)
         return 0;
-    vg_heap_entry *batch = realloc(timers->batch, room * sizeof *batch);
-    if (batch == NULL)
+    if (vg_room_resize(&timers->batch_memory, room * sizeof *timers->batch,
+                       timers->batch_count * sizeof *timers->batch) != 0)
         return -1;
-    timers->batch = batch;
-    timers->batch_room = room;
+    timers->batch = timers->batch_memory.at;
+    timers->batch_room = timers->batch_memory.bytes / sizeof *timers->batch;
+    vg_timers_count_bytes(timers);
     return 0;
+}
+
+void vg_timers_give_back(vg_timers *timers)
+{
+    /* A batch that was large once does not stay. */
+    if (timers->batch_memory.bytes >= VG_HUGE_PAGE / 16 && timers->batch_next == timers->batch_count &&
+        timers->batch_room / 16 > vg_heap_size(&timers->heap)) {
+        vg_room_free(&timers->batch_memory);
+        timers->batch = NULL;
+        timers->batch_room = 0;
+    }
+    if (timers->heap.memory.bytes >= VG_HUGE_PAGE && timers->slots.live < timers->heap.room / 16) {
+        if (timers->dead != 0)
+            vg_timers_sweep(timers);
+        vg_heap_give_back(&timers->heap);
+    }
+    vg_registry_give_back(&timers->slots);
+    vg_timers_count_bytes(timers);
 }
 
 static void put_into_batch(vg_timers *timers, vg_heap_entry entry, vg_timer *timer)
@@ -108,12 +131,6 @@ void vg_timers_collect(vg_timers *timers, uint64_t now)
 {
     timers->batch_next = 0;
     timers->batch_count = 0;
-    /* A batch that was large once does not stay. */
-    if (timers->batch_room > 4096 && timers->batch_room / 8 > 2 * vg_heap_size(&timers->heap)) {
-        free(timers->batch);
-        timers->batch = NULL;
-        timers->batch_room = 0;
-    }
     size_t few = FEW + vg_heap_size(&timers->heap) / 32;
     while (vg_timers_next(timers) <= now) {
         if (timers->batch_count == few && collect_many(timers, now))

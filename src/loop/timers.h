@@ -82,7 +82,9 @@ typedef struct vg_timers {
     size_t batch_next;
     size_t batch_count;
     size_t batch_room;
-    uint64_t running; /* name of the one whose callback was entered; 0: none */
+    vg_room batch_memory;
+    _Atomic uint64_t bytes; /* of heap and batch: for statistics, written by the owner */
+    uint64_t running;       /* name of the one whose callback was entered; 0: none */
 } vg_timers;
 
 /* The timer that owns the heap entry; NULL: dead. */
@@ -113,6 +115,10 @@ void vg_timers_collect(vg_timers *timers, uint64_t now);
 
 /* The key of the earliest living timer, or VG_NO_DEADLINE. Drops dead entries from the top. */
 uint64_t vg_timers_next(vg_timers *timers);
+
+/* Return memory to the system that a burst has left behind. Before the loop sleeps. */
+void vg_timers_give_back(vg_timers *timers);
+void vg_timers_count_bytes(vg_timers *timers);
 
 void vg_timers_init(vg_timers *timers, uint64_t now);
 void vg_timers_destroy(vg_timers *timers);

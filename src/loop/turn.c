@@ -22,6 +22,10 @@
 
 #include "base/clock.h"
 
+enum {
+    CALLS_KEPT = 128 * 1024 /* bytes of calls that stay for the next burst */
+};
+
 void vg_update_now(vigil_loop *loop)
 {
     atomic_store_explicit(&loop->now, vg_now_ns(), memory_order_relaxed);
@@ -148,6 +152,16 @@ static bool once_has_run(const vigil_loop *loop)
     return loop->once && once_calls(loop) - loop->once_before != hook_calls(loop) - loop->once_hooks;
 }
 
+/* Return what a burst has left behind: timers, and calls when none is queued. */
+static void give_memory_back(vigil_loop *loop)
+{
+    vg_timers_give_back(&loop->timers);
+    const size_t queued = loop->ticks.count + loop->microtasks.count + loop->immediates.count +
+                          loop->immediates_now.count + loop->closers.count + loop->closers_now.count;
+    if (queued == 0 && atomic_load_explicit(&loop->calls.bytes, memory_order_relaxed) > CALLS_KEPT)
+        vg_call_store_destroy(&loop->calls);
+}
+
 /* 6. Sleep if nothing prevents it; look at the descriptors in any case. */
 static void step_poll(vigil_loop *loop, bool first)
 {
@@ -158,6 +172,8 @@ static void step_poll(vigil_loop *loop, bool first)
         deadline = loop->prepare_deadline;
     bool glance = loop->nowait || once_has_run(loop) || vg_loop_pending(loop) ||
                   deadline <= atomic_load_explicit(&loop->now, memory_order_relaxed) || vg_loop_stream(loop, deadline);
+    if (!glance || loop->nowait)
+        give_memory_back(loop);
     if (glance)
         vg_loop_glance(loop);
     else
