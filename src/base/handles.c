@@ -124,6 +124,8 @@ static vg_handle_slot *pop_free_handle(vg_handles *table)
         vg_handle_slot *slot =
             handle_slot_in(table, handle_chunk_memory(table, index), index); /* it was used, so it is there */
         uint32_t next = atomic_load_explicit(&slot->next_free, memory_order_relaxed);
+        if (next != 0) /* the head after this one is wanted next, and another thread wrote it */
+            __builtin_prefetch(handle_slot_in(table, handle_chunk_memory(table, next - 1), next - 1), 1);
         uint64_t rest = pair_words((uint32_t)(head >> 32) + 1, next);
         /* acquire: as above */
         if (atomic_compare_exchange_weak_explicit(&table->free_head, &head, rest, memory_order_acquire,

@@ -108,6 +108,7 @@ static bool add_slab_chunk(vg_slab_cache *mine)
         return false;
     mine->chunks++;
     chunk->owner = mine;
+    chunk->number = mine->number;
     mine->fresh = (char *)chunk + slab->first;
     mine->fresh_end = mine->fresh + (slab->chunk_bytes - slab->first) / slab->object_size * slab->object_size;
     ASAN_POISON_MEMORY_REGION(mine->fresh, (size_t)(mine->fresh_end - mine->fresh));
@@ -154,9 +155,10 @@ static void hand_slab_batch_over(vg_slab_batch *batch)
     batch->count = 0;
 }
 
-void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *object)
+void vg_slab_send_home(vg_slab_cache *mine, const vg_slab_chunk *chunk, vg_slab_link *object)
 {
-    vg_slab_batch *batch = &mine->pending[owner->number % VG_SLAB_TARGETS];
+    vg_slab_cache *owner = chunk->owner;
+    vg_slab_batch *batch = &mine->pending[chunk->number % VG_SLAB_TARGETS];
     if (batch->count != 0 && batch->to != owner)
         hand_slab_batch_over(batch);
     if (batch->count == 0) {

@@ -56,6 +56,7 @@ typedef struct vg_slab_chunk {
     vg_slab_cache *owner;
     struct vg_slab_chunk *next; /* in the slab's list of what is to be freed */
     size_t bytes;               /* to be freed: a huge page has its first chunk in the list */
+    uint32_t number;            /* the owner's: whoever frees an object must not touch the line that the owner writes */
 } vg_slab_chunk;
 
 typedef struct vg_slab {
@@ -102,7 +103,7 @@ size_t vg_slab_chunks(const vg_slab *slab);
 
 /* The slow halves of the two functions below. */
 void *vg_slab_refill(vg_slab_cache *mine);
-void vg_slab_send_home(vg_slab_cache *mine, vg_slab_cache *owner, vg_slab_link *object);
+void vg_slab_send_home(vg_slab_cache *mine, const vg_slab_chunk *chunk, vg_slab_link *object);
 
 /* Aligned to 16, or to 64 if the size is a multiple of 64; contents undefined. NULL: no memory. */
 static inline void *vg_slab_alloc(vg_slab_cache *mine)
@@ -112,6 +113,7 @@ static inline void *vg_slab_alloc(vg_slab_cache *mine)
         return vg_slab_refill(mine);
     ASAN_UNPOISON_MEMORY_REGION(object, mine->slab->object_size);
     mine->local = object->next;
+    __builtin_prefetch(object->next, 1); /* the next one to be given out was written by another thread */
     return object;
 }
 
@@ -122,7 +124,7 @@ static inline void vg_slab_free(vg_slab_cache *mine, void *object)
     const vg_slab_chunk *chunk = (const vg_slab_chunk *)((uintptr_t)object & ~(uintptr_t)(slab->chunk_bytes - 1));
     vg_slab_link *link = object;
     if (chunk->owner != mine) {
-        vg_slab_send_home(mine, chunk->owner, link);
+        vg_slab_send_home(mine, chunk, link);
         return;
     }
     link->next = mine->local;

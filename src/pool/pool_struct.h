@@ -28,7 +28,7 @@ typedef struct vg_stripe {
     alignas(64) vg_file_stripe *counts; /* atomic adds: two threads may share one */
     _Atomic uint64_t entered;
     _Atomic uint64_t left;
-    vg_mutex slab_lock;
+    _Atomic uint32_t borrowed; /* 1: a thread uses the cache (call.c) */
     vg_slab_cache calls;
 } vg_stripe;
 

@@ -55,14 +55,18 @@ int vg_run_guarded(vigil_task *task)
 
 _Thread_local vg_cancelling *vg_cancelling_top;
 
-static __attribute__((noinline)) void cancel_guarded(const vigil_pool *pool, vigil_task *task)
+static __attribute__((noinline)) void cancel_guarded(vigil_pool *pool, vigil_task *task)
 {
     vg_cancelling here = {.pool = pool, .outer = vg_cancelling_top};
     vg_raise_frame frame;
     vg_cancelling_top = &here;
     vg_raise_push(&frame);
-    if (VG_RAISE_LAND(&frame) == 0)
-        task->cancel(task);
+    if (VG_RAISE_LAND(&frame) == 0) {
+        if (task->vg_kind == VG_KIND_CALL)
+            vg_pool_call_cancel(pool, task);
+        else
+            task->cancel(task);
+    }
     vg_raise_pop(&frame);
     vg_cancelling_top = here.outer;
 }
