@@ -14,7 +14,7 @@ P ?= release
 
 export JOBS DESTDIR
 
-.PHONY: all help t quick test demo bench check check-deep asan tsan clang debug install uninstall format lint hooks amalgamation docs dist deb clean
+.PHONY: all help t quick test demo bench bench-report check check-deep asan tsan clang debug install uninstall format lint hooks amalgamation docs dist deb clean
 
 all: ## build the library and the command, the release way, into build/release
 	@scripts/setup build
@@ -40,6 +40,11 @@ bench: ## measure against the peers that are installed (scripts/setup bench inst
 	@scripts/setup build
 	@scripts/build release
 	@build/release/bench/vigil-bench $(ARGS)
+
+bench-report: ## measure, and write a page with plots into build/bench-report; without ARGS also the table of docs/figures.md
+	@scripts/setup bench
+	@scripts/build release
+	@scripts/bench-report $(if $(ARGS),,--figures) -- $(ARGS)
 
 check: ## explore the interleavings of the real sources (minutes)
 	@scripts/setup check

@@ -99,7 +99,7 @@ static void print_winner(FILE *out, const struct result *result, unsigned m)
         runners++;
         if (!winner || is_better(metric, sample->median[m], winner->median[m]))
             winner = sample;
-        if (sample->peer->role == BENCH_OURS)
+        if (sample->peer->role == BENCH_OURS && (!ours || is_better(metric, sample->median[m], ours->median[m])))
             ours = sample;
     }
     if (runners < 2) {
@@ -118,7 +118,7 @@ static void print_winner(FILE *out, const struct result *result, unsigned m)
             continue;
         fprintf(out, "%s%s", first ? "" : " and ", sample->peer->name);
         first = false;
-        we_won = we_won || sample == ours;
+        we_won = we_won || sample->peer->role == BENCH_OURS;
     }
     if (ours && !we_won && winner->median[m] > 0)
         fprintf(out, " (%s is at %.2f times that)", ours->peer->name, ours->median[m] / winner->median[m]);
@@ -175,6 +175,11 @@ void print_table(FILE *out, const struct result *result)
 
 static bool json_started;
 
+static const char *role_word(enum bench_role role)
+{
+    return role == BENCH_OURS ? "ours" : role == BENCH_FLOOR ? "floor" : "peer";
+}
+
 void json_begin(FILE *out)
 {
     json_started = false;
@@ -196,7 +201,14 @@ void json_result(FILE *out, const struct result *result)
             fprintf(out, ", \"%s\": %ld", result->bench->param, result->at.param);
         for (unsigned m = 0; m < metric_count(result->bench); m++)
             fprintf(out, ", \"%s\": %.4f", result->bench->metrics[m].key, sample->median[m]);
-        fprintf(out, ", \"reps\": %u, \"ranked\": %s}", sample->runs, competes(sample) ? "true" : "false");
+        /* How to read them: from the lowest to the highest repetition, what it is called, which way is better. */
+        fprintf(out, ", \"spread\": {");
+        for (unsigned m = 0; m < metric_count(result->bench); m++)
+            fprintf(out, "%s\"%s\": [%.4f, %.4f, \"%s\", \"%s\"]", m > 0 ? ", " : "", result->bench->metrics[m].key,
+                    sample->low[m], sample->high[m], result->bench->metrics[m].title,
+                    result->bench->metrics[m].better == BENCH_LOWER ? "lower" : "higher");
+        fprintf(out, "}, \"role\": \"%s\", \"reps\": %u, \"ranked\": %s}", role_word(sample->peer->role), sample->runs,
+                competes(sample) ? "true" : "false");
     }
 }
 

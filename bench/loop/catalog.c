@@ -67,6 +67,18 @@ static const struct bench_def benches[] = {
         .peers = LOOPS,
     },
     {
+        .name = "loop-growth",
+        .what = "timers and posts added to a fresh loop that does not run, ns each: does growth cost?",
+        .long_ = "What the user brings is touched before; the loop's own memory grows while the clock runs.",
+        .param = "things",
+        .n = 1,
+        .n_quick = 1,
+        .n_smoke = 1000,
+        .metrics = {{"add_ns", "ns per timer", 1, BENCH_LOWER}, {"post_ns", "ns per post", 1, BENCH_LOWER}},
+        .cases = {{0, 1, 1000}, {0, 1, 10000}, {0, 1, 100000}, {0, 1, 1000000}, {0, 1, 10000000}},
+        .peers = "vigil libuv libev libevent",
+    },
+    {
         .name = "loop-fds",
         .what = "echo of 64 bytes over socket pairs, both ends on the loop: round trips per second of CPU time",
         .long_ = "Each connection has one message under way; n round trips in all. CPU time is that of the process.",

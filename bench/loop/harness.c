@@ -264,6 +264,36 @@ static void bench_timers(const struct bench_args *args)
     bench_print("fire_ns", (double)(t6 - t5) / count);
 }
 
+/* ---- loop-growth ------------------------------------------------------------------------------------------------- */
+
+/* Nothing is touched before but what the user brings: the loop's own memory grows while the clock runs. */
+static void bench_growth(const struct bench_args *args)
+{
+    size_t n = (size_t)(args->param / args->n); /* n is 1, but for the smoke test */
+    if (args->param > loop_most_timers)
+        bench_trouble("%ld timers take this loop minutes", args->param);
+    if (loop_peer.timer_add == NULL || loop_peer.post == NULL)
+        bench_trouble("no timers, or no posts");
+    loop_peer.open(false);
+    loop_peer.timers(n, count_timer);
+    unsigned *delay = bench_alloc(n, sizeof *delay);
+    struct loop_message *all = bench_alloc(n, sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        delay[i] = 100000 + (unsigned)(dice() % 100000);
+        all[i].next = NULL;
+    }
+    total = n + 1; /* nothing runs */
+    uint64_t t0 = cpu_now();
+    for (size_t i = 0; i < n; i++)
+        loop_peer.timer_add(i, delay[i]);
+    uint64_t t1 = cpu_now();
+    for (size_t i = 0; i < n; i++)
+        loop_peer.post(&all[i], count_timer, NULL);
+    uint64_t t2 = cpu_now();
+    bench_print("add_ns", (double)(t1 - t0) / (double)n);
+    bench_print("post_ns", (double)(t2 - t1) / (double)n);
+}
+
 /* ---- loop-fds ---------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -359,6 +389,8 @@ int main(int argc, char **argv)
         bench_round_trip(&args);
     else if (strcmp(args.bench, "loop-timers") == 0)
         bench_timers(&args);
+    else if (strcmp(args.bench, "loop-growth") == 0)
+        bench_growth(&args);
     else if (strcmp(args.bench, "loop-fds") == 0)
         bench_fds(&args);
     else if (strcmp(args.bench, "loop-microtask") == 0)

@@ -15,7 +15,7 @@ static const struct bench_def benches[] = {
         .n_smoke = 1000,
         .metrics = {{"ns_per_op", "ns per task", 1, BENCH_LOWER}},
         .cases = {{2, 1, 0}, {2, 4, 0}, {2, 16, 0}, {33, 1, 0}},
-        .peers = POOLS,
+        .peers = "vigil-call vigil-job " POOLS,
     },
     {
         .name = "pool-spawn",
@@ -152,6 +152,8 @@ static const struct bench_def benches[] = {
 
 static const struct bench_peer peers[] = {
     {"vigil", "this library", "", BENCH_OURS},
+    {"vigil-call", "this library, vigil_pool_call instead of an embedded task", "", BENCH_OURS},
+    {"vigil-job", "this library, vigil_job_call and unref instead of an embedded task", "", BENCH_OURS},
     {"vigil-join", "this library, vigil_join instead of a group", "", BENCH_OURS},
     {"mutex", "a list under a mutex and a condition variable, as in textbooks", "", BENCH_PEER},
     {"libuv", "libuv, uv_queue_work", "libuv1-dev", BENCH_PEER},
