@@ -44,8 +44,12 @@ vg_web_host *vg_web_host_of(vigil_http_client *client, const vg_web_url *url)
 
 void vg_web_host_maybe_free(vg_web_host *host)
 {
-    if (host->links != 0 || host->making != 0 || host->waiting != 0 || host->holds != 0 || host->client->destroyed)
+    if (host->links != 0 || host->making != 0 || host->waiting != 0 || host->holds != 0)
         return;
+    if (host->client->destroyed) { /* nobody walks the buckets any more */
+        free(host);
+        return;
+    }
     vg_web_host **place = &host->client->buckets[bucket_of(host->name, host->port)];
     while (*place != host)
         place = &(*place)->next;
@@ -69,10 +73,11 @@ static vg_web_call *host_pop(vg_web_host *host)
 void vg_web_host_next(vg_web_host *host)
 {
     vigil_http_client *client = host->client;
-    if (client->destroyed || host->holds != 0)
+    if (host->holds != 0)
         return; /* who holds it calls this again */
     host->holds++;
-    while (host->first != NULL) {
+    client->references++; /* options.connect may destroy the client */
+    while (!client->destroyed && host->first != NULL) {
         vg_web_link *link = vg_web_link_idle(host);
         if (link != NULL) {
             vg_web_link_use(link, host_pop(host));
@@ -81,11 +86,12 @@ void vg_web_host_next(vg_web_host *host)
         if (host->making >= host->waiting || host->links + host->making >= client->options.most_per_host)
             break;
         const int error = vg_web_link_make(host);
-        if (error != 0)
+        if (error != 0 && host->first != NULL)
             vg_web_call_fail(host->first, error);
     }
     host->holds--;
     vg_web_host_maybe_free(host);
+    vg_web_client_unref(client);
 }
 
 /* ---- life --------------------------------------------------------------------------------------------------------- */
@@ -129,17 +135,19 @@ int vigil_http_client_destroy(vigil_http_client *client)
         return 0;
     client->destroyed = true;
     for (int i = 0; i < VG_WEB_BUCKETS; i++)
-        for (vg_web_host *host = client->buckets[i]; host != NULL; host = host->next)
+        for (vg_web_host *host = client->buckets[i]; host != NULL; host = host->next) {
+            host->holds++; /* it stays while the buckets are walked */
             while (host->first != NULL)
                 vg_web_call_fail(host->first, -ECANCELED);
+        }
     while (client->links != NULL)
         vg_web_link_end(client->links, -ECANCELED);
     for (int i = 0; i < VG_WEB_BUCKETS; i++) {
         vg_web_host *next;
         for (vg_web_host *host = client->buckets[i]; host != NULL; host = next) {
             next = host->next;
-            if (host->making == 0) /* else the last connection frees it */
-                free(host);
+            host->holds--;
+            vg_web_host_maybe_free(host); /* else the last connection that is being made, or its holder, frees it */
         }
     }
     if (client->timer.id != 0)

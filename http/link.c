@@ -156,10 +156,7 @@ static void making_over(making *it)
     vigil_http_client *client = it->client;
     host->making--;
     free(it);
-    if (!client->destroyed)
-        vg_web_host_next(host);
-    else if (host->making == 0)
-        free(host);
+    vg_web_host_next(host);
     vg_web_client_unref(client);
 }
 

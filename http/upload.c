@@ -126,17 +126,19 @@ static vigil_value upload_refused(vigil_value *reason, void *arg)
 
 static void upload_more(vg_web_upload *it)
 {
-    vg_web_call *call = it->call;
     vigil_promise *promise = NULL;
-    int rc = call->next_body(call->user, &promise);
+    it->asked = true; /* the call may end inside */
+    int rc = it->call->next_body(it->call->user, &promise);
     if (rc >= 0) {
-        it->asked = true;
         rc = vigil_promise_then(promise, upload_came, upload_refused, it, NULL);
         vigil_promise_unref(promise);
-        if (rc < 0)
-            it->asked = false;
+        if (rc >= 0)
+            return;
     }
-    if (rc < 0)
+    it->asked = false;
+    if (it->call == NULL)
+        free(it);
+    else
         upload_failed(it, rc);
 }
 

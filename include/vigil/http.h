@@ -328,7 +328,8 @@ VIGIL_API int vigil_http_client_create(vigil_http_client **client, vigil_loop *l
                                        const vigil_http_client_options *options);
 
 /* Close every connection and give the client back, before its loop is destroyed. Calls that wait
-   are rejected with -ECANCELED. NULL is allowed. Owner; does not block. Returns 0. */
+   are rejected with -ECANCELED. Allowed inside the callbacks of the client and of its calls. NULL
+   is allowed. Owner; does not block. Returns 0. */
 VIGIL_API int vigil_http_client_destroy(vigil_http_client *client);
 
 /* What came back. It belongs to the promise; vigil_value_move takes it, and vigil_value_destroy
