@@ -52,7 +52,7 @@ static void steps(vigil_frame *frame)
     struct connection *self = (struct connection *)frame;
     VIGIL_ASYNC_BEGIN(frame);
     for (;;) {
-        VIGIL_AWAIT(frame, vigil_promise_readable(self->stream, NULL, VIGIL_INTO(frame)));
+        VIGIL_AWAIT_READABLE(frame, self->stream);
         char buffer[16384];
         const int64_t got = vigil_stream_try_read(self->stream, buffer, sizeof buffer);
         if (got == 0 || (got < 0 && got != -EAGAIN))

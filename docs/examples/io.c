@@ -372,6 +372,38 @@ static void settle(vigil_loop *loop, vigil_promise *promise)
     vigil_promise_unref(promise);
 }
 
+/* vigil_frame_read: read in an asynchronous function (for the macros) */
+struct greeted {
+    vigil_frame frame; /* first */
+    vigil_stream *stream;
+    char line[64];
+};
+
+static void greeted_steps(vigil_frame *frame)
+{
+    struct greeted *self = (struct greeted *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    /* VIGIL_AWAIT_READ_UNTIL calls vigil_frame_read. */
+    VIGIL_AWAIT_READ_UNTIL(frame, self->stream, self->line,
+                           sizeof self->line, '\n');
+    assert(frame->value->integer == 5);
+    assert(memcmp(self->line, "line\n", 5) == 0);
+    VIGIL_ASYNC_OUT(frame);
+    VIGIL_ASYNC_END(frame);
+}
+
+static vigil_promise *read_in_a_function(vigil_loop *loop,
+                                         vigil_stream *stream)
+{
+    vigil_promise *promise;
+    struct greeted *self = vigil_frame_alloc(sizeof *self, loop, NULL);
+    assert(self != NULL);
+    self->stream = stream;
+    int rc = vigil_frame_start(&self->frame, greeted_steps, &promise);
+    assert(rc == 0);
+    return promise;
+}
+
 int main(void)
 {
     vigil_loop *loop;
@@ -400,6 +432,8 @@ int main(void)
     settle(loop, promise_header(stream, bytes));
     (void)vigil_stream_write(stream, "line\n", 5);
     settle(loop, promise_line(stream, bytes, sizeof bytes));
+    (void)vigil_stream_write(stream, "line\n", 5);
+    settle(loop, read_in_a_function(loop, stream));
     settle(loop, promise_room(stream));
     send_two_parts(stream, &sending);
     wait_for_room(stream, &pieces);

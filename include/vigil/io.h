@@ -36,6 +36,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <vigil/async.h>
 #include <vigil/base.h>
 #include <vigil/cancel.h>
 #include <vigil/loop.h>
@@ -420,6 +421,52 @@ VIGIL_API int vigil_promise_read_until(vigil_stream *stream, void *buffer, size_
    0; -EINVAL; -EBUSY; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_readable(vigil_stream *stream, vigil_cancel_token *token,
                                      vigil_promise **promise);
+
+/* In the steps of an asynchronous function (vigil/async.h): the same four, without a promise and
+   without allocation, if the frame has no token; with one as VIGIL_AWAIT of the promise. The value
+   is the number of bytes (VIGIL_INT); of VIGIL_AWAIT_READABLE it is VIGIL_NONE. A failure goes to
+   OUT; so does a close of the stream by somebody else, with -ECANCELED. One await per line. */
+#define VIGIL_AWAIT_READ(frame, stream, buffer, room)                                        \
+    VG_AWAIT_READ(frame, vigil_frame_read(frame, stream, VIGIL_FRAME_READ, buffer, room, 0), \
+                  __LINE__)
+#define VIGIL_AWAIT_READ_EXACTLY(frame, stream, buffer, length)                                 \
+    VG_AWAIT_READ(frame,                                                                        \
+                  vigil_frame_read(frame, stream, VIGIL_FRAME_READ_EXACTLY, buffer, length, 0), \
+                  __LINE__)
+#define VIGIL_AWAIT_READ_UNTIL(frame, stream, buffer, room, delimiter)                           \
+    VG_AWAIT_READ(                                                                               \
+        frame, vigil_frame_read(frame, stream, VIGIL_FRAME_READ_UNTIL, buffer, room, delimiter), \
+        __LINE__)
+#define VIGIL_AWAIT_READABLE(frame, stream)                                                 \
+    VG_AWAIT_READ(frame, vigil_frame_read(frame, stream, VIGIL_FRAME_READABLE, NULL, 0, 0), \
+                  __LINE__)
+
+#define VG_AWAIT_READ(frame, call, line_) VG_AWAIT_READ_AT(frame, call, line_)
+#define VG_AWAIT_READ_AT(frame, call, line_)                                               \
+    do {                                                                                   \
+        (frame)->line = line_;                                                             \
+        (frame)->vg_at = __extension__ && vigil_at_##line_;                                \
+        (frame)->status = (call);                                                          \
+        if ((frame)->status == 2 || ((frame)->status == 1 && vigil_frame_wait(frame, 0)))  \
+            return;                                                                        \
+        vigil_at_##line_ : if ((frame)->status < 0 &&                                      \
+                               vigil_frame_failed(frame, (frame)->status)) goto vigil_out; \
+    } while (0)
+
+/* What an asynchronous function waits for. */
+typedef enum vigil_frame_reads {
+    VIGIL_FRAME_READ,
+    VIGIL_FRAME_READ_EXACTLY,
+    VIGIL_FRAME_READ_UNTIL,
+    VIGIL_FRAME_READABLE
+} vigil_frame_reads;
+
+/* For the macros: begin to read. Owner; does not block.
+   2 the frame is called when it is done; 1 its promise is to be awaited; -EINVAL; -EBUSY; -EXDEV
+   a stream of another loop; -ENOMEM; -ESHUTDOWN; -EPERM; -ECHILD; the status of the frame's
+   token. */
+VIGIL_API int vigil_frame_read(vigil_frame *frame, vigil_stream *stream, vigil_frame_reads how,
+                               void *buffer, size_t room, unsigned char delimiter);
 
 /* Fulfilled (VIGIL_NONE) when at most a quarter of high_water is unsent, rejected with the
    failure of the connection. Owner; does not block.

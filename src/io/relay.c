@@ -175,7 +175,7 @@ static size_t relay_room(const vg_relay *relay, size_t room)
 static int64_t relay_splice(vg_relay *relay)
 {
     const vigil_stream *from = relay->from;
-    if (relay->options.buffered || from->filter != NULL || from->passed != NULL || from->rest_length != 0 ||
+    if (relay->options.buffered || from->filter != NULL || from->passed != NULL || from->rest != NULL ||
         relay->to->filter != NULL || !relay_get_pipe(relay))
         return -EINVAL;
     const int64_t got = vg_stream_receive_into_pipe(relay->from, relay->pipe[1], relay_room(relay, RELAY_PIPE));

@@ -6,6 +6,7 @@
 #include "loop/guard.h"
 #include "promise/realm.h"
 #include "shown.h"
+#include "stream_limits.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ static void shared_free(vg_io_shared *shared)
 {
     vg_shown_end(shared);
     shared_tidy(shared);
+    vg_limits_drop(shared->limits);
     free(shared);
 }
 
@@ -79,6 +81,7 @@ vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
         shared->ended = false;
         shared->pipe_count = 0;
         shared->spare_buffer = NULL;
+        shared->limits = NULL;
         shared->shown = NULL;
         shared->shown_tried = false;
         vg_list_init(&shared->members);

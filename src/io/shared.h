@@ -27,6 +27,8 @@ typedef struct vg_io_member {
     bool counted;                               /* in the table of these, with or without an entry */
 } vg_io_member;
 
+typedef struct vg_stream_limits vg_stream_limits;
+
 typedef struct vg_io_shared {
     vigil_loop *loop;
     struct vg_realm *realm; /* until the loop has ended */
@@ -39,6 +41,7 @@ typedef struct vg_io_shared {
     int pipes[VG_IO_PIPES][2];
     unsigned pipe_count;
     void *spare_buffer;
+    vg_stream_limits *limits; /* of the latest stream (stream_limits.h), or NULL */
     /* shown.h */
     vg_file_ios *shown; /* NULL: there is no table */
     vg_record_block shown_block;

@@ -26,8 +26,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STREAM_HIGH_WATER 65536
-
 /* ---- the work ---------------------------------------------------------------------------------------------------- */
 
 static void stream_run_work(vigil_post *post);
@@ -76,6 +74,9 @@ void vg_stream_keep(vigil_stream *stream)
     else if (vg_loop_keep(stream->shared->loop) != 0)
         stream->state &= ~(uint32_t)VG_STREAM_KEEPS; /* the loop ends, and tells those who wait */
 }
+
+_Static_assert(sizeof(vigil_stream) <= 344,
+               "an idle connection costs at most 512 bytes, with its watch and its number");
 
 /* ---- broken, closed ---------------------------------------------------------------------------------------------- */
 
@@ -148,6 +149,7 @@ static void stream_free(vigil_stream *stream)
     if (stream->filter != NULL)
         vg_filter_free(stream);
     vg_pass_free(stream);
+    vg_limits_drop(stream->limits);
     free(stream->rest);
     free(stream);
 }
@@ -278,7 +280,7 @@ static void stream_set_events(vigil_stream *stream, unsigned wanted)
     } else if (wanted != stream->armed) {
         error = vigil_watch_modify(stream->shared->loop, stream->watch, wanted);
     }
-    stream->armed = wanted;
+    stream->armed = (uint16_t)wanted;
     if (error != 0 && error != -EBADF && error != -ENOENT) /* of these the watch's own event tells */
         vg_stream_fail(stream, error);
 }
@@ -324,10 +326,10 @@ static void stream_idle(vigil_loop *loop, vigil_timer timer, void *arg)
     (void)timer;
     stream->timer.id = 0;
     const int64_t quiet = (int64_t)(vigil_loop_now(loop) - stream->quiet);
-    if (quiet >= stream->idle_ns)
+    if (quiet >= stream->limits->idle_ns)
         vg_stream_fail(stream, -ETIMEDOUT);
     else
-        stream_start_timer(stream, stream->idle_ns - quiet, stream_idle);
+        stream_start_timer(stream, stream->limits->idle_ns - quiet, stream_idle);
 }
 
 static void stream_flush_over(vigil_loop *loop, vigil_timer timer, void *arg)
@@ -386,20 +388,21 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
         return vg_why(-ENOMEM, "no memory for a stream");
     it->member.ended = stream_loop_ended;
     it->shared = vg_io_enter(loop, &it->member, &error);
-    if (it->shared != NULL && options->takes_fds)
-        error = vg_pass_begin(it);
-    if (it->shared != NULL && error != 0)
-        vg_io_leave(it->shared, &it->member);
-    if (error != 0) {
+    if (it->shared == NULL) {
         free(it);
+        return error;
+    }
+    it->limits = vg_limits_take(it->shared, options);
+    if (it->limits == NULL)
+        error = vg_why(-ENOMEM, "no memory for a stream");
+    else if (options->takes_fds)
+        error = vg_pass_begin(it);
+    if (error != 0) {
+        stream_free(it);
         return error;
     }
     it->fd = fd;
     it->state = state | (options->borrowed ? VG_STREAM_BORROWED : 0U);
-    it->high_water = options->high_water != 0 ? options->high_water : STREAM_HIGH_WATER;
-    it->most_unsent = options->most_unsent;
-    it->idle_ns = options->idle_ns;
-    it->flush_ns = options->flush_ns;
     it->on_closed = options->on_closed;
     it->user = options->user;
     it->since = vigil_loop_now(loop);
@@ -412,8 +415,8 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
         stream_free(it);
         return error;
     }
-    if (it->idle_ns >= 0)
-        stream_start_timer(it, it->idle_ns, stream_idle);
+    if (it->limits->idle_ns >= 0)
+        stream_start_timer(it, it->limits->idle_ns, stream_idle);
     *stream = it;
     return 0;
 }
@@ -500,8 +503,8 @@ static int stream_give_back(vigil_stream *stream, bool drop)
         vg_stream_fail(stream, -ECANCELED);
     if (stream->first != NULL || vg_stream_must_finish(stream)) { /* the rest is sent without the user */
         stream_stop_timer(stream);
-        if (stream->flush_ns >= 0)
-            stream_start_timer(stream, stream->flush_ns, stream_flush_over);
+        if (stream->limits->flush_ns >= 0)
+            stream_start_timer(stream, stream->limits->flush_ns, stream_flush_over);
         vg_stream_want(stream, VG_TODO_FLUSH);
         vg_stream_keep(stream);
         return 0;
@@ -539,7 +542,7 @@ int vigil_stream_stats_get(vigil_stream *stream, vigil_stream_stats *stats)
                                      .bytes_read = stream->bytes_read,
                                      .bytes_sent = stream->bytes_sent,
                                      .unsent = stream->unsent,
-                                     .unread = stream->rest_length,
+                                     .unread = vg_stream_unread(stream),
                                      .since_ns = now - stream->since,
                                      .quiet_ns = now - stream->quiet,
                                      .reads = stream->reads,

@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "shared.h"
+#include "stream_limits.h"
 
 #include <vigil/io.h>
 
@@ -40,6 +41,18 @@ enum {
     VG_TODO_STARTED = 1U << 6  /* tell who waits for the filter */
 };
 
+enum {
+    VG_READER_PLAIN = 0, /* the user's own */
+    VG_READER_PROMISE,   /* in an operation */
+    VG_READER_FRAME      /* in a frame of vigil/async.h */
+};
+
+/* Bytes that were read and not taken. There are always some. */
+typedef struct vg_stream_rest {
+    size_t at, length;
+    unsigned char bytes[];
+} vg_stream_rest;
+
 typedef struct vg_filter vg_filter;
 typedef struct vg_passed vg_passed;
 typedef struct vg_relay vg_relay;
@@ -48,12 +61,14 @@ struct vigil_stream {
     vg_io_shared *shared;
     vg_io_member member;
     int fd;
-    uint32_t state;  /* VG_STREAM_* */
-    uint32_t todo;   /* VG_TODO_* */
-    int error;       /* nothing goes any more: the first failure, or 0 */
-    int write_error; /* nothing can be sent; what the peer has sent before is read first */
+    uint32_t state;        /* VG_STREAM_* */
+    uint32_t todo;         /* VG_TODO_* */
+    int error;             /* nothing goes any more: the first failure, or 0 */
+    int write_error;       /* nothing can be sent; what the peer has sent before is read first */
+    uint16_t armed;        /* VIGIL_FD_* that the watch is for */
+    uint8_t reader;        /* VG_READER_*: whose `read` is, if there is one */
+    bool promised_drained; /* who waits for on_drained is a promise */
     vigil_watch watch;
-    unsigned armed; /* VIGIL_FD_* that the watch is for */
     vigil_post work;
     vg_filter *filter; /* or NULL */
     vg_passed *passed; /* descriptors that the peer has passed; NULL: they are not taken */
@@ -64,8 +79,7 @@ struct vigil_stream {
     vigil_data_fn on_data;
     void *data_arg;
     vigil_read *read;
-    unsigned char *rest; /* read and not taken yet; NULL: nothing */
-    size_t rest_at, rest_length;
+    vg_stream_rest *rest; /* read and not taken yet; NULL: nothing */
 
     /* writing */
     vigil_write *first, *last;           /* to be sent */
@@ -74,11 +88,9 @@ struct vigil_stream {
     uint64_t lost; /* accepted, and will not be sent */
     vigil_call_fn on_drained;
     void *drained_arg;
-    bool promised_read, promised_drained; /* the reader, and who waits for on_drained, are promises */
 
     /* limits and figures */
-    size_t high_water, most_unsent;
-    int64_t idle_ns, flush_ns;
+    const vg_stream_limits *limits;
     vigil_timer timer; /* idle, or flush while closing; id 0: none */
     uint64_t since, quiet;
     uint64_t bytes_read, bytes_sent, reads, sends;
@@ -88,6 +100,11 @@ struct vigil_stream {
     vigil_listener *listener; /* that it counts for, or NULL */
     vg_list_link in_listener;
 };
+
+static inline size_t vg_stream_unread(const vigil_stream *stream)
+{
+    return stream->rest != NULL ? stream->rest->length : 0;
+}
 
 /* Let the work run after the callback that runs now. */
 void vg_stream_want(vigil_stream *stream, uint32_t todo);

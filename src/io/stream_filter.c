@@ -144,8 +144,8 @@ static int filter_guard(const vigil_stream *stream, const vigil_filter_calls *ca
         return vg_why(-EBUSY, "the stream has a filter already");
     if (stream->first != NULL || (stream->state & (VG_STREAM_FINISH | VG_STREAM_READ_END)) != 0)
         return vg_why(-EBUSY, "the stream has something to send, or one of its sides has ended");
-    if (stream->rest_length != 0) /* what came in the clear must not count as what the filter has given */
-        return vg_why_say(-EBUSY, "%zu bytes were read before the filter and are not taken", stream->rest_length);
+    if (stream->rest != NULL) /* what came in the clear must not count as what the filter has given */
+        return vg_why_say(-EBUSY, "%zu bytes were read before the filter and are not taken", stream->rest->length);
     if (stream->read != NULL || stream->on_data != NULL)
         return vg_why(-EBUSY, "somebody reads from the stream");
     return 0;

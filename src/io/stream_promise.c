@@ -6,6 +6,7 @@
 
 #include "base/why.h"
 #include "promise/op.h"
+#include "stream_frame.h"
 
 /* What an operation has of its stream. */
 typedef struct stream_wait {
@@ -45,7 +46,6 @@ static vg_op *start_wait(vigil_stream *stream, vigil_cancel_token *token, vigil_
 static void promised_read_done(vigil_read *read, int64_t result)
 {
     vg_op *op = op_of_read(read);
-    wait_of(op)->stream->promised_read = false;
     vg_op_finish(op, result < 0 ? vigil_value_error((int)result) : vigil_value_int(result));
 }
 
@@ -53,7 +53,6 @@ static void promised_readable(vigil_read *read, int64_t result)
 {
     vg_op *op = op_of_read(read);
     (void)result;
-    wait_of(op)->stream->promised_read = false;
     vg_op_finish(op, vigil_value_none());
 }
 
@@ -63,7 +62,6 @@ static void promised_read_stop(vg_op *op)
     stream_wait *wait = wait_of(op);
     if (wait->stream->read != &wait->read)
         return;
-    wait->stream->promised_read = false;
     if (vigil_stream_read_cancel(wait->stream, &wait->read) != -ENOMEM)
         return;
     wait->stream->read = NULL;
@@ -100,7 +98,7 @@ static int promise_read(vigil_stream *stream, void *buffer, size_t room, enum re
         vg_op_discard(op);
         return error;
     }
-    stream->promised_read = true;
+    stream->reader = VG_READER_PROMISE;
     op->stop = promised_read_stop;
     return vg_op_arm(op, token, VIGIL_FOREVER, promise);
 }
@@ -167,10 +165,11 @@ int vigil_promise_drained(vigil_stream *stream, vigil_cancel_token *token, vigil
 
 void vg_stream_drop_promises(vigil_stream *stream)
 {
-    if (stream->promised_read) {
+    if (stream->reader == VG_READER_FRAME && stream->read != NULL)
+        vg_stream_drop_frame(stream);
+    if (stream->reader == VG_READER_PROMISE && stream->read != NULL) {
         vigil_read *read = stream->read;
         stream->read = NULL;
-        stream->promised_read = false;
         vg_op_finish(op_of_read(read), vigil_value_error(-ECANCELED));
     }
     if (stream->promised_drained) {

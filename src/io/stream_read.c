@@ -93,25 +93,29 @@ static int rest_put_back(vigil_stream *stream, const unsigned char *data, size_t
 {
     if (length == 0)
         return 0;
-    unsigned char *all = malloc(length + stream->rest_length);
+    const vg_stream_rest *before = stream->rest;
+    vg_stream_rest *all = malloc(sizeof *all + length + vg_stream_unread(stream));
     if (all == NULL)
         return -ENOMEM;
-    memcpy(all, data, length);
-    if (stream->rest_length != 0)
-        memcpy(all + length, stream->rest + stream->rest_at, stream->rest_length);
+    all->at = 0;
+    all->length = length + vg_stream_unread(stream);
+    memcpy(all->bytes, data, length);
+    if (before != NULL)
+        memcpy(all->bytes + length, before->bytes + before->at, before->length);
     free(stream->rest);
     stream->rest = all;
-    stream->rest_at = 0;
-    stream->rest_length += length;
     return 0;
 }
 
-static void rest_take(vigil_stream *stream, size_t length)
+/* Copy the first `length` bytes out. */
+static void rest_take(vigil_stream *stream, void *to, size_t length)
 {
-    stream->rest_at += length;
-    stream->rest_length -= length;
-    if (stream->rest_length == 0) {
-        free(stream->rest);
+    vg_stream_rest *rest = stream->rest;
+    memcpy(to, rest->bytes + rest->at, length);
+    rest->at += length;
+    rest->length -= length;
+    if (rest->length == 0) {
+        free(rest);
         stream->rest = NULL;
     }
 }
@@ -157,13 +161,12 @@ static int64_t read_cut_short(const vigil_read *read, int64_t got)
 static bool read_from_rest(vigil_stream *stream, vigil_read *read, int64_t *result)
 {
     bool complete;
-    if (stream->rest_length == 0)
+    const vg_stream_rest *rest = stream->rest;
+    if (rest == NULL)
         return false;
-    const unsigned char *data = stream->rest + stream->rest_at;
-    const size_t taken = read_wants(read, data, stream->rest_length, &complete);
-    memcpy(read->vg_buffer + read->vg_filled, data, taken);
+    const size_t taken = read_wants(read, rest->bytes + rest->at, rest->length, &complete);
+    rest_take(stream, read->vg_buffer + read->vg_filled, taken);
     read->vg_filled += taken;
-    rest_take(stream, taken);
     if (complete)
         *result = read_result(read);
     return complete;
@@ -233,10 +236,10 @@ static void read_turn_of_data(vigil_stream *stream)
     void *arg = stream->data_arg;
     unsigned char *buffer = stream->shared->buffer;
     int64_t got;
-    if (stream->rest_length != 0) { /* at most as much as the buffer holds: what a read has left */
-        got = (int64_t)(stream->rest_length < VG_IO_BUFFER ? stream->rest_length : VG_IO_BUFFER);
-        memcpy(buffer, stream->rest + stream->rest_at, (size_t)got);
-        rest_take(stream, (size_t)got);
+    const size_t unread = vg_stream_unread(stream);
+    if (unread != 0) { /* at most as much as the buffer holds: what a read has left */
+        got = (int64_t)(unread < VG_IO_BUFFER ? unread : VG_IO_BUFFER);
+        rest_take(stream, buffer, (size_t)got);
         vg_stream_want(stream, VG_TODO_READ);
     } else {
         got = stream_receive(stream, buffer, VG_IO_BUFFER);
@@ -265,8 +268,7 @@ void vg_stream_read_turn(vigil_stream *stream)
 /* Somebody waits now. What the system has comes as an event. */
 static void reader_came(vigil_stream *stream)
 {
-    if (stream->rest_length != 0 || stream->error != 0 ||
-        (stream->state & (VG_STREAM_UNWATCHED | VG_STREAM_READ_END)) != 0)
+    if (stream->rest != NULL || stream->error != 0 || (stream->state & (VG_STREAM_UNWATCHED | VG_STREAM_READ_END)) != 0)
         vg_stream_want(stream, VG_TODO_READ);
     else if (vg_stream_has_reader(stream))
         reader_waits(stream);
@@ -303,6 +305,7 @@ static int start_read(vigil_stream *stream, vigil_read *read, void *buffer, size
     read->vg_exact = exact;
     read->vg_delimiter = delimiter;
     stream->read = read;
+    stream->reader = VG_READER_PLAIN; /* the caller knows if it is more */
     reader_came(stream);
     return 0;
 }
@@ -360,10 +363,10 @@ int64_t vigil_stream_try_read(vigil_stream *stream, void *buffer, size_t room)
         return vg_why(-EINVAL, "there is no room to read into");
     if (stream->read != NULL)
         return vg_why(-EBUSY, "a vigil_read waits on this stream");
-    if (stream->rest_length == 0)
+    const size_t unread = vg_stream_unread(stream);
+    if (unread == 0)
         return stream_receive(stream, buffer, room);
-    const size_t taken = stream->rest_length < room ? stream->rest_length : room;
-    memcpy(buffer, stream->rest + stream->rest_at, taken);
-    rest_take(stream, taken);
+    const size_t taken = unread < room ? unread : room;
+    rest_take(stream, buffer, taken);
     return (int64_t)taken;
 }

@@ -202,7 +202,7 @@ static void finish_sending(vigil_stream *stream)
 static void after_flush(vigil_stream *stream)
 {
     uint32_t todo = stream->sent_first != NULL ? VG_TODO_SENT : 0;
-    if (stream->on_drained != NULL && stream->unsent <= stream->high_water / 4)
+    if (stream->on_drained != NULL && stream->unsent <= stream->limits->high_water / 4)
         todo |= VG_TODO_DRAINED;
     if (todo != 0)
         vg_stream_want(stream, todo);
@@ -251,7 +251,7 @@ int vg_stream_guard_write(vigil_stream *stream, size_t length)
         return vg_why_say(stream->write_error, "the connection has failed before: %s", strerror(-stream->write_error));
     if ((stream->state & VG_STREAM_FINISH) != 0)
         return vg_why(-EPIPE, "vigil_stream_finish was called on this stream");
-    if (stream->most_unsent != 0 && length > stream->most_unsent - stream->unsent)
+    if (stream->limits->most_unsent != 0 && length > stream->limits->most_unsent - stream->unsent)
         return vg_why_say(-ENOBUFS, "%zu bytes are unsent, and %zu more would exceed options.most_unsent",
                           stream->unsent, length);
     return 0;
@@ -265,7 +265,7 @@ int vg_stream_accept_write(vigil_stream *stream, vigil_write *write, size_t leng
     if ((stream->state & VG_STREAM_BLOCKED) == 0)
         vg_stream_want(stream, VG_TODO_FLUSH);
     vg_stream_keep(stream);
-    return stream->unsent > stream->high_water ? 1 : 0;
+    return stream->unsent > stream->limits->high_water ? 1 : 0;
 }
 
 int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
@@ -276,7 +276,7 @@ int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
     if (data == NULL && length != 0)
         return VG_WHY_NULL("data");
     if (length == 0)
-        return stream->unsent > stream->high_water ? 1 : 0;
+        return stream->unsent > stream->limits->high_water ? 1 : 0;
     vg_stream_copy *copy = (vg_stream_copy *)(void *)stream->last;
     if (copy == NULL || !copy->write.vg_copied || copy->write.vg_passes || copy->room - copy->part.iov_len < length) {
         const size_t room = length > COPY_ROOM ? length : COPY_ROOM;
@@ -329,7 +329,7 @@ int vigil_stream_on_drained(vigil_stream *stream, vigil_call_fn fn, void *arg)
     stream->on_drained = fn;
     stream->drained_arg = arg;
     stream->todo &= ~(uint32_t)VG_TODO_DRAINED;
-    if (fn != NULL && (stream->unsent <= stream->high_water / 4 || stream->write_error != 0))
+    if (fn != NULL && (stream->unsent <= stream->limits->high_water / 4 || stream->write_error != 0))
         vg_stream_want(stream, VG_TODO_DRAINED);
     vg_stream_keep(stream);
     return 0;

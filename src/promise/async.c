@@ -313,7 +313,7 @@ int vigil_async(vigil_loop *loop, vigil_pool *pool, vigil_async_fn fn, void *arg
     error = take_async_options(realm, &options, given);
     if (error != 0)
         return error;
-    vg_op *op = vg_op_new(realm, options.token, __builtin_return_address(0), &error);
+    vg_op *op = vg_op_new_of(realm, VG_SLAB_CALLS, options.token, __builtin_return_address(0), &error);
     if (op == NULL)
         return error;
     prepare_call(op, pool, fn, arg, &options);

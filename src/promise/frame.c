@@ -11,6 +11,8 @@
  *
  * What was awaited is held until the next call is made, whose arguments may use frame->value.
  */
+#include "frame.h"
+
 #include "base/why.h"
 #include "base/container.h"
 #include "base/raise.h"
@@ -156,6 +158,12 @@ bool vigil_frame_may(vigil_frame *frame)
     return frame->status == 0;
 }
 
+int vg_frame_refused(const vigil_frame *frame, int rc)
+{
+    const int status = rc == -ECANCELED && !frame->vg_out_reached ? vigil_cancel_status(frame->token) : 0;
+    return status != 0 ? status : rc;
+}
+
 bool vigil_frame_wait(vigil_frame *frame, int rc)
 {
     vigil_promise *next = frame->vg_next;
@@ -165,7 +173,7 @@ bool vigil_frame_wait(vigil_frame *frame, int rc)
     frame->value = &frame->vg_nothing;
     vigil_promise_unref(before);
     if (rc < 0)
-        return nothing_to_wait_for(frame, rc);
+        return nothing_to_wait_for(frame, vg_frame_refused(frame, rc));
     if (next == NULL)
         return nothing_to_wait_for(frame, vg_why(-EINVAL, "the awaited call left its promise elsewhere; give it "
                                                           "VIGIL_INTO(frame)")); /* the call was not given VIGIL_INTO */
@@ -173,6 +181,20 @@ bool vigil_frame_wait(vigil_frame *frame, int rc)
     frame->vg_reaction.cancel = on_cancelled;
     rc = vigil_promise_reaction_add(next, &frame->vg_reaction);
     return rc < 0 ? nothing_to_wait_for(frame, rc) : true;
+}
+
+void vg_frame_release(vigil_frame *frame)
+{
+    frame->value = &frame->vg_nothing;
+    vigil_promise_unref(frame->vg_awaited);
+    frame->vg_awaited = NULL;
+}
+
+void vg_frame_resume(vigil_frame *frame, int status, vigil_value *value)
+{
+    frame->value = value != NULL ? value : &frame->vg_nothing;
+    frame->status = status;
+    run_frame(frame);
 }
 
 /* Whether the next message may pass without an await. */
@@ -187,7 +209,7 @@ static int pass_or_wait(vigil_frame *frame, const vg_channel_wait *message, int 
     if (answer != -ETIMEDOUT)
         return answer;
     const int error = vg_promise_message(frame->loop, message, frame->token, where, &frame->vg_next);
-    return error == 0 ? 1 : error;
+    return error == 0 ? 1 : vg_frame_refused(frame, error);
 }
 
 int vigil_frame_send(vigil_frame *frame, vigil_channel *channel, const void *element)
@@ -199,7 +221,7 @@ int vigil_frame_send(vigil_frame *frame, vigil_channel *channel, const void *ele
         return pass_or_wait(frame, &message, vigil_channel_send(channel, element, 0, NULL),
                             __builtin_return_address(0));
     const int error = vigil_promise_send(frame->loop, channel, element, frame->token, &frame->vg_next);
-    return error == 0 ? 1 : error;
+    return error == 0 ? 1 : vg_frame_refused(frame, error);
 }
 
 int vigil_frame_receive(vigil_frame *frame, vigil_channel *channel, void *element)
@@ -211,7 +233,7 @@ int vigil_frame_receive(vigil_frame *frame, vigil_channel *channel, void *elemen
         return pass_or_wait(frame, &message, vigil_channel_receive(channel, 0, NULL, element),
                             __builtin_return_address(0));
     const int error = vigil_promise_receive(frame->loop, channel, element, frame->token, &frame->vg_next);
-    return error == 0 ? 1 : error;
+    return error == 0 ? 1 : vg_frame_refused(frame, error);
 }
 
 int vigil_frame_borrow(vigil_frame *frame, vigil_promise *promise)

@@ -8,9 +8,9 @@
 
 #include "loop/post.h"
 
-size_t vg_op_size(void)
+size_t vg_op_size(int slab)
 {
-    return sizeof(vg_op);
+    return slab == VG_SLAB_CALLS ? sizeof(vg_op) : offsetof(vg_op, above) + sizeof(((vg_op *)0)->above);
 }
 
 void vg_op_ref(vg_op *op)
@@ -22,7 +22,7 @@ void vg_op_unref(vg_op *op)
 {
     /* release: our last touch; acquire: the others', if we free it */
     if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
-        vg_realm_free(op->realm, VG_SLAB_OPS, op);
+        vg_realm_free(op->realm, op->slab, op);
 }
 
 /* ---- aborted ----------------------------------------------------------------------------------------------------- */
@@ -60,17 +60,17 @@ int vg_op_may_begin(const vg_realm *realm, vigil_cancel_token *token)
     return 0;
 }
 
-vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error)
+vg_op *vg_op_new_of(vg_realm *realm, uint8_t slab, vigil_cancel_token *token, const void *created, int *error)
 {
     *error = vg_op_may_begin(realm, token);
     if (*error != 0)
         return NULL;
-    vg_op *op = vg_realm_alloc(realm, VG_SLAB_OPS);
+    vg_op *op = vg_realm_alloc(realm, slab);
     vigil_promise *promise = NULL;
     if (op != NULL && created != NULL) {
         promise = vg_promise_new(realm, VG_KIND_DERIVED, 2, 0, created);
         if (promise == NULL)
-            vg_realm_free(realm, VG_SLAB_OPS, op);
+            vg_realm_free(realm, slab, op);
     }
     if (op == NULL || (created != NULL && promise == NULL)) {
         *error = vg_why(-ENOMEM, "no memory for another operation");
@@ -80,6 +80,7 @@ vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created
     atomic_init(&op->refs, 1U);
     op->finished = false;
     op->kept = false;
+    op->slab = slab;
     op->realm = realm;
     op->promise = promise;
     op->token = NULL;

@@ -29,6 +29,7 @@ struct vg_op {
     _Atomic uint32_t refs;
     bool finished; /* owner */
     bool kept;     /* owner: it keeps the loop alive by itself */
+    uint8_t slab;  /* whose memory it is: VG_SLAB_OPS, or _CALLS if it has the part of vigil_async */
     vg_realm *realm;
     vigil_promise *promise;    /* owner: a user's reference until it is finished; may be NULL */
     vg_list_link in_realm;     /* owner: in the list of those in flight */
@@ -44,7 +45,7 @@ struct vg_op {
             vg_cancel_clock clock;
             vigil_cancel_source *source; /* a reference */
         };
-        struct { /* vigil_async */
+        struct { /* vigil_async, and in VG_SLAB_CALLS alone */
             vigil_task task;
             vigil_post deliver_post;
             _Atomic uint32_t call;
@@ -63,8 +64,13 @@ struct vg_op {
 };
 
 /* Owner. In the list, with one reference, and a promise if created is not NULL, with a reference for the operation
-   and one for the user. NULL: *error says why. */
-vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error);
+   and one for the user. slab: VG_SLAB_OPS or VG_SLAB_CALLS. NULL: *error says why. */
+vg_op *vg_op_new_of(vg_realm *realm, uint8_t slab, vigil_cancel_token *token, const void *created, int *error);
+
+static inline vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error)
+{
+    return vg_op_new_of(realm, VG_SLAB_OPS, token, created, error);
+}
 /* Owner. What vg_op_new asks first: 0; -ECANCELED the token is aborted; -ESHUTDOWN the loop ends. */
 int vg_op_may_begin(const vg_realm *realm, vigil_cancel_token *token);
 /* Owner. The last step of a start: from here on the token and the time may finish it, and the user gets the promise.
@@ -80,7 +86,7 @@ void vg_op_forget(vg_op *op);
 void vg_op_ref(vg_op *op);
 void vg_op_unref(vg_op *op);
 
-size_t vg_op_size(void);
+size_t vg_op_size(int slab);
 /* Owner. The loop ends. True: there was something. */
 bool vg_realm_end_ops(vg_realm *realm);
 /* Owner. In a forked child: what is on a pool stays with the parent. */

@@ -19,6 +19,7 @@
 enum {
     VG_SLAB_PROMISES = 0,
     VG_SLAB_OPS,
+    VG_SLAB_CALLS, /* operations of vigil_async, which are larger */
     VG_SLAB_SHARED,
     VG_SLABS
 };

@@ -56,6 +56,12 @@ static void unix_sockets(void **state)
     pair_open(&pair);
     refuses(vigil_stream_readable(pair.stream, &read), "read->done");
     refuses(vigil_promise_readable(pair.stream, NULL, NULL), "promise");
+    vigil_frame *frame = vigil_frame_alloc(sizeof *frame, pair.loop, NULL);
+    must(frame != NULL);
+    refuses(vigil_frame_read(frame, NULL, VIGIL_FRAME_READ, frame, 1, 0), "stream");
+    refuses(vigil_frame_read(frame, pair.stream, VIGIL_FRAME_READ, NULL, 1, 0), "room");
+    refuses(vigil_frame_read(frame, pair.stream, (vigil_frame_reads)99, frame, 1, 0), "how");
+    vigil_frame_free(frame);
     refuses(vigil_promise_copy(pair.stream, pair.stream, NULL, NULL, NULL), "promise");
     refuses(vigil_stream_pass_fds(pair.stream, "", 0, &pair.peer, 1), "data");
     refuses(vigil_stream_pass_fds(pair.stream, "x", 1, &pair.peer, 0), "fds");
