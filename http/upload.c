@@ -13,9 +13,10 @@
 #include <stdlib.h>
 
 struct vg_web_upload {
-    vg_web_call *call; /* NULL: it is over, and who comes next frees this */
-    uint64_t left;     /* of a body whose length is known */
-    bool asked;        /* a piece, or the first turn, is on its way */
+    vigil_reaction reaction; /* on the piece that is asked for */
+    vg_web_call *call;       /* NULL: it is over, and who comes next frees this */
+    uint64_t left;           /* of a body whose length is known */
+    bool asked;              /* a piece, or the first turn, is on its way */
 };
 
 static void upload_more(vg_web_upload *it);
@@ -92,12 +93,19 @@ static int upload_send(vg_web_upload *it, const vigil_http_bytes *piece)
     return rc >= 0 ? vigil_stream_write(stream, "\r\n", 2) : rc;
 }
 
-static vigil_value upload_came(vigil_value *value, void *arg)
+static vg_web_upload *upload_of(vigil_reaction *reaction)
 {
-    vg_web_upload *it = arg;
+    return (vg_web_upload *)(void *)((char *)reaction - offsetof(vg_web_upload, reaction));
+}
+
+static void upload_came(vigil_reaction *reaction, vigil_promise_state state, vigil_value *value)
+{
+    vg_web_upload *it = upload_of(reaction);
     it->asked = false;
     if (it->call == NULL) {
         free(it);
+    } else if (state == VIGIL_REJECTED) {
+        upload_failed(it, value->status < 0 ? value->status : -EIO);
     } else if (value->kind != VIGIL_POINTER || value->pointer == NULL) {
         upload_complete(it);
     } else {
@@ -110,18 +118,17 @@ static vigil_value upload_came(vigil_value *value, void *arg)
         if (rc < 0)
             upload_failed(it, rc);
     }
-    return vigil_value_none();
 }
 
-static vigil_value upload_refused(vigil_value *reason, void *arg)
+/* Nobody can settle the piece, or the loop ends. */
+static void upload_gone(vigil_reaction *reaction)
 {
-    vg_web_upload *it = arg;
+    vg_web_upload *it = upload_of(reaction);
     it->asked = false;
     if (it->call == NULL)
         free(it);
     else
-        upload_failed(it, reason->status < 0 ? reason->status : -EIO);
-    return vigil_value_none();
+        upload_failed(it, -ECANCELED);
 }
 
 static void upload_more(vg_web_upload *it)
@@ -130,8 +137,10 @@ static void upload_more(vg_web_upload *it)
     it->asked = true; /* the call may end inside */
     int rc = it->call->next_body(it->call->user, &promise);
     if (rc >= 0) {
-        rc = vigil_promise_then(promise, upload_came, upload_refused, it, NULL);
-        vigil_promise_unref(promise);
+        it->reaction.run = upload_came;
+        it->reaction.cancel = upload_gone;
+        rc = vigil_promise_reaction_add(promise, &it->reaction);
+        vigil_promise_unref(promise); /* may be the last reference: then upload_gone is called */
         if (rc >= 0)
             return;
     }

@@ -347,7 +347,8 @@ typedef struct vigil_http_call {
     size_t length;
     /* Owner: give the next piece of the body, in place of `body`. *promise is fulfilled with a
        vigil_http_bytes (VIGIL_POINTER), whose bytes are copied, or with VIGIL_NONE at the end; if
-       it is rejected, or the answer is negative, the call is. Asked for one piece at a time, and
+       it is rejected, or the answer is negative, the call is; with -ECANCELED if nobody can settle
+       it any more. Asked for one piece at a time, and
        not before the server takes them. Such a call is not repeated, and a redirect that asks for
        the body again is not followed. May be NULL */
     int (*next_body)(void *user, vigil_promise **promise);
