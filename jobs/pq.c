@@ -16,8 +16,6 @@
 
 enum {
     ANSWER_MS = 30000, /* a server that says nothing for so long is away */
-    ENDED_POLL_MS = 1000,
-    EARLESS_MS = 20,
 };
 
 uint64_t vg_pq_now_ms(void)
@@ -80,7 +78,7 @@ static void on_poke(vigil_post *post)
 }
 
 /* Run the loop until something has happened or the time is over. */
-static void run_until(struct vg_jobs_conn *conn, int64_t timeout_ms)
+void vg_pq_run_until(struct vg_jobs_conn *conn, int64_t timeout_ms)
 {
     vigil_timer timer = {0};
     conn->timer_fired = false;
@@ -91,7 +89,7 @@ static void run_until(struct vg_jobs_conn *conn, int64_t timeout_ms)
         (void)vigil_timer_cancel(conn->loop, timer);
 }
 
-static void unwatch(struct vg_jobs_conn *conn)
+void vg_pq_unwatch(struct vg_jobs_conn *conn)
 {
     if (!conn->watched)
         return;
@@ -117,8 +115,10 @@ static int watch_socket(struct vg_jobs_conn *conn)
 
 static void forget_server(struct vg_jobs_conn *conn)
 {
-    unwatch(conn);
+    vg_pq_unwatch(conn);
     conn->listens = conn->waits = false;
+    free(conn->lookers);
+    conn->lookers = NULL;
     if (conn->pg != NULL)
         PQfinish(conn->pg);
     conn->pg = NULL;
@@ -182,7 +182,7 @@ static int start_connection(struct vg_jobs_conn *conn)
                                     NULL, conn, &watch);
         if (error != 0)
             return vg_jobs_why(-ENOTCONN, "PostgreSQL: the socket cannot be watched: %s", vigil_why());
-        run_until(conn, ANSWER_MS);
+        vg_pq_run_until(conn, ANSWER_MS);
         (void)vigil_watch_remove(conn->loop, watch);
         if (conn->timer_fired)
             return vg_jobs_why(-ENOTCONN, "PostgreSQL: no answer for %d s", ANSWER_MS / 1000);
@@ -432,7 +432,7 @@ static void disconnect(struct vg_jobs_conn *conn)
 }
 
 /* Without a server yet. */
-static struct vg_jobs_conn *make_connection(struct vg_jobs_site *site)
+struct vg_jobs_conn *vg_pq_make(struct vg_jobs_site *site)
 {
     struct vg_jobs_conn *it = calloc(1, sizeof *it);
     if (it == NULL)
@@ -449,7 +449,7 @@ static struct vg_jobs_conn *make_connection(struct vg_jobs_site *site)
 
 static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
 {
-    struct vg_jobs_conn *it = make_connection(site);
+    struct vg_jobs_conn *it = vg_pq_make(site);
     if (it == NULL)
         return -ENOMEM;
     int error = vg_pq_connected(it);
@@ -542,87 +542,6 @@ static void ring_all(struct vg_jobs_site *site, unsigned events)
     (void)site, (void)events; /* every transaction that enqueues has its NOTIFY inside */
 }
 
-static int listen_to(struct vg_jobs_conn *conn, const char *sql)
-{
-    if (PQexitPipelineMode(conn->pg) == 0)
-        return vg_pq_error(conn, NULL);
-    int error = vg_pq_execute(conn, sql);
-    (void)PQenterPipelineMode(conn->pg);
-    return error;
-}
-
-/* The runner listens on a connection of its own. So a worker may use the other one while the runner sleeps. */
-static unsigned wait_events(struct vg_jobs_conn *mouth, int64_t timeout_ms)
-{
-    struct vg_jobs_site *site = mouth->site;
-    if (mouth->ear == NULL)
-        mouth->ear = make_connection(site);
-    struct vg_jobs_conn *conn = mouth->ear;
-    if (conn == NULL) { /* no memory */
-        (void)poll(NULL, 0, EARLESS_MS);
-        return VG_JOBS_EVENT_WORK | VG_JOBS_EVENT_LOCAL;
-    }
-    (void)pthread_mutex_lock(&site->lock);
-    site->runner = conn;
-    if (site->rung)
-        conn->events |= VG_JOBS_EVENT_LOCAL;
-    site->rung = false;
-    (void)pthread_mutex_unlock(&site->lock);
-    if (vg_pq_connected(conn) == 0 && !conn->listens && listen_to(conn, "LISTEN vigil_jobs") == 0) {
-        conn->listens = true;
-        conn->events |= VG_JOBS_EVENT_WORK; /* notifications from before are lost: look */
-    }
-    /* The slow poll: a notification that got lost in a failover. */
-    if (timeout_ms < 0 || timeout_ms > site->poll_ms)
-        timeout_ms = site->poll_ms;
-    uint64_t until = vg_pq_now_ms() + (uint64_t)timeout_ms;
-    if (timeout_ms == 0)
-        (void)vigil_loop_run(conn->loop, VIGIL_RUN_NOWAIT);
-    while (conn->events == 0 && timeout_ms > 0) {
-        uint64_t now = vg_pq_now_ms();
-        if (now >= until) {
-            conn->events |= VG_JOBS_EVENT_WORK;
-            break;
-        }
-        if (conn->watched)
-            (void)vigil_watch_modify(conn->loop, conn->watch, VIGIL_FD_READ);
-        run_until(conn, (int64_t)(until - now));
-        if (conn->pg == NULL || PQstatus(conn->pg) != CONNECTION_OK) {
-            unwatch(conn); /* a broken socket is always readable */
-            conn->broken = true;
-            conn->events |= VG_JOBS_EVENT_WORK;
-        }
-    }
-    unsigned events = conn->events;
-    conn->events = 0;
-    return events;
-}
-
-static uint32_t ended_count(struct vg_jobs_conn *conn)
-{
-    if (vg_pq_connected(conn) == 0 && !conn->waits && listen_to(conn, "LISTEN vigil_ended") == 0 &&
-        vg_pq_run(conn, VG_PQ_WAITER_ADD, NULL, NULL) == 0)
-        conn->waits = true;
-    return conn->ended;
-}
-
-static void ended_wait(struct vg_jobs_conn *conn, uint32_t seen, int64_t timeout_ms)
-{
-    uint64_t until =
-                 vg_pq_now_ms() + (uint64_t)(timeout_ms < 0 || timeout_ms > ENDED_POLL_MS ? ENDED_POLL_MS : timeout_ms),
-             now;
-    while (conn->ended == seen && conn->watched && PQstatus(conn->pg) == CONNECTION_OK &&
-           (now = vg_pq_now_ms()) < until) {
-        (void)vigil_watch_modify(conn->loop, conn->watch, VIGIL_FD_READ);
-        run_until(conn, (int64_t)(until - now));
-    }
-}
-
-static void ended_poke(struct vg_jobs_conn *conn)
-{
-    (void)vigil_loop_post(conn->loop, &conn->poke); /* -EBUSY: it has been poked */
-}
-
 static int clock_advance(struct vg_jobs_site *site, int64_t by_ns)
 {
     (void)site, (void)by_ns;
@@ -664,12 +583,12 @@ const struct vg_jobs_engine vigil_jobs_engine_pq = {
     .schedule_remove = vg_pq_schedule_remove,
     .schedule_look = vg_pq_schedule_look,
     .schedule_fire = vg_pq_schedule_fire,
-    .wait = wait_events,
+    .wait = vg_pq_wait,
     .ring = ring,
     .ring_all = ring_all,
-    .ended_count = ended_count,
-    .ended_wait = ended_wait,
-    .ended_poke = ended_poke,
+    .ended_count = vg_pq_ended_count,
+    .ended_wait = vg_pq_ended_wait,
+    .ended_poke = vg_pq_ended_poke,
     .gone = vg_pq_gone,
     .clock_advance = clock_advance,
 };

@@ -79,6 +79,7 @@ enum vg_pq_sql {
     VG_PQ_PINNED,
     VG_PQ_WAITER_ADD,
     VG_PQ_WAITER_REMOVE,
+    VG_PQ_LOOKERS,
     VG_PQ_COUNT
 };
 extern const char *const vg_pq_text[VG_PQ_COUNT];
@@ -107,6 +108,8 @@ struct vg_jobs_conn {
     unsigned events;          /* what the loop has seen */
     uint32_t ended;           /* notifications of ended jobs, and pokes */
     vigil_post poke;
+    char *lookers;      /* of one that waits: who may have missed it (pq_listen.c), as an array; NULL: nobody */
+    int64_t lookers_ms; /* the pause before it looks again because of them */
     bool prepared[VG_PQ_COUNT];
     unsigned sent; /* statements in the pipeline whose results have not been read */
     int64_t worker;
@@ -148,6 +151,15 @@ int vg_pq_run(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_p
 /* Statements without arguments, not prepared. */
 int vg_pq_execute(struct vg_jobs_conn *conn, const char *sql);
 int vg_pq_connected(struct vg_jobs_conn *conn);
+/* A connection without a server yet; NULL: no memory. */
+struct vg_jobs_conn *vg_pq_make(struct vg_jobs_site *site);
+void vg_pq_unwatch(struct vg_jobs_conn *conn);
+/* Run the loop until something has happened, or so long; negative: for ever. */
+void vg_pq_run_until(struct vg_jobs_conn *conn, int64_t timeout_ms);
+unsigned vg_pq_wait(struct vg_jobs_conn *mouth, int64_t timeout_ms);
+uint32_t vg_pq_ended_count(struct vg_jobs_conn *conn);
+void vg_pq_ended_wait(struct vg_jobs_conn *conn, uint32_t seen, int64_t timeout_ms);
+void vg_pq_ended_poke(struct vg_jobs_conn *conn);
 int vg_pq_error(struct vg_jobs_conn *conn, const PGresult *result);
 /* Whether the same call may work later. */
 bool vg_pq_passes(const PGresult *result);

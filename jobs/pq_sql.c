@@ -351,13 +351,14 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "vigil_jobs_meta.value + excluded.value) SELECT n, (SELECT count(*) FROM seen), (SELECT coalesce(max(id), 0) "
         "FROM "
         "seen) FROM n",
-    [VG_PQ_PRUNE_WORKERS] = "WITH a AS (DELETE FROM vigil_jobs_workers WHERE started < " NOW
-                            " - $1::bigint), b AS (DELETE FROM vigil_jobs_waiters WHERE since < " NOW
-                            " - 3600000), d AS (DELETE FROM vigil_jobs_periods WHERE until <= " NOW
-                            "), e AS (DELETE FROM vigil_jobs_tenants WHERE stamp < " NOW
-                            " - 1000), c AS (DELETE FROM vigil_jobs_counts RETURNING enqueued) INSERT INTO "
-                            "vigil_jobs_counts SELECT sum(enqueued) "
-                            "FROM c HAVING count(*) > 0",
+    [VG_PQ_PRUNE_WORKERS] =
+        "WITH a AS (DELETE FROM vigil_jobs_workers WHERE started < " NOW
+        " - $1::bigint), b AS (DELETE FROM vigil_jobs_waiters WHERE backend NOT IN (SELECT pid FROM "
+        "pg_stat_activity)), d AS (DELETE FROM vigil_jobs_periods WHERE until <= " NOW
+        "), e AS (DELETE FROM vigil_jobs_tenants WHERE stamp < " NOW
+        " - 1000), c AS (DELETE FROM vigil_jobs_counts RETURNING enqueued) INSERT INTO "
+        "vigil_jobs_counts SELECT sum(enqueued) "
+        "FROM c HAVING count(*) > 0",
     [VG_PQ_LOOK] =
         "SELECT * FROM ((SELECT j.id, number, state, class, kind, version, errors, crashes, created, due, "
         "coalesce(j.started, 0) AS s, "
@@ -433,4 +434,9 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "ms' ORDER BY since LIMIT 1",
     [VG_PQ_WAITER_ADD] = "INSERT INTO vigil_jobs_waiters VALUES(" NOW ", pg_backend_pid())",
     [VG_PQ_WAITER_REMOVE] = "DELETE FROM vigil_jobs_waiters WHERE backend = pg_backend_pid()",
+    [VG_PQ_LOOKERS] =
+        "SELECT array_agg(virtualtransaction)::text FROM pg_locks WHERE locktype = 'relation' AND relation = "
+        "'vigil_jobs_waiters'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = "
+        "current_database()) AND pid IS DISTINCT FROM pg_backend_pid() AND ($1::text[] IS NULL OR virtualtransaction "
+        "= ANY($1::text[]))",
 };

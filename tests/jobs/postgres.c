@@ -175,6 +175,84 @@ static void an_old_foreign_transaction_is_told(void **state)
     vigil_jobs_close(jobs);
 }
 
+static int number_of(PGconn *connection, const char *sql)
+{
+    PGresult *result = PQexec(connection, sql);
+    must_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+    int number_read = atoi(PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return number_read;
+}
+
+/* The end has looked for those who wait, found nobody, and is kept from its commit by the trigger. The wait begins then,
+   and looks at the job in vain. The slow poll is an hour, and so is the pause between two rescues, which tell too. */
+static void a_wait_that_begins_before_the_commit_of_the_end_is_told(void **state)
+{
+    (void)state;
+    const char *address = fresh_queue();
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.poll_ns = 3600000000000;
+    options.lease_ns = 3 * 3600000000000;
+    vigil_jobs *runs = NULL, *waits = NULL;
+    struct stage stage = {0};
+    event_set(&stage.out);
+    must_work(vigil_jobs_open(&runs, address, &options));
+    must_work(vigil_jobs_open(&waits, address, &options));
+    execute(address, "CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM "
+                     "pg_advisory_xact_lock(7); RETURN NEW; END'; CREATE TRIGGER stay BEFORE INSERT ON "
+                     "vigil_jobs_ended FOR EACH ROW EXECUTE FUNCTION stay()");
+    PGconn *gate = PQconnectdb(address);
+    PQclear(PQexec(gate, "SELECT pg_advisory_lock(7)"));
+    must_equal(vigil_jobs_handle(runs, "plain", stay, &stage, NULL), 0); /* no result: it ends with others */
+    must_equal(vigil_jobs_start(runs), 0);
+    uint64_t id = enqueue(runs, "plain", "", NULL);
+    while (number_of(gate, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 0)
+        yield();
+    vigil_loop *loop = NULL;
+    vigil_promise *promise = NULL;
+    must_equal(vigil_loop_create(&loop, NULL), 0);
+    must_equal(vigil_promise_jobs(waits, loop, id, NULL, &promise), 0);
+    while (number_of(gate, "SELECT count(*) FROM pg_stat_activity a JOIN vigil_jobs_waiters w ON w.backend = a.pid "
+                           "WHERE a.state = 'idle' AND a.query LIKE '%WITH ORDINALITY%'") == 0)
+        yield();
+    PQclear(PQexec(gate, "SELECT pg_advisory_unlock(7)"));
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
+    must_equal(info_of(promise)->state, VIGIL_JOBS_COMPLETED);
+    vigil_promise_unref(promise);
+    PQfinish(gate);
+    vigil_jobs_close(waits);
+    vigil_jobs_close(runs);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
+/* A row of one who waits goes when its connection has gone, not before. */
+static void those_who_wait_for_long_stay_known(void **state)
+{
+    (void)state;
+    const char *address = fresh_queue();
+    vigil_jobs *jobs = open_queue(address);
+    PGconn *look = PQconnectdb(address);
+    uint64_t id = enqueue(jobs, "nobody", "", NULL);
+    vigil_loop *loop = NULL;
+    vigil_promise *promise = NULL;
+    must_equal(vigil_loop_create(&loop, NULL), 0);
+    must_equal(vigil_promise_jobs(jobs, loop, id, NULL, &promise), 0);
+    must_equal(vigil_promise_mark_handled(promise), 0);
+    while (number_of(look, "SELECT count(*) FROM vigil_jobs_waiters") == 0)
+        yield();
+    PQclear(PQexec(look, "UPDATE vigil_jobs_waiters SET since = 0"));
+    PQclear(PQexec(look, "INSERT INTO vigil_jobs_waiters VALUES(0, -1)"));
+    must_equal(vigil_jobs_start(jobs), 0); /* it prunes when it starts */
+    while (number_of(look, "SELECT count(*) FROM vigil_jobs_waiters WHERE backend = -1") > 0)
+        yield();
+    must_equal(number_of(look, "SELECT count(*) FROM vigil_jobs_waiters"), 1);
+    PQfinish(look);
+    vigil_jobs_close(jobs);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
+    vigil_promise_unref(promise);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
 int main(void)
 {
     if (!server_make(&server)) {
@@ -192,6 +270,8 @@ int main(void)
         test(a_transaction_that_is_open_for_long_is_told),
         test(jobs_go_on_after_the_server_was_away),
         test(an_old_foreign_transaction_is_told),
+        test(a_wait_that_begins_before_the_commit_of_the_end_is_told),
+        test(those_who_wait_for_long_stay_known),
     };
     int failed = run_all(tests);
     server_remove(&server);
