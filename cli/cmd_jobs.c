@@ -35,6 +35,7 @@ const struct command command_jobs = {
             "  drain                                wait until nothing waits or runs\n"
             "  add KIND [PAYLOAD]                   enqueue a job\n"
             "  top                                  account, kinds, hosts, runs, dead letters; again each second\n"
+            "  watch                                as `top --json`, once for each line on standard input\n"
             "  metrics                              counts and ages for Prometheus\n"
             "  audit                                count the whole queue; fails unless enqueued = waiting +\n"
             "                                       running + completed + dead + cancelled\n"

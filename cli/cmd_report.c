@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "kinds.h"
+#include "queues.h"
 #include "reader/outside.h"
 #include "recent.h"
 #include "say.h"
@@ -23,6 +24,7 @@ typedef struct vg_exam vg_exam;
 #endif
 
 static bool as_json;
+static const char *jobs_where;
 
 static void print_head(const vg_snapshot *now)
 {
@@ -225,8 +227,14 @@ static int report(int count, char **operands)
 #else
     const vg_exam *exam = NULL;
 #endif
+    struct queues *queues = queues_open(jobs_where, look.now->alive ? vg_reader_local_pid(look.reader) : 0);
+    json_object *all = queues_json(queues, -1);
+    if (jobs_where != NULL && (all == NULL || queues_failed(all)))
+        status = EXIT_FAILED;
     if (as_json) {
         json_object *view = view_json(&look, false);
+        if (view != NULL && all != NULL)
+            json_object_object_add(view, "queues", json_object_get(all));
 #ifdef VIGIL_HAVE_DOCTOR
         if (view != NULL && exam != NULL && exam->finding_count > 0)
             json_object_object_add(view, "locks", doctor_verdicts_json(exam));
@@ -254,6 +262,10 @@ static int report(int count, char **operands)
             print_pool(&look, &look.now->pools[i], &recent);
         for (size_t i = 0; i < look.now->loop_count; i++)
             print_loop(&look, &look.now->loops[i]);
+        if (all != NULL && json_object_array_length(all) > 0) {
+            queues_print(stdout, all, 20);
+            printf("\n");
+        }
         print_wakes(look.now, &recent);
         if (look.now->pool_count + look.now->loop_count == 0)
             printf("It has no pool and no loop %s.\n", look.now->alive ? "now" : "at its end");
@@ -261,12 +273,16 @@ static int report(int count, char **operands)
 #ifdef VIGIL_HAVE_DOCTOR
     vg_exam_free(exam);
 #endif
+    json_object_put(all);
+    queues_close(queues);
     look_close(&look);
     return status;
 }
 
 static const struct option_spec options[] = {
     {'j', "json", OPTION_FLAG, NULL, &as_json, 0, 0, "the same as JSON, for programs; times are in nanoseconds"},
+    {0, "jobs", OPTION_TEXT, "WHERE", &jobs_where, 0, 0,
+     "the queue of jobs to show, a file or postgresql://; default: those that the process has open"},
     {0},
 };
 
@@ -280,7 +296,9 @@ const struct command command_report = {
         "the process, so it works while that is stopped or wedged; and with the FILE that a killed process left "
         "behind\n"
         "(see `vigil ps`), or its old PID. A process without a watchdog, or whose watchdog is late, is judged from\n"
-        "outside: that takes two looks and most of a second.\n\n"
+        "outside: that takes two looks and most of a second.\n"
+        "A queue of jobs that the process has open is told too: kinds, hosts, runs with their verdicts, dead letters,\n"
+        "schedules. It is found if it is in a file, or if VIGIL_JOBS in the environment of the process names it.\n\n"
         "In the table of classes, wait is the time from submit to start, run that from start to end; 50 and 99 are "
         "the\n"
         "median and the value that one in a hundred exceeds; oldest is how long the oldest queued task has waited.",

@@ -12,6 +12,8 @@ static const struct option_spec options[] = {
     {0, "token-is", OPTION_TEXT, "TOKEN", &serve_request.token, 0, 0, "use this token instead of a new one"},
     {0, "no-token", OPTION_FLAG, NULL, &serve_request.no_token, 0, 0,
      "ask for no token: every user of this machine may look"},
+    {0, "jobs", OPTION_TEXT, "WHERE", &serve_request.jobs, 0, 0,
+     "the queue of jobs to show, a file or postgresql://; default: those that the process has open"},
     {0},
 };
 
@@ -21,7 +23,9 @@ const struct command command_serve = {
     .summary = "the same in a browser: lanes, plots, warnings, live",
     .text = "Offers a page that shows a process live, and prints its address: a lane for each worker, queues, "
             "latencies and\n"
-            "throughput of each class as plots, the loops, and the watchdog's warnings with evidence and advice. Only "
+            "throughput of each class as plots, the loops, and the watchdog's warnings with evidence and advice, and "
+            "the queues of\n"
+            "jobs that it has open. Only "
             "this\n"
             "machine can reach it unless --listen says otherwise. It ends with ctrl-c; the process is not touched.\n\n"
             "The printed address contains a token: without it the server answers nobody, since other users of this "

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "queues.h"
 #include "say.h"
 #include "top.h"
 
 static long interval_ms, looks;
-static bool plain, by_threads, by_functions, by_streams;
+static bool plain, by_threads, by_functions, by_streams, by_queues;
+static const char *jobs_where;
 
 #ifdef VIGIL_HAVE_NCURSES
 static int top(int count, char **operands)
@@ -21,13 +23,16 @@ static int top(int count, char **operands)
         .view = by_threads     ? TOP_THREADS
                 : by_functions ? TOP_FUNCTIONS
                 : by_streams   ? TOP_STREAMS
+                : by_queues    ? TOP_QUEUES
                                : TOP_LANES,
         .interval_ms = interval_ms > 0 ? (unsigned)interval_ms
                        : screen        ? 250U
                                        : 1000U,
         .looks = (unsigned)looks,
+        .queues = queues_open(jobs_where, look.now->alive ? vg_reader_local_pid(look.reader) : 0),
     };
     status = screen ? top_screen(&look, &options) : top_plain(&look, &options);
+    queues_close(options.queues);
     look_close(&look);
     return status;
 }
@@ -45,6 +50,10 @@ static const struct option_spec options[] = {
      "which functions take the time: tasks and callbacks, and any by sampling (key f)"},
     {'s', "streams", OPTION_FLAG, NULL, &by_streams, 0, 0,
      "streams, listeners, children: how old each is, and what it waits for since when (key s)"},
+    {'q', "queues", OPTION_FLAG, NULL, &by_queues, 0, 0,
+     "queues of jobs: kinds, hosts, runs with their verdicts, dead letters, schedules (key j)"},
+    {0, "jobs", OPTION_TEXT, "WHERE", &jobs_where, 0, 0,
+     "the queue of jobs to show, a file or postgresql://; default: those that the process has open"},
     {'p', "plain", OPTION_FLAG, NULL, &plain, 0, 0, "plain text, also on a terminal"},
     {0},
 };

@@ -13,11 +13,9 @@
 
 #include "command.h"
 #include "jobs.h"
+#include "jobs_json.h"
+#include "queues.h"
 #include "say.h"
-
-static const char *const states[] = {"waiting",   "running", "held",      "quarantine",
-                                     "completed", "dead",    "cancelled", NULL};
-static const char *const classes[] = {"critical", "high", "normal", "low", "idle"};
 
 static int failed(const char *what)
 {
@@ -26,50 +24,6 @@ static int failed(const char *what)
 }
 
 /* ---- one job ----------------------------------------------------------------------------------------------------- */
-
-static struct json_object *text_json(const char *text, size_t length)
-{
-    char *clean = malloc(length + 1);
-    if (clean == NULL)
-        return NULL;
-    clean_text(clean, length + 1, text, length, true);
-    struct json_object *it = json_object_new_string(clean);
-    free(clean);
-    return it;
-}
-
-static void add(struct json_object *to, const char *name, struct json_object *value)
-{
-    (void)json_object_object_add(to, name, value);
-}
-
-static struct json_object *job_json(const vigil_jobs_info *info)
-{
-    struct json_object *it = json_object_new_object();
-    add(it, "id", json_object_new_int64((int64_t)info->id));
-    add(it, "state", json_object_new_string(states[info->state]));
-    add(it, "kind", text_json(info->kind, strlen(info->kind)));
-    add(it, "class", json_object_new_string(classes[info->priority]));
-    add(it, "number", json_object_new_int64((int64_t)info->number));
-    add(it, "version", json_object_new_int64(info->version));
-    add(it, "errors", json_object_new_int64(info->errors));
-    add(it, "crashes", json_object_new_int64(info->crashes));
-    add(it, "created_ms", json_object_new_int64(info->created_ms));
-    add(it, "due_ms", json_object_new_int64(info->due_ms));
-    add(it, "started_ms", json_object_new_int64(info->started_ms));
-    add(it, "ended_ms", json_object_new_int64(info->ended_ms));
-    if (info->progress >= 0)
-        add(it, "progress", json_object_new_double(info->progress));
-    add(it, "text", text_json(info->text, strlen(info->text)));
-    add(it, "error", text_json(info->error, strlen(info->error)));
-    add(it, "worker", text_json(info->worker, strlen(info->worker)));
-    add(it, "key", text_json(info->key, strlen(info->key)));
-    add(it, "tenant", text_json(info->tenant, strlen(info->tenant)));
-    add(it, "verdict", text_json(info->verdict, strlen(info->verdict)));
-    add(it, "payload", text_json(info->payload != NULL ? info->payload : "", info->payload_size));
-    add(it, "result", text_json(info->result != NULL ? info->result : "", info->result_size));
-    return it;
-}
 
 static void print_json(struct json_object *it)
 {
@@ -102,13 +56,8 @@ static void print_row(const vigil_jobs_info *info, void *arg)
     char done[8] = "";
     if (info->progress >= 0)
         (void)snprintf(done, sizeof done, "%3.0f%%", info->progress * 100);
-    printf("%10" PRIu64 "  %-10s %-8s %-22s %6u %7u  %-19s %4s %s\n", info->id, states[info->state],
-           classes[info->priority], name, info->errors, info->crashes, due, done, about);
-}
-
-static void collect(const vigil_jobs_info *info, void *arg)
-{
-    (void)json_object_array_add(arg, job_json(info));
+    printf("%10" PRIu64 "  %-10s %-8s %-22s %6u %7u  %-19s %4s %s\n", info->id, job_states[info->state],
+           job_classes[info->priority], name, info->errors, info->crashes, due, done, about);
 }
 
 static int list(vigil_jobs *jobs)
@@ -116,18 +65,18 @@ static int list(vigil_jobs *jobs)
     vigil_jobs_filter filter = VIGIL_JOBS_FILTER_INIT;
     filter.kind = jobs_request.kind;
     filter.most = (unsigned)jobs_request.most;
-    for (unsigned i = 0; jobs_request.state_name != NULL && states[i] != NULL; i++)
-        if (strcmp(states[i], jobs_request.state_name) == 0)
+    for (unsigned i = 0; jobs_request.state_name != NULL && job_states[i] != NULL; i++)
+        if (strcmp(job_states[i], jobs_request.state_name) == 0)
             filter.states = 1U << i;
     if (jobs_request.state_name != NULL && filter.states == 0) {
-        const char *near = nearest_name(jobs_request.state_name, states);
+        const char *near = nearest_name(jobs_request.state_name, job_states);
         say_error("jobs ls: there is no state '%s'%s%s", jobs_request.state_name, near != NULL ? "; did you mean " : "",
                   near != NULL ? near : "");
         return EXIT_USAGE;
     }
     if (jobs_request.json) {
         struct json_object *all = json_object_new_array();
-        int seen = vigil_jobs_look(jobs, &filter, collect, all);
+        int seen = vigil_jobs_look(jobs, &filter, collect_job, all);
         if (seen >= 0)
             print_json(all);
         return seen < 0 ? failed("ls") : EXIT_FINE;
@@ -142,7 +91,7 @@ static void print_whole(const vigil_jobs_info *info, void *arg)
 {
     (void)arg;
     if (jobs_request.json) {
-        print_json(job_json(info));
+        print_json(job_to_json(info));
         return;
     }
     char created[32], due[32], started[32], ended[32], text[2048];
@@ -150,9 +99,9 @@ static void print_whole(const vigil_jobs_info *info, void *arg)
     when(due, sizeof due, info->due_ms);
     when(started, sizeof started, info->started_ms);
     when(ended, sizeof ended, info->ended_ms);
-    printf("job %" PRIu64 " is %s\n", info->id, states[info->state]);
+    printf("job %" PRIu64 " is %s\n", info->id, job_states[info->state]);
     clean_text(text, sizeof text, info->kind, strlen(info->kind), false);
-    printf("  kind      %s, version %u, class %s\n", text, info->version, classes[info->priority]);
+    printf("  kind      %s, version %u, class %s\n", text, info->version, job_classes[info->priority]);
     printf("  created   %s, due %s\n  started   %s, ended %s\n", created, due, started, ended);
     printf("  runs      number %" PRIu64 ", %u errors, %u crashes\n", info->number, info->errors, info->crashes);
     clean_text(text, sizeof text, info->worker, strlen(info->worker), false);
@@ -194,20 +143,9 @@ static int print_account(vigil_jobs *jobs, struct json_object *doubts)
     if (error != 0 && error != -EIO)
         return failed("audit");
     if (jobs_request.json) {
-        struct json_object *it = json_object_new_object();
-        add(it, "balanced", json_object_new_boolean(error == 0));
-        add(it, "enqueued", json_object_new_int64((int64_t)account.enqueued));
-        add(it, "waiting", json_object_new_int64((int64_t)account.waiting));
-        add(it, "running", json_object_new_int64((int64_t)account.running));
-        add(it, "completed", json_object_new_int64((int64_t)account.completed));
-        add(it, "dead", json_object_new_int64((int64_t)account.dead));
-        add(it, "cancelled", json_object_new_int64((int64_t)account.cancelled));
-        struct json_object *oldest = json_object_new_object();
-        for (int i = 0; i < VIGIL_PRIORITIES; i++)
-            add(oldest, classes[i], json_object_new_int64((int64_t)account.oldest_ms[i]));
-        add(it, "oldest_ms", oldest);
+        struct json_object *it = account_json(&account, error == 0);
         if (doubts != NULL)
-            add(it, "doubts", doubts);
+            (void)json_object_object_add(it, "doubts", doubts);
         print_json(it);
     } else {
         printf("%" PRIu64 " enqueued = %" PRIu64 " waiting + %" PRIu64 " running + %" PRIu64 " completed + %" PRIu64
@@ -217,7 +155,7 @@ static int print_account(vigil_jobs *jobs, struct json_object *doubts)
         for (int i = 0; i < VIGIL_PRIORITIES; i++)
             if (account.oldest_ms[i] > 0) {
                 char age[WORDS];
-                printf("  the oldest of class %s has waited %s\n", classes[i],
+                printf("  the oldest of class %s has waited %s\n", job_classes[i],
                        words_ago(age, account.oldest_ms[i] * 1000000));
             }
     }
@@ -227,7 +165,7 @@ static int print_account(vigil_jobs *jobs, struct json_object *doubts)
 static void print_doubt(const char *line, void *arg)
 {
     if (arg != NULL)
-        (void)json_object_array_add(arg, text_json(line, strlen(line)));
+        (void)json_object_array_add(arg, clean_json(line, strlen(line)));
     else
         printf("  %sdoubt%s: %s\n", style(BOLD), style(PLAIN), line);
 }
@@ -298,7 +236,7 @@ static void print_labels(const char *metric, const vigil_jobs_tally *tally)
     clean_text(kind, sizeof kind, tally->kind, strnlen(tally->kind, sizeof kind - 1), false);
     printf("%s{kind=\"", metric);
     print_label(kind);
-    printf("\",class=\"%s\",state=\"%s\"} ", classes[tally->priority], states[tally->state]);
+    printf("\",class=\"%s\",state=\"%s\"} ", job_classes[tally->priority], job_states[tally->state]);
 }
 
 static void print_count(const vigil_jobs_tally *tally, void *arg)
@@ -315,18 +253,6 @@ static void print_oldest(const vigil_jobs_tally *tally, void *arg)
         return;
     print_labels("vigil_jobs_oldest_seconds", tally);
     printf("%.3f\n", (double)tally->oldest_ms / 1000);
-}
-
-static void collect_tally(const vigil_jobs_tally *tally, void *arg)
-{
-    struct json_object *it = json_object_new_object();
-    add(it, "kind", text_json(tally->kind, strlen(tally->kind)));
-    add(it, "class", json_object_new_string(classes[tally->priority]));
-    add(it, "state", json_object_new_string(states[tally->state]));
-    add(it, "count", json_object_new_int64((int64_t)tally->count));
-    add(it, "oldest_ms", json_object_new_int64((int64_t)tally->oldest_ms));
-    add(it, "paused", json_object_new_boolean(tally->paused));
-    (void)json_object_array_add(arg, it);
 }
 
 /* For a collector: counts and ages by kind, class and state. */
@@ -352,7 +278,7 @@ static void print_tally(const vigil_jobs_tally *tally, void *arg)
     char kind[24], age[WORDS];
     (void)arg;
     clean_text(kind, sizeof kind, tally->kind, strnlen(tally->kind, sizeof kind - 1), false);
-    printf("%-22s  %-8s %-10s %10" PRIu64 "  %s%s\n", kind, classes[tally->priority], states[tally->state],
+    printf("%-22s  %-8s %-10s %10" PRIu64 "  %s%s\n", kind, job_classes[tally->priority], job_states[tally->state],
            tally->count,
            tally->state <= VIGIL_JOBS_RUNNING && tally->oldest_ms > 0 ? words_ago(age, tally->oldest_ms * 1000000) : "",
            tally->paused ? " (paused)" : "");
@@ -362,30 +288,6 @@ static int print_kinds(vigil_jobs *jobs)
 {
     printf("%s%-22s  %-8s %-10s %10s  %s%s\n", style(BOLD), "kind", "class", "state", "jobs", "oldest", style(PLAIN));
     return vigil_jobs_count(jobs, print_tally, NULL) < 0 ? failed("top") : EXIT_FINE;
-}
-
-/* The processes that run jobs now. */
-struct hosts {
-    struct {
-        char name[64];
-        unsigned runs;
-    } list[64];
-    unsigned count;
-};
-
-static void count_host(const vigil_jobs_info *info, void *arg)
-{
-    struct hosts *hosts = arg;
-    char name[64];
-    clean_text(name, sizeof name, info->worker, strnlen(info->worker, sizeof name - 1), false);
-    unsigned i = 0;
-    while (i < hosts->count && strcmp(hosts->list[i].name, name) != 0)
-        i++;
-    if (i == sizeof hosts->list / sizeof *hosts->list)
-        return;
-    if (i == hosts->count)
-        memcpy(hosts->list[hosts->count++].name, name, sizeof name);
-    hosts->list[i].runs++;
 }
 
 static int print_hosts(vigil_jobs *jobs)
@@ -405,13 +307,18 @@ static int print_hosts(vigil_jobs *jobs)
 static int top(vigil_jobs *jobs)
 {
     bool screen = isatty(STDOUT_FILENO);
+    if (jobs_request.json) {
+        struct json_object *it = queue_json(jobs, jobs_request.where);
+        bool told = !json_object_object_get_ex(it, "error", NULL);
+        print_json(it);
+        return told ? EXIT_FINE : EXIT_FAILED;
+    }
     do {
         if (screen)
             printf("\033[H\033[J");
         int status = print_account(jobs, NULL);
-        if (status != EXIT_FINE || jobs_request.json)
-            return status;
-        status = print_kinds(jobs);
+        if (status == EXIT_FINE)
+            status = print_kinds(jobs);
         if (status == EXIT_FINE)
             status = print_hosts(jobs);
         jobs_request.state_name = "running";
@@ -428,6 +335,21 @@ static int top(vigil_jobs *jobs)
         if (screen)
             one_second();
     } while (screen);
+    return EXIT_FINE;
+}
+
+/* For `vigil top` and others that look again and again: a look for each line on standard input. It ends with those who
+   ask. */
+static int watch(vigil_jobs *jobs)
+{
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (strchr(line, '\n') == NULL)
+            continue;
+        print_json(queue_json(jobs, jobs_request.where));
+        if (fflush(stdout) != 0)
+            break;
+    }
     return EXIT_FINE;
 }
 
@@ -488,8 +410,6 @@ static int enqueue(vigil_jobs *jobs, const char *name, const char *payload)
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
 
-static const char *const catch_ups[] = {"one", "skip", "all", NULL};
-
 static void print_schedule(const vigil_jobs_schedule *schedule, void *arg)
 {
     char next[32], last[32], name[32], kind[24];
@@ -499,21 +419,7 @@ static void print_schedule(const vigil_jobs_schedule *schedule, void *arg)
     when(next, sizeof next, schedule->next_ms);
     when(last, sizeof last, schedule->last_ms);
     printf("%-24s %-20s %-18s %-20s %-8s %-19s %s\n", name, schedule->cron, schedule->zone, kind,
-           catch_ups[schedule->catch_up], next, last);
-}
-
-static void collect_schedule(const vigil_jobs_schedule *schedule, void *arg)
-{
-    struct json_object *it = json_object_new_object();
-    add(it, "name", text_json(schedule->name, strlen(schedule->name)));
-    add(it, "kind", text_json(schedule->kind, strlen(schedule->kind)));
-    add(it, "cron", text_json(schedule->cron, strlen(schedule->cron)));
-    add(it, "zone", text_json(schedule->zone, strlen(schedule->zone)));
-    add(it, "catch_up", json_object_new_string(catch_ups[schedule->catch_up]));
-    add(it, "next_ms", json_object_new_int64(schedule->next_ms));
-    add(it, "last_ms", json_object_new_int64(schedule->last_ms));
-    add(it, "payload", text_json(schedule->payload != NULL ? schedule->payload : "", schedule->length));
-    (void)json_object_array_add(arg, it);
+           job_catch_ups[schedule->catch_up], next, last);
 }
 
 static int list_schedules(vigil_jobs *jobs)
@@ -531,10 +437,10 @@ static int set_schedule(vigil_jobs *jobs, int count, char **words)
 {
     vigil_jobs_schedule schedule = VIGIL_JOBS_SCHEDULE_INIT;
     int rule = 0;
-    while (jobs_request.catch_up != NULL && catch_ups[rule] != NULL &&
-           strcmp(catch_ups[rule], jobs_request.catch_up) != 0)
+    while (jobs_request.catch_up != NULL && job_catch_ups[rule] != NULL &&
+           strcmp(job_catch_ups[rule], jobs_request.catch_up) != 0)
         rule++;
-    if (count < 3 || catch_ups[rule] == NULL) {
+    if (count < 3 || job_catch_ups[rule] == NULL) {
         say_error(count < 3 ? "jobs schedule: needs a name, a cron pattern in quotes, and a kind"
                             : "jobs schedule: --catch-up is one, skip or all");
         return EXIT_USAGE;
@@ -561,7 +467,7 @@ static int edit(vigil_jobs *jobs, const char *word, const char *payload)
 
 static const char *const verbs[] = {"ls",       "show",       "retry", "kill",    "pause", "resume",
                                     "drain",    "edit",       "add",   "top",     "audit", "schedules",
-                                    "schedule", "unschedule", "drop",  "metrics", NULL};
+                                    "schedule", "unschedule", "drop",  "metrics", "watch", NULL};
 
 static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
 {
@@ -589,6 +495,8 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
         return enqueue(jobs, first, second);
     if (strcmp(verb, "metrics") == 0)
         return metrics(jobs);
+    if (strcmp(verb, "watch") == 0)
+        return watch(jobs);
     if (strcmp(verb, "top") == 0)
         return top(jobs);
     return audit(jobs);

@@ -92,7 +92,7 @@ static int serve(int count, char **operands)
         token = made;
     }
     struct look look;
-    struct server_options options = {serve_request.host, (unsigned)serve_request.port, token, 0};
+    struct server_options options = {serve_request.host, (unsigned)serve_request.port, token, 0, NULL};
 #ifdef VIGIL_HAVE_DOCTOR
     if (look_is_absent(count > 0 ? operands[0] : NULL, &options.patient))
         return serve_look(NULL, &options);
@@ -100,7 +100,9 @@ static int serve(int count, char **operands)
     int status = look_open(&look, "serve", count > 0 ? operands[0] : NULL, true);
     if (status != 0)
         return status;
+    options.queues = queues_open(serve_request.jobs, look.now->alive ? vg_reader_local_pid(look.reader) : 0);
     status = serve_look(&look, &options);
+    queues_close(options.queues);
     look_close(&look);
     return status;
 }

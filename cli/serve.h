@@ -6,7 +6,7 @@
 #include "command.h"
 
 struct serve_request {
-    const char *host, *token;
+    const char *host, *token, *jobs;
     long port;
     bool no_token; /* made anew */
     bool any_port; /* if the port is taken */

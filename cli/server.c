@@ -60,6 +60,7 @@ struct server {
     vigil_hook hook;
     vigil_timer timer;
     struct examiner *examiner;
+    struct queues *queues; /* of jobs; may be NULL */
     bool sampling, closing, any_host;
     char *token;
     char cookie[32]; /* its name: cookies of all ports of a host are one set */
@@ -93,14 +94,14 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned s
 
 /* What `write` prints, as an answer. */
 static enum MHD_Result answer_printed(struct server *server, struct MHD_Connection *connection, const char *type,
-                                      void (*write)(FILE *, struct look *))
+                                      void (*write)(FILE *, struct server *))
 {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     look_again(server->look); /* if it cannot be read now, the last look is the answer */
     if (memory != NULL)
-        write(memory, server->look);
+        write(memory, server);
     if (memory == NULL || fclose(memory) != 0) {
         free(text);
         return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "There is not enough memory.\n");
@@ -108,38 +109,49 @@ static enum MHD_Result answer_printed(struct server *server, struct MHD_Connecti
     return answer(connection, MHD_HTTP_OK, type, MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
 }
 
-static void write_metrics(FILE *to, struct look *look)
+static void write_metrics(FILE *to, struct server *server)
 {
-    metrics_write(to, look->now);
+    json_object *queues = queues_json(server->queues, QUEUES_WAIT_MS);
+    metrics_write(to, server->look->now);
+    queues_metrics(to, queues);
+    json_object_put(queues);
 }
 
-static void write_report(FILE *to, struct look *look)
+static void write_report(FILE *to, struct server *server)
 {
-    json_object *view = view_json(look, false);
+    json_object *view = view_json(server->look, false), *queues = queues_json(server->queues, QUEUES_WAIT_MS);
+    if (view != NULL && queues != NULL)
+        json_object_object_add(view, "queues", queues);
+    else
+        json_object_put(queues);
     if (view != NULL)
         fputs(json_object_to_json_string_ext(view, JSON_C_TO_STRING_PRETTY), to);
     json_object_put(view);
 }
 
-static void write_history(FILE *to, struct look *look)
+static void write_history(FILE *to, struct server *server)
 {
-    json_object *history = history_json(look);
+    json_object *history = history_json(server->look);
     if (history != NULL)
         fputs(json_object_to_json_string_ext(history, JSON_C_TO_STRING_PLAIN), to);
     json_object_put(history);
 }
 
-static void write_trace(FILE *to, struct look *look)
+static void write_trace(FILE *to, struct server *server)
 {
     struct trace_summary summary;
-    trace_write(to, look, &summary);
+    trace_write(to, server->look, &summary);
 }
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
 
 static char *sample_text(struct server *server, size_t *size)
 {
-    json_object *view = view_json(server->look, true);
+    json_object *view = view_json(server->look, true), *queues = queues_json(server->queues, 0);
+    if (view != NULL && queues != NULL)
+        json_object_object_add(view, "queues", queues);
+    else
+        json_object_put(queues);
     const char *json = view != NULL ? json_object_to_json_string_ext(view, JSON_C_TO_STRING_PLAIN) : NULL;
     char *text = NULL;
     int length = json != NULL ? asprintf(&text, "event: sample\ndata: %s\n\n", json) : -1;
@@ -506,6 +518,7 @@ int server_create(struct server **result, vigil_loop *loop, struct look *look, c
     server->loop = loop;
     server->look = look;
     server->patient = options->patient;
+    server->queues = options->queues;
     server->examiner = examiner_create(loop);
     if (server->examiner == NULL) {
         say_error("serve: there is not enough memory");

@@ -15,14 +15,16 @@
 #include <vigil/loop.h>
 
 #include "look.h"
+#include "queues.h"
 
 struct server;
 
 struct server_options {
-    const char *host;  /* an address, not a name */
-    unsigned port;     /* 0: any */
-    const char *token; /* NULL: none is asked for */
-    pid_t patient;     /* without a look: the process to begin with, or 0 */
+    const char *host;      /* an address, not a name */
+    unsigned port;         /* 0: any */
+    const char *token;     /* NULL: none is asked for */
+    pid_t patient;         /* without a look: the process to begin with, or 0 */
+    struct queues *queues; /* of jobs; may be NULL; they must outlive the server */
 };
 
 /* Listen, and answer on `loop` from now on; the look must outlive the server; NULL: only the doctor

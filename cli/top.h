@@ -4,12 +4,14 @@
 #define CLI_TOP_H
 
 #include "look.h"
+#include "queues.h"
 
 enum top_view {
     TOP_LANES,   /* pools, loops and lanes */
     TOP_THREADS, /* every thread: CPU, and what it waits for */
     TOP_FUNCTIONS,
-    TOP_STREAMS /* streams, listeners, children: age, and what each waits for */
+    TOP_STREAMS, /* streams, listeners, children: age, and what each waits for */
+    TOP_QUEUES   /* queues of jobs */
 };
 
 struct top_options {
@@ -20,6 +22,7 @@ struct top_options {
     bool end_with_it;         /* end when the process has ended */
     bool (*over)(void *user); /* asked at each look: true ends the view; may be NULL */
     void *user;
+    struct queues *queues; /* of jobs; may be NULL */
 };
 
 /* On the terminal, with ncurses. Returns an exit status when the user quits. */

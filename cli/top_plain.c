@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,19 @@ static void plain_functions(struct look *look, struct threads *threads, struct s
                functions.of[i].name);
 }
 
+static void plain_queues(const struct top_options *options)
+{
+    if (options->view != TOP_LANES && options->view != TOP_QUEUES)
+        return;
+    json_object *all = queues_json(options->queues, QUEUES_WAIT_MS);
+    queues_print(stdout, all, options->view == TOP_QUEUES ? SIZE_MAX : 5);
+    if (all == NULL && options->view == TOP_QUEUES)
+        printf("it has no queue of jobs open that can be found; --jobs WHERE names one\n");
+    if (all != NULL)
+        printf("\n");
+    json_object_put(all);
+}
+
 static void plain_block(struct look *look)
 {
     const vg_snapshot *now = look->now;
@@ -162,8 +176,9 @@ int top_plain(struct look *look, const struct top_options *options)
             plain_functions(look, &threads, sampler);
         else if (options->view == TOP_STREAMS)
             plain_streams(look->now);
-        else
+        else if (options->view == TOP_LANES)
             plain_block(look);
+        plain_queues(options);
         if (fflush(stdout) != 0) {
             status = EXIT_FAILED;
             break;

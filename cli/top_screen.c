@@ -59,7 +59,8 @@ static void draw_head(struct screen *s)
     top_put("  %s", state);
     top_pen(A_NORMAL);
     top_put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
-    snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  s streams  ? help", s->paused ? "PAUSED " : "");
+    snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  s streams  j jobs  ? help",
+             s->paused ? "PAUSED " : "");
     if (getcury(stdscr) == 0 && (int)strlen(keys) + getcurx(stdscr) + 2 < COLS)
         mvaddstr(0, COLS - (int)strlen(keys) - 1, keys);
     s->row = 1;
@@ -286,6 +287,7 @@ static void draw_help(void)
         "p space  pause and go on",
         "tab      next pool",
         "t f s    threads: CPU, and what each waits for; functions that take the time; streams; again: back",
+        "j        queues of jobs: kinds, hosts, runs, dead letters, schedules; again: back",
         "arrows   scroll the lanes (page up and down too)",
         "?        this help",
         "",
@@ -318,6 +320,7 @@ static void draw(struct screen *s)
         if (now->pool_count > 0)
             draw_classes(s, &now->pools[s->pool]);
         draw_loops(s);
+        s->row = top_views_summaries(&s->views, s->row);
         if (now->pool_count > 0 && s->row + 2 < LINES) {
             s->row++;
             draw_lanes(s, &now->pools[s->pool]);
@@ -354,8 +357,12 @@ static bool key(struct screen *s, int pressed)
         break;
     case 't':
     case 'f':
-    case 's': {
-        const enum top_view asked = pressed == 't' ? TOP_THREADS : pressed == 'f' ? TOP_FUNCTIONS : TOP_STREAMS;
+    case 's':
+    case 'j': {
+        const enum top_view asked = pressed == 't'   ? TOP_THREADS
+                                    : pressed == 'f' ? TOP_FUNCTIONS
+                                    : pressed == 's' ? TOP_STREAMS
+                                                     : TOP_QUEUES;
         s->views.view = s->views.view == asked ? TOP_LANES : asked;
         s->scroll = 0;
         s->help = false;
@@ -389,7 +396,7 @@ static int64_t now_ms(void)
 
 int top_screen(struct look *look, const struct top_options *options)
 {
-    struct screen s = {.look = look, .options = options, .views = {.view = options->view}};
+    struct screen s = {.look = look, .options = options, .views = {.view = options->view, .queues = options->queues}};
     setlocale(LC_CTYPE, "");
     s.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     SCREEN *terminal = newterm(NULL, stdout, stdin);

@@ -2,8 +2,10 @@
 #define _GNU_SOURCE
 #include "top_views.h"
 
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "say.h"
 #include "streams.h"
@@ -107,11 +109,86 @@ static void draw_streams(const vg_snapshot *now, int row, int bottom, unsigned *
     free(list);
 }
 
+static void draw_queues(const struct top_views *views, int row, int bottom, unsigned *scroll, int *rows)
+{
+    const int room = bottom - row - 1;
+    if (room < 1)
+        return;
+    if (*scroll + (unsigned)room > views->line_count)
+        *scroll = views->line_count > (size_t)room ? (unsigned)views->line_count - (unsigned)room : 0;
+    *rows = room;
+    for (int i = 0; i < room && *scroll + (unsigned)i < views->line_count; i++) {
+        const char *line = views->lines[*scroll + (unsigned)i];
+        top_pen(line[0] != ' ' ? A_BOLD : strstr(line, "verdict:") != NULL ? top_ink(COLOUR_WARN) : A_NORMAL);
+        top_go_to(row + 1 + i, 0);
+        top_put("%s", line);
+        top_pen(A_NORMAL);
+    }
+    if (views->line_count == 0) {
+        top_go_to(row + 1, 0);
+        top_put(views->queues != NULL ? "the queue has not answered yet"
+                                      : "it has no queue of jobs open that can be found; --jobs WHERE names one");
+    }
+}
+
+int top_views_summaries(const struct top_views *views, int row)
+{
+    char line[512];
+    for (size_t i = 0; views->answers != NULL && i < json_object_array_length(views->answers) && row + 3 < LINES; i++) {
+        queue_summary(json_object_array_get_idx(views->answers, i), line, sizeof line);
+        if (i == 0)
+            row++;
+        top_go_to(row++, 0);
+        top_put("%s (key j)", line);
+    }
+    return row;
+}
+
+static void forget_lines(struct top_views *views)
+{
+    for (size_t i = 0; i < views->line_count; i++)
+        free(views->lines[i]);
+    free(views->lines);
+    views->lines = NULL;
+    views->line_count = 0;
+}
+
+/* What came since the last look; nobody waits for an engine here. */
+static void look_at_queues(struct top_views *views)
+{
+    if (views->queues == NULL)
+        return;
+    char *text = NULL, *rest = NULL;
+    size_t size = 0;
+    json_object_put(views->answers);
+    views->answers = queues_json(views->queues, 0);
+    FILE *memory = open_memstream(&text, &size);
+    if (memory != NULL)
+        queues_print(memory, views->answers, SIZE_MAX);
+    if (memory == NULL || fclose(memory) != 0) {
+        free(text);
+        return;
+    }
+    forget_lines(views);
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        char **more = reallocarray(views->lines, views->line_count + 1, sizeof *more);
+        if (more == NULL)
+            break;
+        views->lines = more;
+        if ((more[views->line_count] = strdup(line)) == NULL)
+            break;
+        views->line_count++;
+    }
+    free(text);
+}
+
 void top_views_draw(const struct top_views *views, const vg_snapshot *now, int row, int bottom, unsigned *scroll,
                     int *rows)
 {
     if (views->view == TOP_THREADS)
         draw_threads(views, row, bottom, scroll, rows);
+    else if (views->view == TOP_QUEUES)
+        draw_queues(views, row, bottom, scroll, rows);
     else if (views->view == TOP_STREAMS)
         draw_streams(now, row, bottom, scroll, rows);
     else
@@ -120,7 +197,8 @@ void top_views_draw(const struct top_views *views, const vg_snapshot *now, int r
 
 void top_views_look(struct top_views *views, struct look *look)
 {
-    if (views->view == TOP_LANES || views->view == TOP_STREAMS)
+    look_at_queues(views);
+    if (views->view != TOP_THREADS && views->view != TOP_FUNCTIONS)
         return;
     (void)threads_look(&views->threads, look);
     if (views->view != TOP_FUNCTIONS)
@@ -138,4 +216,6 @@ void top_views_free(struct top_views *views)
 {
     threads_free(&views->threads);
     sampler_free(views->sampler);
+    forget_lines(views);
+    json_object_put(views->answers);
 }

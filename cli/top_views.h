@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_views.h - the views of threads, of functions and of streams. */
+/* top_views.h - the views of threads, of functions, of streams and of queues. */
 #ifndef CLI_TOP_VIEWS_H
 #define CLI_TOP_VIEWS_H
 
@@ -15,7 +15,14 @@ struct top_views {
     unsigned samples;
     uint64_t stop_ns;
     bool may_sample;
+    struct queues *queues;       /* may be NULL */
+    struct json_object *answers; /* of them */
+    char **lines;                /* in words */
+    size_t line_count;
 };
+
+/* The queues' summaries, below `row`; gives the row after them. */
+int top_views_summaries(const struct top_views *views, int row);
 
 /* What the shown view needs besides the snapshot. */
 void top_views_look(struct top_views *views, struct look *look);

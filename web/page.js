@@ -523,11 +523,12 @@ function show(sample) {
     past = undefined;
   }
   update(loops, sample.loops, $('#loops'), Loop);
+  showQueues(sample.queues || []);
 }
 
 // A process without Vigil has no record: only the doctor has something to say.
 function showDoctorAlone(machine) {
-  for (const id of ['warnings', 'pools', 'loops', 'link-report', 'link-metrics', 'link-trace', 'link-hint']) $('#' + id).hidden = true;
+  for (const id of ['warnings', 'pools', 'loops', 'queues', 'link-report', 'link-metrics', 'link-trace', 'link-hint']) $('#' + id).hidden = true;
   const chosen = machine.processes.find((p) => p.pid === machine.chosen);
   setText($('#name'), chosen ? chosen.name : 'this machine');
   setText($('#pid'), chosen ? String(chosen.pid) : '');

@@ -287,11 +287,18 @@ class Page(ServeTest):
         self.no_complaints()
 
     @unittest.skipUnless(os.path.exists(AXE), "axe-core is missing (npm ci in tests/cli)")
+    def axe(self):
+        with open(AXE) as file:
+            self.browser.execute_script(file.read())
+        found = self.browser.execute_async_script(
+            "const done = arguments[arguments.length - 1]; axe.run(document).then(done, (e) => done({error: String(e)}));")
+        wrong = [f"{v['id']} ({v['impact']}): {n['html'][:100]} {n['failureSummary'][:200]}"
+                 for v in found["violations"] for n in v["nodes"]]
+        self.assertFalse(wrong, "\n".join(wrong))
+
     def test_axe_finds_nothing(self):
         game = self.game("--inject", "hog")
         server = self.serve(game.pid)
-        with open(AXE) as file:
-            axe = file.read()
         self.open(server.url)
         until("the warning is on the page", lambda: self.script("document.querySelectorAll('.verdict').length") > 0)
         self.script("document.querySelector('#examine').click()")
@@ -299,12 +306,7 @@ class Page(ServeTest):
         for dark in (False, True):
             self.emulate(1280, 1000, dark)
             self.samples(2)
-            self.browser.execute_script(axe)
-            found = self.browser.execute_async_script(
-                "const done = arguments[arguments.length - 1]; axe.run(document).then(done, (e) => done({error: String(e)}));")
-            wrong = [f"{v['id']} ({v['impact']}): {n['html'][:100]} {n['failureSummary'][:200]}"
-                     for v in found["violations"] for n in v["nodes"]]
-            self.assertFalse(wrong, "\n".join(wrong))
+            self.axe()
 
     def past(self):
         """Seconds of the lanes and of the plots before the first live sample."""
@@ -360,6 +362,19 @@ class Page(ServeTest):
         game.kill(9)
         until("it is shown as dead", lambda: self.script("document.querySelector('#state').textContent") in ("dead", "ended"))
         self.assertIn("Pool game", self.text())
+        self.no_complaints()
+
+    @unittest.skipUnless(os.environ.get("VIGIL_QUEUE_OWNER"), "this build has no queues")
+    def test_queues_of_jobs_are_shown(self):
+        process = self.queue_owner(os.path.join(self.directory, "work.db"))
+        server = self.serve(process.pid)
+        self.open(server.url)
+        until("the whole queue is there", lambda: all(
+            re.search(words, self.text()) for words in (r"Queue \S+work\.db", "1 waiting \\+ 1 running", r"unknown\s+normal\s+waiting\s+1", "Hosts",
+                                                        "25 % page 1 of 4", "it has run for", "no such picture", r"nightly\s+@daily")))
+        self.picture("queues.png")
+        self.script("(showQueues = () => {}) && 1")  # the tables stay as they are while axe looks at them
+        self.axe()
         self.no_complaints()
 
     def test_the_page_works_with_a_token(self):

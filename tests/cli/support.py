@@ -115,6 +115,15 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
+    def queue_owner(self, queue, **environment):
+        """A process that has this queue open (patient/queue.c)."""
+        process = subprocess.Popen([os.environ["VIGIL_QUEUE_OWNER"], queue], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, **environment})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
     def record(self, game):
         """Its file: the pid, and a part that makes the name unique."""
         name, = [name for name in os.listdir(self.directory) if name.partition("-")[0] == str(game.pid)]

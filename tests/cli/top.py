@@ -112,6 +112,21 @@ class Top(TopTest):
         terminal.press("q")
         terminal.wait_for("the status is 0")
 
+    @unittest.skipUnless(os.environ.get("VIGIL_QUEUE_OWNER"), "this build has no queues")
+    def test_queues_of_jobs_have_a_view(self):
+        queue = os.path.join(self.directory, "work.db")
+        process = self.queue_owner(queue)
+        terminal = self.terminal(f"{support.VIGIL} top {process.pid}", columns=160, lines=40)
+        terminal.wait_for(r"(?m)^queue \S+work\.db: 1 waiting, 1 running, 0 completed, 1 dead \(key j\)")
+        terminal.press("j")
+        terminal.wait_for(r"(?m)^ +\d+ render, class normal, for .* 25 %, page 1 of 4 *\n +verdict: it has run for")
+        terminal.wait_for(r"(?m)^ +\d+ fetch, .* 1 errors, 0 crashes: no such picture")
+        terminal.wait_for(r"(?m)^ +nightly: @daily UTC, sweep, next in ")
+        terminal.press("j")
+        terminal.wait_for(r"(?m)^workers ")
+        terminal.press("q")
+        terminal.wait_for("the status is 0")
+
     def test_threads_and_functions_as_plain_text(self):
         game = self.game().busy()
         result = vigil("top", game.pid, "--threads", "--looks", 2, "--interval", 200)
