@@ -356,6 +356,7 @@ static const struct {
     {"worker_threads", "worker_threads"},
     {"zlib", "zlib"},
     {"vigil:http", "http_serve"},
+    {"vigil:jobs", "jobs"},
     {"vigil:pool", "pool"},
     {"vigil:repl", "repl"},
     {"vigil:watch", "watch"},
@@ -411,6 +412,9 @@ bool vg_js_bind_core(vigil_js *js)
 #ifndef VG_JS_HTTP
     vg_set(engine, table, "http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
     vg_set(engine, table, "vigil:http", vg_string(engine, "llhttp (Debian: node-llhttp)"), &thrown);
+#endif
+#ifndef VG_HAVE_JOBS
+    vg_set(engine, table, "vigil:jobs", vg_string(engine, "libvigil-jobs (SQLite; Debian: libsqlite3-dev)"), &thrown);
 #endif
 #ifndef VG_HAVE_OPENSSL
     vg_set(engine, table, "tls", vg_string(engine, "OpenSSL 3 (Debian: libssl-dev)"), &thrown);

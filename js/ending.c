@@ -17,6 +17,7 @@
 #include "bind_crypto.h"
 #include "bind_decode.h"
 #include "bind_hash.h"
+#include "bind_jobs.h"
 #include "bind_net.h"
 #include "bind_zip.h"
 #include "bind_pool.h"
@@ -118,6 +119,9 @@ static void cut(vigil_js *js)
     vg_js_workers_end(js);
     if (js->port)
         vg_port_close(js->port);
+#ifdef VG_HAVE_JOBS
+    vg_js_jobs_end(js);
+#endif
     while (js->signals) {
         vg_signal_watch *watch = js->signals;
         js->signals = watch->next;
@@ -165,6 +169,9 @@ int vigil_js_destroy(vigil_js *js)
         vg_js_child_end(js);
         vg_js_embed_end(js, false);
         vg_js_watch_side_end(js);
+#ifdef VG_HAVE_JOBS
+        vg_js_jobs_forget(js);
+#endif
         if (js->storm)
             vg_release(js->engine, js->storm);
         if (js->dispatch)
@@ -188,6 +195,9 @@ int vigil_js_destroy(vigil_js *js)
         vg_port_release(js->port);
     vg_js_pool_side_end(js);
     vg_js_names_end(js);
+#ifdef VG_HAVE_JOBS
+    vg_js_jobs_free(js);
+#endif
     if (js->own_loop)
         vigil_loop_destroy(js->loop);
     free(js->http);

@@ -11,6 +11,7 @@
 #include "bind_crypto.h"
 #include "bind_decode.h"
 #include "bind_dns.h"
+#include "bind_jobs.h"
 #include "bind_fs.h"
 #include "bind_hash.h"
 #include "bind_net.h"
@@ -58,6 +59,10 @@ static bool boot(vigil_js *js)
         return false;
 #ifdef VG_HAVE_OPENSSL
     if (!vg_js_bind_crypto(js) || !vg_js_bind_tls(js))
+        return false;
+#endif
+#ifdef VG_HAVE_JOBS
+    if (!vg_js_bind_jobs(js))
         return false;
 #endif
 #ifdef VG_JS_HTTP
@@ -288,6 +293,10 @@ int vigil_js_run(vigil_js *js)
         return vg_js_why(-EDEADLK, "the host runs already: this is inside of its JavaScript");
     result = vg_js_run_to_end(js);
     vg_js_unpark(js);
+#ifdef VG_HAVE_JOBS
+    if (js->ended)
+        vg_js_jobs_stop(js);
+#endif
     return result;
 }
 

@@ -63,6 +63,7 @@ struct vigil_js {
     bool records;                     /* somebody may look: the recorder is not off */
     bool frame_shown;                 /* of the call that runs: limit.c has shown where it is */
     struct vg_watch_side *watch_side; /* bind_watch.c; NULL: this host has started no watchdog */
+    struct vg_jobs_side *jobs_side;   /* jobs_side.h; NULL until vigil:jobs is loaded */
     struct vg_pool_side *pool_side;   /* pool_side.h; NULL until vigil:pool is loaded or a task is exposed */
     struct vg_http *http;             /* http.h; NULL until a program asks for it */
     void (*http_poll)(vigil_js *js);
