@@ -590,11 +590,17 @@ int vg_jobs_runner_stop(vigil_jobs *jobs, int64_t timeout_ns)
             break;
         vg_jobs_futex_wait(&jobs->drained, 0, timeout_ns < 0 ? -1 : (int64_t)(until - now));
     }
-    bool ran = any_works(jobs);
+    bool ran = any_works(jobs), settled = false;
     stop_level(jobs, 2);
-    /* The handlers may go on for long; their jobs are others' as soon as the engine says so. */
-    for (unsigned tries = 0; tries < 500 && !all_given_back(jobs); tries++)
+    /* The handlers may go on for long; their jobs are others' as soon as the engine says so. A round that had begun
+       before may claim jobs that are not in flight yet; later ones claim nothing. */
+    for (unsigned tries = 0; tries < 500; tries++) {
+        if (!settled && (settled = pthread_mutex_trylock(&jobs->round_lock) == 0))
+            (void)pthread_mutex_unlock(&jobs->round_lock);
+        if (settled && all_given_back(jobs))
+            break;
         vg_jobs_futex_wait(&jobs->drained, 0, 10);
+    }
     return ran ? -ETIMEDOUT : 0;
 }
 

@@ -85,6 +85,7 @@ void vg_queue_release(vg_queue *queue)
         return;
     vigil_jobs_close(queue->jobs);
     vg_port_release(queue->port);
+    (void)pthread_mutex_destroy(&queue->lock);
     free(queue);
 }
 

@@ -408,6 +408,7 @@ vg_val vg_job_op_open(vg_call *call)
     if (!queue)
         return vg_number(engine, -ENOMEM);
     atomic_init(&queue->refs, 1U);
+    (void)pthread_mutex_init(&queue->lock, NULL);
     queue->port = js->port;
     vg_port_hold(js->port);
     queue->id = vg_arg_number(call, 0);

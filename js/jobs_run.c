@@ -4,7 +4,7 @@
  *
  * The queue calls vg_job_run_begin on a thread of its pool, which sends the run to the host and returns VIGIL_JOBS_LATER: no thread
  * waits for JavaScript. On the owner the run gets a number, its token a handler, and JavaScript is called. A run that the host can no
- * longer take is ended at once, which gives its job back or counts as an error of it.
+ * longer take stays until the queue is shut down, which gives its job back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,10 +103,6 @@ static void deliver(vigil_js *js, vg_done *done)
 {
     vg_job_run *it = (vg_job_run *)(void *)((char *)done - offsetof(vg_job_run, done));
     vg_queue *queue = it->queue;
-    if (!js->jobs_side->receive) {
-        end_run(it, -ESHUTDOWN);
-        return;
-    }
     it->id = ++js->jobs_side->ids;
     it->next = queue->runs;
     if (it->next)
@@ -122,9 +118,24 @@ static void deliver(vigil_js *js, vg_done *done)
     vg_js_dispatch(js, VG_DISPATCH_EVENT, js->jobs_side->receive, object, NULL);
 }
 
+/* Any thread. To end it before the queue is shut down would be an error of the job. */
+static void leave(vg_job_run *it)
+{
+    vg_queue *queue = it->queue;
+    (void)pthread_mutex_lock(&queue->lock);
+    bool shut = queue->shut;
+    if (!shut) {
+        it->next = queue->orphans;
+        queue->orphans = it;
+    }
+    (void)pthread_mutex_unlock(&queue->lock);
+    if (shut)
+        end_run(it, -ESHUTDOWN);
+}
+
 static void drop(vg_done *done)
 {
-    end_run((vg_job_run *)(void *)((char *)done - offsetof(vg_job_run, done)), -ESHUTDOWN);
+    leave((vg_job_run *)(void *)((char *)done - offsetof(vg_job_run, done)));
 }
 
 int vg_job_run_begin(vigil_jobs_run *run, void *arg)
@@ -199,6 +210,16 @@ vg_val vg_job_run_finish(vg_call *call)
 
 void vg_job_runs_abandon(vg_queue *queue)
 {
+    (void)pthread_mutex_lock(&queue->lock);
+    vg_job_run *orphan = queue->orphans;
+    queue->orphans = NULL;
+    queue->shut = true;
+    (void)pthread_mutex_unlock(&queue->lock);
+    while (orphan) {
+        vg_job_run *next = orphan->next;
+        end_run(orphan, -ESHUTDOWN);
+        orphan = next;
+    }
     while (queue->runs) {
         vg_job_run *it = queue->runs;
         unlist(it);

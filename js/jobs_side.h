@@ -20,8 +20,11 @@ typedef struct vg_queue {
     struct vg_job_run *runs;
     struct vg_job_op *waits; /* owner */
     double id;
-    bool running; /* started, and not shut down; owner */
-    bool kept;    /* keeps the loop alive; owner */
+    pthread_mutex_t lock;
+    bool shut;                  /* what ends now is given back, and no error of the job; under the lock */
+    struct vg_job_run *orphans; /* that the host could not take, until it is shut; under the lock */
+    bool running;               /* started, and not shut down; owner */
+    bool kept;                  /* keeps the loop alive; owner */
 } vg_queue;
 
 typedef struct vg_jobs_side {
@@ -40,7 +43,7 @@ int vg_job_run_begin(vigil_jobs_run *run, void *arg);
 vg_val vg_job_run_progress(vg_call *call);
 vg_val vg_job_run_checkpoint(vg_call *call);
 vg_val vg_job_run_finish(vg_call *call);
-/* End all runs of a queue that has been shut down: its jobs are given back. */
+/* The queue has been shut down, which has given back the jobs of all runs: end them. */
 void vg_job_runs_abandon(vg_queue *queue);
 
 /* ---- jobs_op.c: what may block, on the pool. Each takes (number for the answer, queue, ...) and gives 0 or a negative errno. */

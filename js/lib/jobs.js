@@ -184,10 +184,11 @@ class Queue {
   #pending = new Set(); // operations that the closing waits for
   #closed; // the promise of close()
   #started = false;
+  #shut = false; // no handler starts any more, and what ends is given back
 
   constructor(number) {
     this.#number = number;
-    queues.set(number, (kind) => (this.#closed === undefined ? this.#handlers.get(kind) : undefined));
+    queues.set(number, (kind) => (this.#shut ? undefined : this.#handlers.get(kind)));
   }
 
   #operate(what, begin, late = false) {
@@ -349,6 +350,7 @@ class Queue {
       if (error.code !== 'ETIMEDOUT') throw error;
       whole = false;
     }
+    this.#shut = true;
     native.abandon(this.#number);
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
     await this.#verb('close', undefined, undefined, true);
