@@ -7,6 +7,7 @@
 
 #include "futex.h"
 #include "run.h"
+#include "token.h"
 #include "verdict.h"
 
 struct beat {
@@ -21,10 +22,27 @@ void vg_jobs_heart_ring(vigil_jobs *jobs)
     vg_jobs_futex_wake(&jobs->heart_word);
 }
 
+void vg_jobs_heart_watch(vigil_jobs *jobs, struct vg_jobs_run *runs)
+{
+    (void)pthread_mutex_lock(&jobs->lock);
+    bool sleeps = jobs->heart_sleeps;
+    jobs->heart_sleeps = false;
+    for (struct vg_jobs_run *run = runs; run != NULL; run = run->next_end) {
+        run->next = jobs->flying;
+        run->previous = NULL;
+        if (run->next != NULL)
+            run->next->previous = run;
+        jobs->flying = run;
+    }
+    (void)pthread_mutex_unlock(&jobs->lock);
+    if (sleeps)
+        vg_jobs_heart_ring(jobs);
+}
+
 void vg_jobs_heart_ask(vigil_jobs *jobs)
 {
-    /* release: pairs with the exchange in live() */
-    atomic_store_explicit(&jobs->heart_asked, 1, memory_order_release);
+    /* relaxed: the ring publishes it */
+    atomic_store_explicit(&jobs->heart_asked, 1, memory_order_relaxed);
     vg_jobs_heart_ring(jobs);
 }
 
@@ -99,14 +117,8 @@ static void apply(vigil_jobs *jobs, const struct vg_jobs_lease *lease, bool save
             continue;
         if (saved)
             run->beat_due = false;
-        int none = 0;
-        /* seq_cst: pairs with the source and the look in vigil_jobs_token, as in vg_jobs_run_abort */
-        if (status != 0 && atomic_compare_exchange_strong_explicit(&run->aborted, &none, status, memory_order_seq_cst,
-                                                                   memory_order_seq_cst)) {
-            source = atomic_load_explicit(&run->source, memory_order_seq_cst);
-            if (source != NULL)
-                token = vigil_cancel_ref(vigil_cancel_token_of(source));
-        }
+        if (status != 0 && vg_jobs_token_stop(run, status, &source) && source != NULL)
+            token = vigil_cancel_ref(vigil_cancel_token_of(source));
         break;
     }
     (void)pthread_mutex_unlock(&jobs->lock);
@@ -148,16 +160,13 @@ static int64_t check_limits(vigil_jobs *jobs)
                 atomic_load_explicit(&run->aborted, memory_order_relaxed) != 0)
                 continue;
             int64_t left = (int64_t)(run->started_ms + (uint64_t)run->limit_ms) - (int64_t)now;
-            int none = 0; /* seq_cst below: as above */
             if (left > 0) {
                 next = next < 0 || left < next ? left : next;
-            } else if (atomic_compare_exchange_strong_explicit(&run->aborted, &none, -ETIMEDOUT, memory_order_seq_cst,
-                                                               memory_order_seq_cst)) {
+            } else if (vg_jobs_token_stop(run, -ETIMEDOUT, &source)) {
                 /* While it still stands where it stood too long. */
                 if (run->verdict == NULL)
                     run->verdict =
                         vg_jobs_verdict(atomic_load_explicit(&run->thread, memory_order_relaxed), run->started_ms, now);
-                source = atomic_load_explicit(&run->source, memory_order_seq_cst);
                 if (source != NULL)
                     token = vigil_cancel_ref(vigil_cancel_token_of(source));
             }
@@ -185,8 +194,8 @@ static void *live(void *arg)
         /* acquire: pairs with vg_jobs_heart_ring. Read before stop and before the look, so that a ring after either
            ends the sleep at once. */
         uint32_t word = atomic_load_explicit(&jobs->heart_word, memory_order_acquire);
-        /* acquire: pairs with the release in vg_jobs_heart_stop */
-        if (atomic_load_explicit(&jobs->heart_stop, memory_order_acquire) != 0)
+        /* relaxed: the load of the word has acquired it */
+        if (atomic_load_explicit(&jobs->heart_stop, memory_order_relaxed) != 0)
             break;
         (void)pthread_mutex_lock(&jobs->lock);
         bool any = jobs->flying != NULL;
@@ -203,8 +212,8 @@ static void *live(void *arg)
         idle = false;
         int64_t limit = check_limits(jobs);
         uint64_t now = vg_jobs_now_ms();
-        /* acquire: pairs with the release in vg_jobs_heart_ask */
-        bool asked = atomic_exchange_explicit(&jobs->heart_asked, 0, memory_order_acquire) != 0;
+        /* relaxed: so has it this one */
+        bool asked = atomic_exchange_explicit(&jobs->heart_asked, 0, memory_order_relaxed) != 0;
         if (asked || now - last >= (uint64_t)period) {
             if (conn != NULL || jobs->engine->connect(jobs->site, &conn) == 0)
                 send_beat(jobs, conn, &beat);
@@ -229,8 +238,8 @@ int vg_jobs_heart_start(vigil_jobs *jobs)
 
 void vg_jobs_heart_stop(vigil_jobs *jobs)
 {
-    /* release: pairs with the acquire in live() */
-    atomic_store_explicit(&jobs->heart_stop, 1, memory_order_release);
+    /* relaxed: the ring publishes it */
+    atomic_store_explicit(&jobs->heart_stop, 1, memory_order_relaxed);
     vg_jobs_heart_ring(jobs);
     (void)pthread_join(jobs->heart, NULL);
 }

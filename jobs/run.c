@@ -237,42 +237,6 @@ int vg_jobs_run_submit(struct vg_jobs_run *run)
     return vigil_pool_submit(run->jobs->pool, &run->task, (vigil_priority)run->task.vg_class);
 }
 
-void vg_jobs_run_abort(struct vg_jobs_run *run, int status, const char *text)
-{
-    int none = 0;
-    /* seq_cst, as the store of the source in vigil_jobs_token: one of the two sees the other and aborts the source */
-    if (!atomic_compare_exchange_strong_explicit(&run->aborted, &none, status, memory_order_seq_cst,
-                                                 memory_order_seq_cst))
-        return;
-    vigil_cancel_source *source = atomic_load_explicit(&run->source, memory_order_seq_cst);
-    if (source != NULL)
-        (void)vigil_cancel_abort(source, status, text);
-}
-
-vigil_cancel_token *vigil_jobs_token(vigil_jobs_run *seen)
-{
-    if (seen == NULL)
-        return NULL;
-    struct vg_jobs_run *run = of_seen(seen);
-    /* acquire: pairs with the exchange below, by another thread */
-    vigil_cancel_source *source = atomic_load_explicit(&run->source, memory_order_acquire);
-    if (source == NULL) {
-        vigil_cancel_source *made;
-        if (vigil_cancel_create(&made) != 0)
-            return NULL;
-        /* seq_cst: the source before the look at aborted; pairs with vg_jobs_run_abort and with the heart */
-        if (atomic_compare_exchange_strong_explicit(&run->source, &source, made, memory_order_seq_cst,
-                                                    memory_order_seq_cst))
-            source = made;
-        else
-            vigil_cancel_destroy(made);
-        int aborted = atomic_load_explicit(&run->aborted, memory_order_seq_cst);
-        if (aborted != 0)
-            (void)vigil_cancel_abort(source, aborted, NULL);
-    }
-    return vigil_cancel_token_of(source);
-}
-
 int vigil_jobs_finish(vigil_jobs_run *seen, int status)
 {
     if (seen == NULL || status > 0)

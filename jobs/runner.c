@@ -158,22 +158,11 @@ static void launch(struct vg_jobs_round *round)
     }
     if (number == 0)
         return;
-    (void)pthread_mutex_lock(&jobs->lock);
-    bool ring = jobs->heart_sleeps;
-    jobs->heart_sleeps = false;
-    for (struct vg_jobs_run *run = order; run != NULL; run = run->next_end) {
-        run->next = jobs->flying;
-        run->previous = NULL;
-        if (run->next != NULL)
-            run->next->previous = run;
-        jobs->flying = run;
+    for (const struct vg_jobs_run *run = order; run != NULL; run = run->next_end)
         round->quarantine = round->quarantine || run->quarantined;
-    }
-    (void)pthread_mutex_unlock(&jobs->lock);
     (void)atomic_fetch_add_explicit(&jobs->flying_count, number, memory_order_relaxed);
     count(&jobs->claimed, number);
-    if (ring)
-        vg_jobs_heart_ring(jobs);
+    vg_jobs_heart_watch(jobs, order);
     while (order != NULL) {
         struct vg_jobs_run *run = order;
         order = run->next_end;

@@ -238,8 +238,8 @@ static void *wait_for_ends(void *arg)
     for (;;) {
         /* acquire: pairs with the release in poke(); read before stop and before the look at the list */
         uint32_t word = atomic_load_explicit(&waiter->word, memory_order_acquire);
-        /* acquire: pairs with the release in vg_jobs_waiter_stop */
-        if (atomic_load_explicit(&waiter->stop, memory_order_acquire) != 0)
+        /* relaxed: the load of the word has acquired it */
+        if (atomic_load_explicit(&waiter->stop, memory_order_relaxed) != 0)
             break;
         (void)pthread_mutex_lock(&waiter->lock);
         bool any = waiter->count > 0;
@@ -309,8 +309,8 @@ void vg_jobs_waiter_stop(vigil_jobs *jobs)
     struct vg_jobs_waiter *it = jobs->waiter;
     if (it == NULL)
         return;
-    /* release: pairs with the acquire in wait_for_ends */
-    atomic_store_explicit(&it->stop, 1, memory_order_release);
+    /* relaxed: the poke publishes it */
+    atomic_store_explicit(&it->stop, 1, memory_order_relaxed);
     (void)pthread_mutex_lock(&it->lock);
     poke(it);
     (void)pthread_mutex_unlock(&it->lock);
