@@ -299,6 +299,7 @@ static const struct {
     {"encoding", "TextEncoder TextDecoder atob btoa"},
     {"buffer", "Buffer"},
     {"url", "URL URLSearchParams"},
+    {"urlpattern", "URLPattern"},
     {"crypto", "crypto Crypto"},
     {"subtle", "CryptoKey SubtleCrypto"},
     {"perf", "performance"},
@@ -375,6 +376,7 @@ static const struct {
     {"base64-js", "index.js"},
     {"ieee754", "index.js"},
     {"web-streams-polyfill", "dist/ponyfill.js"},
+    {"urlpattern-polyfill", "dist/urlpattern.cjs"},
 };
 
 /* A part may have been left out of this build. */
