@@ -42,6 +42,13 @@ class Proxies {
 }
 
 const OURS = { buffer: 'buffer', events: 'events', 'process/': 'process', 'string_decoder/': 'string_decoder' };
+// The engine has no shared memory. Packages that look for it find a class without instances.
+class SharedArrayBuffer {
+  get byteLength() { throw new TypeError('not shared'); }
+  get growable() { throw new TypeError('not shared'); }
+}
+// Parts of ours that stand in for a package of which little is needed.
+const INSTEAD = { '@exodus/bytes/encoding.js': 'url_percent', '@exodus/bytes/whatwg.js': 'url_percent' };
 
 // "whatwg-url" or "whatwg-url/lib/x.js": a file of an npm package that was built in.
 function loadPackage(name, module) {
@@ -64,6 +71,7 @@ function loadPackage(name, module) {
   const require = (wanted) => {
     // Node's streams work on this host's events, buffers and ticks, and not on copies of Node's.
     if (file.startsWith('readable-stream/') && Object.hasOwn(OURS, wanted)) return load(OURS[wanted]);
+    if (Object.hasOwn(INSTEAD, wanted)) return load(INSTEAD[wanted]);
     if (!wanted.startsWith('.')) return load(`npm:${wanted.replace(/\/$/, '')}`);
     const parts = home.split('/');
     const steps = wanted.split('/');
@@ -78,9 +86,17 @@ function loadPackage(name, module) {
   // Long lists are not searched for other properties.
   if (file.startsWith('node-inspect')) text = text.replace(/getOwnNonIndexProperties:function\((\w+)\)\{/, '$&if($safe.plainList($1))return[];');
   if (file.startsWith('node-inspect')) text = text.replace(/(\w+)\((\w+),"constructor"\)/g, '($safe.maker($2)||$1($2,"constructor"))');
-  const shadow = file.startsWith('node-inspect') ? ', $safe, URL, WeakMap' : '';
+  let shadow = '';
+  let given = [];
+  if (file.startsWith('node-inspect')) {
+    shadow = ', $safe, URL, WeakMap';
+    given = [binding.safe, StandIn, Proxies];
+  } else if (file.startsWith('whatwg-url') || file.startsWith('webidl')) {
+    shadow = ', SharedArrayBuffer';
+    given = [SharedArrayBuffer];
+  }
   binding.compile(`(function (module, exports, require${shadow}) {${text}\n})`, `vigil:npm/${file}`, 1)
-    .call(module.exports, module, module.exports, require, binding.safe, StandIn, Proxies);
+    .call(module.exports, module, module.exports, require, ...given);
   return module.exports;
 }
 

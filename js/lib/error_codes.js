@@ -152,6 +152,7 @@ const messages = {
   ERR_FALSY_VALUE_REJECTION: ['Error', () => 'Promise was rejected with falsy value'],
   ERR_CONSOLE_WRITABLE_STREAM: ['TypeError', (name) => `Console expects a writable stream instance for ${name}`],
   ERR_ILLEGAL_CONSTRUCTOR: ['TypeError', () => 'Illegal constructor'],
+  ERR_PERFORMANCE_INVALID_TIMESTAMP: ['TypeError', (time) => `${time} is not a valid timestamp`],
   ERR_EVENT_RECURSION: ['Error', (name) => `The event "${name}" is already being dispatched`],
   ERR_INVALID_URI: ['URIError', () => 'URI malformed'],
   ERR_INVALID_CURSOR_POS: ['TypeError', () => 'Cannot set cursor row without setting its column'],
