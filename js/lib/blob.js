@@ -3,19 +3,22 @@
 'use strict';
 
 const { codes } = load('errors');
+const { expose, need } = load('idl');
 
 const kParts = Symbol('parts');
 const kSlice = Symbol('slice');
 const PIECE = 65536;
 const encoder = new TextEncoder();
 
+const isShared = (value) => typeof SharedArrayBuffer === 'function' && value instanceof SharedArrayBuffer;
+// One part as Web IDL converts it: bytes, a Blob, or text.
+const partOf = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer || isShared(value) || isBlob(value) ? value : `${value}`;
 function bytesOf(value, endings) {
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
-  if (value instanceof ArrayBuffer || (typeof SharedArrayBuffer === 'function' && value instanceof SharedArrayBuffer)) {
-    return new Uint8Array(value).slice();
+  if (ArrayBuffer.isView(value)) {
+    return value.buffer.detached ? new Uint8Array(0) : new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
   }
-  const text = `${value}`;
-  return encoder.encode(endings === 'native' ? text.replace(/\r\n|\r/g, '\n') : text);
+  if (typeof value !== 'string') return value.detached ? new Uint8Array(0) : new Uint8Array(value).slice();
+  return encoder.encode(endings === 'native' ? value.replace(/\r\n|\r/g, '\n') : value);
 }
 function typeOf(value) {
   const type = `${value}`;
@@ -47,19 +50,20 @@ class Blob {
       this.#parts = parts.list;
     } else {
       const list = [];
-      const items = [...parts];
+      const items = [];
+      for (const item of parts) items.push(partOf(item)); // one after the other, and all before the options
       const endings = options?.endings === undefined ? 'transparent' : `${options.endings}`;
-      const type = options?.type;
+      const type = options?.type === undefined ? '' : typeOf(options.type);
       if (endings !== 'transparent' && endings !== 'native') throw new codes.ERR_INVALID_ARG_VALUE('options.endings', endings);
       for (const item of items) {
         if (isBlob(item)) list.push(...item[kParts]());
         else list.push(bytesOf(item, endings));
       }
       this.#parts = list;
-      options = { type };
+      this.#type = type;
     }
     for (const part of this.#parts) this.#size += part.byteLength;
-    this.#type = options?.type === undefined ? '' : typeOf(options.type);
+    this.#type ??= parts.type;
   }
   static #brand(value) { return #parts in value; }
   static { isBlob = (value) => value !== null && typeof value === 'object' && Blob.#brand(value); }
@@ -82,7 +86,7 @@ class Blob {
       if (first < last) list.push(part.subarray(first, last));
       at += part.byteLength;
     }
-    return new Blob({ [kSlice]: true, list, [Symbol.iterator]() {} }, { type });
+    return new Blob({ [kSlice]: true, list, type: typeOf(type), [Symbol.iterator]() {} });
   }
   #whole() {
     const whole = new Uint8Array(this.#size);
@@ -96,6 +100,7 @@ class Blob {
   async bytes() { return this.#whole(); }
   async arrayBuffer() { return this.#whole().buffer; }
   async text() { return new TextDecoder().decode(this.#whole()); }
+  textStream() { return this.stream().pipeThrough(new (load('stream_web').TextDecoderStream)()); }
   stream() {
     const parts = this.#parts;
     let part = 0;
@@ -140,12 +145,7 @@ class File extends Blob {
     return `File ${inspect({ size: this.size, type: this.type, name: this.#name, lastModified: this.#modified }, options)}`;
   }
 }
-for (const Kind of [Blob, File]) {
-  Object.defineProperty(Kind.prototype, Symbol.toStringTag, { value: Kind.name, configurable: true });
-  for (const name of Object.getOwnPropertyNames(Kind.prototype)) {
-    if (name !== 'constructor') Object.defineProperty(Kind.prototype, name, { enumerable: true });
-  }
-}
+expose(Blob, File);
 
 // Another object with the same bytes.
 function copyOf(blob) {
@@ -153,4 +153,25 @@ function copyOf(blob) {
   return new File([blob], blob.name, { type: blob.type, lastModified: blob.lastModified });
 }
 
-module.exports = { copyOf, Blob, File, isBlob, partsOf: (blob) => blob[kParts]() };
+// Bytes that nobody else has, with a type as it is written.
+const typed = (bytes, type) => new Blob({ [kSlice]: true, list: [bytes], type, [Symbol.iterator]() {} });
+
+// ---- blob: URLs ---------------------------------------------------------------------------------------------------
+
+const urls = new Map(); // what this host has made and not revoked
+function createObjectURL(blob) {
+  need(arguments.length, 1, 'URL.createObjectURL');
+  if (!isBlob(blob)) throw new codes.ERR_INVALID_ARG_TYPE('obj', 'Blob', blob);
+  const url = `blob:nodedata:${load('crypto').crypto.randomUUID()}`;
+  urls.set(url, blob);
+  return url;
+}
+function revokeObjectURL(url) {
+  need(arguments.length, 1, 'URL.revokeObjectURL');
+  urls.delete(`${url}`);
+}
+const resolveObjectURL = (url) => urls.get(`${url}`);
+
+module.exports = {
+  copyOf, Blob, File, isBlob, typed, partsOf: (blob) => blob[kParts](), createObjectURL, revokeObjectURL, resolveObjectURL,
+};

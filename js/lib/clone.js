@@ -3,6 +3,7 @@
 'use strict';
 
 const { codes } = load('errors');
+const { kPlatform } = load('idl');
 const kMove = Symbol('move'); // a method that checks, and returns a function that moves
 const { apply } = Reflect;
 const plain = Object.prototype;
@@ -71,6 +72,44 @@ function kindOf(value) {
   return value === globalThis || binding.proxyTarget(value) !== undefined ? 'Proxy' : 'Object';
 }
 
+// ---- views of buffers ---------------------------------------------------------------------------------------------
+
+const keysOf = Object.getPrototypeOf(Uint8Array.prototype).keys;
+// Its buffer is gone, or has become too short for it.
+function isOutOfBounds(view) {
+  if (view.buffer.detached) return true;
+  try {
+    if (view instanceof DataView) void view.byteLength;
+    else apply(keysOf, view, []);
+    return false;
+  } catch {
+    return true;
+  }
+}
+// Nothing tells whether a view grows with its buffer, except growing it. A buffer that is as long as it may be has no such views here.
+function growsWith(view) {
+  const { buffer, byteLength } = view;
+  const size = buffer.byteLength;
+  if (!buffer.resizable || size + 8 > buffer.maxByteLength) return false;
+  buffer.resize(size + 8);
+  const grows = view.byteLength !== byteLength;
+  buffer.resize(size);
+  return grows;
+}
+function copyOfBuffer(from) {
+  if (!from.resizable) return from.slice(0);
+  const to = new ArrayBuffer(from.byteLength, { maxByteLength: from.maxByteLength });
+  new Uint8Array(to).set(new Uint8Array(from));
+  return to;
+}
+// Makes the same view of another buffer.
+function viewMaker(view) {
+  const Kind = view instanceof DataView ? DataView : globalThis[view[Symbol.toStringTag]];
+  const { byteOffset } = view;
+  const length = growsWith(view) ? undefined : view instanceof DataView ? view.byteLength : view.length;
+  return (buffer) => new Kind(buffer, byteOffset, length);
+}
+
 // Copies the value: { value, moved }, of which the second are the transferred objects as the receiver has them.
 function cloneWith(value, transfer) {
   const memory = new Map();
@@ -106,20 +145,22 @@ function cloneWith(value, transfer) {
       return to;
     }
     if (ArrayBuffer.isView(from)) {
+      if (isOutOfBounds(from)) throw refuse(from);
+      const make = viewMaker(from);
       // A view of a buffer that moves is made after the move.
-      if (movers.has(from.buffer)) {
-        const { byteOffset } = from;
-        const length = from instanceof DataView ? from.byteLength : from.length;
-        const Moved = from instanceof DataView ? DataView : globalThis[from[Symbol.toStringTag]];
-        return standIn(from, () => new Moved(moved.get(from.buffer), byteOffset, length));
-      }
-      const buffer = copy(from.buffer);
-      const Kind = from instanceof DataView ? DataView : globalThis[from[Symbol.toStringTag]];
-      return keep(new Kind(buffer, from.byteOffset, from instanceof DataView ? from.byteLength : from.length));
+      const whole = from.buffer;
+      return movers.has(whole) ? standIn(from, () => make(moved.get(whole))) : keep(make(copy(whole)));
+    }
+    if (binding.isLoaded('eventtarget') && from instanceof load('eventtarget').DOMException) {
+      const { DOMException } = load('eventtarget');
+      const made = keep(new DOMException(from.message, from.name));
+      Object.defineProperty(made, 'stack', { value: from.stack, writable: true, configurable: true, enumerable: false });
+      return made;
     }
     if (from instanceof Error) {
       const Kind = Object.hasOwn(errorKinds, from.name) ? errorKinds[from.name] : Error;
-      const made = keep(new Kind(from.message));
+      const said = Object.getOwnPropertyDescriptor(from, 'message');
+      const made = keep(said === undefined || !('value' in said) ? new Kind() : new Kind(`${said.value}`));
       if (typeof from.stack === 'string') {
         Object.defineProperty(made, 'stack', { value: from.stack, writable: true, configurable: true, enumerable: false });
       }
@@ -144,7 +185,7 @@ function cloneWith(value, transfer) {
         return keep(new Date(from.getTime()));
       case 'ArrayBuffer':
         if (from.detached) throw refuse(from);
-        return keep(from.slice(0));
+        return keep(copyOfBuffer(from));
       case 'Boolean': case 'Number': case 'String': case 'BigInt':
         return keep(Object(from.valueOf()));
       case 'Symbol': case 'WeakMap': case 'WeakSet': case 'WeakRef':
@@ -152,7 +193,7 @@ function cloneWith(value, transfer) {
       default:
     }
     if (binding.isLoaded('blob') && load('blob').isBlob(from)) return keep(load('blob').copyOf(from));
-    if (typeof from[kMove] === 'function') throw refuse(from);
+    if (typeof from[kMove] === 'function' || from[kPlatform] === true) throw refuse(from);
     if (binding.promiseState(from) !== undefined) throw refuse(from);
     if (from === globalThis || binding.proxyTarget(from) !== undefined) throw refuse({});
     const to = keep({});

@@ -31,5 +31,5 @@ class Crypto {
     return load('subtle').subtle;
   }
 }
-Object.defineProperty(Crypto.prototype, Symbol.toStringTag, { value: 'Crypto', configurable: true });
+load('idl').expose(Crypto);
 module.exports = { crypto: new Crypto(), Crypto };

@@ -3,12 +3,14 @@
 'use strict';
 
 const { codes } = load('errors');
+const { expose } = load('idl');
 
 class TextEncoder {
+  #utf8 = 'utf-8';
   [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
     return inspect({ encoding: this.encoding }, options);
   }
-  get encoding() { return 'utf-8'; }
+  get encoding() { return this.#utf8; }
   encode(text = '') {
     return binding.utf8Encode(`${text}`);
   }
@@ -28,7 +30,6 @@ class TextEncoder {
     return { read, written };
   }
 }
-Object.defineProperty(TextEncoder.prototype, Symbol.toStringTag, { value: 'TextEncoder', configurable: true });
 
 // Bytes of an unfinished character at the end of a piece.
 function unfinished(bytes) {
@@ -145,7 +146,7 @@ class TextDecoder {
     return half && !stream && !isSurrogate(text.charCodeAt(text.length - 1), 0xd800) ? `${whole}\ufffd` : whole;
   }
 }
-Object.defineProperty(TextDecoder.prototype, Symbol.toStringTag, { value: 'TextDecoder', configurable: true });
+expose(TextEncoder, TextDecoder);
 
 function invalid() {
   return new (load('eventtarget').DOMException)('Invalid character', 'InvalidCharacterError');

@@ -3,6 +3,7 @@
 'use strict';
 
 const { codes } = load('errors');
+const { expose, constants, need } = load('idl');
 
 // ---- DOMException -------------------------------------------------------------------------------------------------
 
@@ -25,11 +26,21 @@ class DOMException extends Error {
   get name() { return this.#name; }
   get code() { return numbers[this.#name] ?? 0; }
 }
-Object.defineProperty(DOMException.prototype, Symbol.toStringTag, { value: 'DOMException', configurable: true });
+expose(DOMException);
+// Names from before there were names. Some of the numbers have no error any more.
+constants(DOMException, {
+  INDEX_SIZE_ERR: 1, DOMSTRING_SIZE_ERR: 2, HIERARCHY_REQUEST_ERR: 3, WRONG_DOCUMENT_ERR: 4, INVALID_CHARACTER_ERR: 5, NO_DATA_ALLOWED_ERR: 6,
+  NO_MODIFICATION_ALLOWED_ERR: 7, NOT_FOUND_ERR: 8, NOT_SUPPORTED_ERR: 9, INUSE_ATTRIBUTE_ERR: 10, INVALID_STATE_ERR: 11, SYNTAX_ERR: 12,
+  INVALID_MODIFICATION_ERR: 13, NAMESPACE_ERR: 14, INVALID_ACCESS_ERR: 15, VALIDATION_ERR: 16, TYPE_MISMATCH_ERR: 17, SECURITY_ERR: 18,
+  NETWORK_ERR: 19, ABORT_ERR: 20, URL_MISMATCH_ERR: 21, QUOTA_EXCEEDED_ERR: 22, TIMEOUT_ERR: 23, INVALID_NODE_TYPE_ERR: 24, DATA_CLONE_ERR: 25,
+});
 
 // ---- events -------------------------------------------------------------------------------------------------------
 
 const kState = Symbol('state');
+// One getter for all events, as the standard wants it: a property of each event that nobody can replace.
+const trusted = Object.getOwnPropertyDescriptor({ get isTrusted() { return this[kState].trusted; } }, 'isTrusted').get;
+const isTrusted = { get: trusted, enumerable: true, configurable: false };
 class Event {
   constructor(type, options = undefined) {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('type');
@@ -40,9 +51,10 @@ class Event {
       value: {
         type: `${type}`, bubbles: !!options?.bubbles, cancelable: !!options?.cancelable, composed: !!options?.composed,
         prevented: false, stopped: false, stoppedNow: false, target: null, current: null, phase: 0, passive: false,
-        time: binding.preciseNow(),
+        time: binding.preciseNow(), trusted: false,
       },
     });
+    Object.defineProperty(this, 'isTrusted', isTrusted);
   }
   [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
     const { name } = this.constructor;
@@ -56,12 +68,12 @@ class Event {
   get composed() { return this[kState].composed; }
   get defaultPrevented() { return this[kState].prevented; }
   get returnValue() { return !this[kState].prevented; }
+  set returnValue(value) { if (!value) this.preventDefault(); }
   get target() { return this[kState].target; }
   get srcElement() { return this[kState].target; }
   get currentTarget() { return this[kState].current; }
   get eventPhase() { return this[kState].phase; }
   get timeStamp() { return this[kState].time; }
-  get isTrusted() { return false; }
   get cancelBubble() { return this[kState].stopped; }
   set cancelBubble(value) { if (value) this[kState].stopped = true; }
   composedPath() { return this[kState].current ? [this[kState].current] : []; }
@@ -71,12 +83,19 @@ class Event {
     this[kState].stopped = true;
     this[kState].stoppedNow = true;
   }
+  initEvent(type, bubbles = false, cancelable = false) {
+    const state = this[kState];
+    need(arguments.length, 1, 'initEvent');
+    if (state.phase !== 0) return;
+    state.type = `${type}`;
+    state.bubbles = !!bubbles;
+    state.cancelable = !!cancelable;
+    state.prevented = state.stopped = state.stoppedNow = state.trusted = false;
+    state.target = null;
+  }
 }
-for (const [name, value] of Object.entries({ NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 })) {
-  Object.defineProperty(Event, name, { value, enumerable: true });
-  Object.defineProperty(Event.prototype, name, { value, enumerable: true });
-}
-Object.defineProperty(Event.prototype, Symbol.toStringTag, { value: 'Event', configurable: true });
+expose(Event);
+constants(Event, { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 });
 
 class CustomEvent extends Event {
   #detail;
@@ -85,8 +104,14 @@ class CustomEvent extends Event {
     this.#detail = options?.detail ?? null;
   }
   get detail() { return this.#detail; }
+  initCustomEvent(type, bubbles = false, cancelable = false, detail = null) {
+    need(arguments.length, 1, 'initCustomEvent');
+    if (this[kState].phase !== 0) return;
+    this.initEvent(type, bubbles, cancelable);
+    this.#detail = detail;
+  }
 }
-Object.defineProperty(CustomEvent.prototype, Symbol.toStringTag, { value: 'CustomEvent', configurable: true });
+expose(CustomEvent);
 
 const kListeners = Symbol('listeners');
 function listenersFor(target) {
@@ -95,6 +120,42 @@ function listenersFor(target) {
   }
   return target[kListeners];
 }
+// Anything but an object is the flag `capture`.
+const optionsOf = (options) => options === null || options === undefined ? {}
+  : typeof options === 'object' || typeof options === 'function' ? options : { capture: !!options };
+function checkListener(listener) {
+  if (typeof listener !== 'function' && typeof listener !== 'object') {
+    throw new codes.ERR_INVALID_ARG_TYPE('listener', 'EventListener', listener);
+  }
+}
+function later(error) {
+  process.nextTick(() => {
+    throw error;
+  });
+}
+// Calls those that capture, or the others.
+function invoke(target, event, state, list, capture) {
+  for (const one of list) {
+    if (one.removed || one.capture !== capture) continue;
+    if (one.once) target.removeEventListener(event.type, one.listener, one.capture);
+    state.passive = one.passive;
+    try {
+      const { listener } = one;
+      if (typeof listener === 'function') {
+        listener.call(target, event);
+      } else {
+        const { handleEvent } = listener;
+        if (typeof handleEvent !== 'function') throw new TypeError('handleEvent of an event listener is no function');
+        handleEvent.call(listener, event);
+      }
+    } catch (error) {
+      later(error);
+    }
+    state.passive = false;
+    if (state.stoppedNow) return;
+  }
+}
+
 class EventTarget {
   constructor() {
     Object.defineProperty(this, kListeners, { value: new Map() });
@@ -102,12 +163,11 @@ class EventTarget {
   addEventListener(type, listener, options = {}) {
     const all = listenersFor(this);
     if (arguments.length < 2) throw new codes.ERR_MISSING_ARGS('type', 'listener');
+    // The options are read also for a listener that is null.
+    const { capture = false, once = false, passive = false, signal } = optionsOf(options);
+    if (signal !== undefined && !(signal instanceof AbortSignal)) throw new codes.ERR_INVALID_ARG_TYPE('options.signal', 'AbortSignal', signal);
     if (listener === null || listener === undefined) return;
-    if (typeof listener !== 'function' && typeof listener !== 'object') {
-      throw new codes.ERR_INVALID_ARG_TYPE('listener', 'EventListener', listener);
-    }
-    if (typeof options === 'boolean') options = { capture: options };
-    const { once = false, capture = false, passive = false, signal } = options ?? {};
+    checkListener(listener);
     if (signal?.aborted) return;
     type = `${type}`;
     let list = all.get(type);
@@ -118,7 +178,9 @@ class EventTarget {
   }
   removeEventListener(type, listener, options = {}) {
     const all = listenersFor(this);
-    const capture = !!(typeof options === 'boolean' ? options : options?.capture);
+    if (arguments.length < 2) throw new codes.ERR_MISSING_ARGS('type', 'listener');
+    if (listener !== null && listener !== undefined) checkListener(listener);
+    const capture = !!optionsOf(options).capture;
     const list = all.get(`${type}`);
     const at = list === undefined ? -1 : list.findIndex((one) => one.listener === listener && one.capture === capture);
     if (at < 0) return;
@@ -134,42 +196,60 @@ class EventTarget {
     if (!(event instanceof Event)) throw new codes.ERR_INVALID_ARG_TYPE('event', 'Event', event);
     const state = event[kState];
     if (state.phase !== 0) throw new codes.ERR_EVENT_RECURSION(event.type);
-    state.target = state.current = this;
-    state.phase = 2;
-    for (const one of (all.get(event.type) ?? []).slice()) {
-      if (one.removed) continue;
-      if (one.once) this.removeEventListener(event.type, one.listener, one);
-      state.passive = one.passive;
-      try {
-        if (typeof one.listener === 'function') one.listener.call(this, event);
-        else if (typeof one.listener.handleEvent === 'function') one.listener.handleEvent(event);
-      } catch (error) {
-        process.nextTick(() => {
-          throw error;
-        });
-      }
-      state.passive = false;
-      if (state.stoppedNow) break;
-    }
-    state.phase = 0;
-    state.current = null;
-    return !state.prevented;
+    state.trusted = false;
+    return dispatch(this, event, all);
   }
 }
-Object.defineProperty(EventTarget.prototype, Symbol.toStringTag, { value: 'EventTarget', configurable: true });
+expose(EventTarget);
 
+function dispatch(target, event, all = listenersFor(target)) {
+  const state = event[kState];
+  state.target = state.current = target;
+  state.phase = 2;
+  const list = all.get(state.type);
+  if (list !== undefined && !state.stopped) {
+    const now = list.slice();
+    invoke(target, event, state, now, true);
+    if (!state.stopped) invoke(target, event, state, now, false);
+  }
+  state.phase = 0;
+  state.current = null;
+  state.stopped = state.stoppedNow = false;
+  return !state.prevented;
+}
+// An event of the host itself.
+function dispatchTrusted(target, event) {
+  event[kState].trusted = true;
+  return dispatch(target, event);
+}
+
+// onmessage and its kin. A handler that replaces another one takes its place among the listeners.
 function handlerProperty(prototype, type, then = undefined) {
   const key = Symbol(`on${type}`);
   Object.defineProperty(prototype, `on${type}`, {
     configurable: true, enumerable: true,
-    get() { return this[key]?.handler ?? null; },
+    get() {
+      listenersFor(this);
+      return this[key]?.handler ?? null;
+    },
     set(handler) {
-      if (this[key]) this.removeEventListener(type, this[key].call);
-      this[key] = undefined;
-      if (typeof handler !== 'function') return;
-      const call = (event) => handler.call(this, event);
-      Object.defineProperty(this, key, { value: { handler, call }, writable: true, configurable: true });
-      this.addEventListener(type, call);
+      listenersFor(this);
+      const now = this[key];
+      if (handler === null || (typeof handler !== 'function' && typeof handler !== 'object')) {
+        if (now !== undefined) this.removeEventListener(type, now.call);
+        this[key] = undefined;
+        return;
+      }
+      if (now !== undefined) {
+        now.handler = handler;
+      } else {
+        const state = { handler, call: undefined };
+        state.call = (event) => {
+          if (typeof state.handler === 'function' && state.handler.call(this, event) === false) event.preventDefault();
+        };
+        Object.defineProperty(this, key, { value: state, writable: true, configurable: true });
+        this.addEventListener(type, state.call);
+      }
       then?.(this);
     },
   });
@@ -201,8 +281,8 @@ class AbortSignal extends EventTarget {
       one.#aborted = true;
       one.#reason = reason;
     }
-    signal.dispatchEvent(new Event('abort'));
-    for (const one of dependents) one.dispatchEvent(new Event('abort'));
+    dispatchTrusted(signal, new Event('abort'));
+    for (const one of dependents) dispatchTrusted(one, new Event('abort'));
     signal.#dependents.clear();
   }
   static abort(reason = new DOMException('This operation was aborted', 'AbortError')) {
@@ -255,9 +335,9 @@ class AbortSignal extends EventTarget {
   }
 }
 handlerProperty(AbortSignal.prototype, 'abort');
-Object.defineProperty(AbortSignal.prototype, Symbol.toStringTag, { value: 'AbortSignal', configurable: true });
 const fire = AbortSignal.fire;
 delete AbortSignal.fire;
+expose(AbortSignal);
 
 class AbortController {
   #signal = new AbortSignal(kMake);
@@ -269,9 +349,9 @@ class AbortController {
     return `AbortController ${inspect({ signal: this.#signal }, options)}`;
   }
 }
-Object.defineProperty(AbortController.prototype, Symbol.toStringTag, { value: 'AbortController', configurable: true });
+expose(AbortController);
 
 module.exports = {
-  DOMException, Event, CustomEvent, EventTarget, AbortSignal, AbortController, handlerProperty,
+  DOMException, Event, CustomEvent, EventTarget, AbortSignal, AbortController, handlerProperty, dispatchTrusted,
   listenersOf: (target, type) => (listenersFor(target).get(type) ?? []).map((one) => one.listener),
 };

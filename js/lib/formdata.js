@@ -5,6 +5,7 @@
 const { codes } = load('errors');
 const { File, isBlob, partsOf } = load('blob');
 const { Buffer } = load('buffer');
+const { expose, pairs } = load('idl');
 
 const named = (name) => `${name}`.toWellFormed();
 function entryOf(value, filename) {
@@ -14,8 +15,10 @@ function entryOf(value, filename) {
                   { type: value.type, lastModified: value instanceof File ? value.lastModified : undefined });
 }
 
+let listOf; // set by the class
 class FormData {
   #list = []; // of [name, value]
+  static { listOf = (form) => form.#list; }
   constructor(form = undefined) {
     if (form !== undefined) throw new codes.ERR_INVALID_ARG_TYPE('form', 'undefined', form);
   }
@@ -59,19 +62,6 @@ class FormData {
     const key = named(name);
     this.#list = this.#list.filter((one) => one[0] !== key);
   }
-  forEach(callback, self = undefined) {
-    if (typeof callback !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('callback', 'Function', callback);
-    for (const [name, value] of this) callback.call(self, value, name, this);
-  }
-  *entries() {
-    for (let i = 0; i < this.#list.length; i++) yield [this.#list[i][0], this.#list[i][1]];
-  }
-  *keys() {
-    for (let i = 0; i < this.#list.length; i++) yield this.#list[i][0];
-  }
-  *values() {
-    for (let i = 0; i < this.#list.length; i++) yield this.#list[i][1];
-  }
   [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
     const shown = {};
     for (const [name, value] of this.#list) {
@@ -82,11 +72,8 @@ class FormData {
     return `FormData ${inspect(shown, options)}`;
   }
 }
-Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.prototype.entries, writable: true, configurable: true });
-Object.defineProperty(FormData.prototype, Symbol.toStringTag, { value: 'FormData', configurable: true });
-for (const name of ['append', 'set', 'get', 'getAll', 'has', 'delete', 'forEach', 'entries', 'keys', 'values']) {
-  Object.defineProperty(FormData.prototype, name, { enumerable: true });
-}
+pairs(FormData, (form) => listOf(form));
+expose(FormData);
 
 // ---- in a body ----------------------------------------------------------------------------------------------------
 
@@ -159,9 +146,10 @@ function decodeMultipart(bytes, boundary) {
 }
 
 function decodeForm(bytes, type) {
-  const essence = `${type ?? ''}`.split(';')[0].trim().toLowerCase();
+  const mime = load('mime').mimeOf(type);
+  const essence = mime?.essence;
   if (essence === 'multipart/form-data') {
-    const boundary = parameter(type, 'boundary');
+    const boundary = mime.parameters.get('boundary');
     if (boundary === undefined || boundary === '') throw broken();
     return decodeMultipart(bytes, boundary);
   }

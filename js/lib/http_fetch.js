@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Headers, Request and Response, and fetch, whose work is done in http_fetch_client.js. A body is text, bytes, a Blob, a form, a
+// Request and Response, and fetch, whose work is done in http_fetch_client.js. A body is text, bytes, a Blob, a form, a
 // ReadableStream, or an iterable of chunks (also an asynchronous one). `body` is made a stream when somebody asks for it: a server
 // that answers with text never makes one.
 'use strict';
@@ -7,78 +7,8 @@
 const { codes } = load('errors');
 const { Buffer } = load('buffer');
 
-const TOKEN = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
-
-// ---- Headers ------------------------------------------------------------------------------------------------------
-
-class Headers {
-  #map = new Map(); // lower-case name -> values
-  constructor(init = undefined) {
-    if (init === undefined || init === null) return;
-    if (typeof init !== 'object') throw new TypeError('Headers: the argument is neither an object nor a list of pairs');
-    const pairs = typeof init[Symbol.iterator] === 'function' ? init : Object.entries(init);
-    for (const pair of pairs) {
-      const [name, value, more] = pair;
-      if (value === undefined || more !== undefined) throw new TypeError('Headers: a pair has a name and a value');
-      this.append(name, value);
-    }
-  }
-  static #key(name) {
-    const text = `${name}`;
-    if (!TOKEN.test(text)) throw new TypeError(`Headers: '${text}' is no valid header name`);
-    return text.toLowerCase();
-  }
-  static #value(value) {
-    const text = `${value}`.replace(/^[\t\r\n ]+|[\t\r\n ]+$/g, '');
-    if (/[\0\r\n]|[^\0-\xff]/.test(text)) throw new TypeError('Headers: a value with a line break, a zero or a character beyond Latin-1');
-    return text;
-  }
-  append(name, value) {
-    const key = Headers.#key(name);
-    const text = Headers.#value(value);
-    const list = this.#map.get(key);
-    if (list === undefined) this.#map.set(key, [text]);
-    else list.push(text);
-  }
-  set(name, value) {
-    this.#map.set(Headers.#key(name), [Headers.#value(value)]);
-  }
-  get(name) {
-    return this.#map.get(Headers.#key(name))?.join(', ') ?? null;
-  }
-  has(name) {
-    return this.#map.has(Headers.#key(name));
-  }
-  delete(name) {
-    this.#map.delete(Headers.#key(name));
-  }
-  getSetCookie() {
-    return this.#map.get('set-cookie')?.slice() ?? [];
-  }
-  forEach(callback, self) {
-    for (const [name, value] of this) callback.call(self, value, name, this);
-  }
-  *entries() {
-    for (const name of [...this.#map.keys()].sort()) {
-      const list = this.#map.get(name);
-      if (name !== 'set-cookie') yield [name, list.join(', ')];
-      else for (const cookie of list) yield [name, cookie];
-    }
-  }
-  *keys() {
-    for (const [name] of this) yield name;
-  }
-  *values() {
-    for (const [, value] of this) yield value;
-  }
-  [Symbol.iterator]() {
-    return this.entries();
-  }
-  get [Symbol.toStringTag]() { return 'Headers'; }
-  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
-    return `Headers ${inspect(Object.fromEntries(this), options)}`;
-  }
-}
+const { Headers, TOKEN, freeze } = load('http_fetch_headers');
+const { expose, need } = load('idl');
 
 // ---- bodies -------------------------------------------------------------------------------------------------------
 
@@ -137,7 +67,13 @@ class Body {
   }
   get body() {
     if (this.#body === null || this.#stream !== null) return this.#stream;
-    const chunks = this.#used ? [][Symbol.iterator]() : this.#chunks(this.#body);
+    if (this.#used) {
+      // It was read without a stream; nobody else can.
+      this.#stream = new (load('stream_web').ReadableStream)();
+      this.#stream.getReader();
+      return this.#stream;
+    }
+    const chunks = this.#chunks(this.#body);
     return this.#stream = new (load('stream_web').ReadableStream)({
       type: 'bytes',
       async pull(controller) {
@@ -154,8 +90,16 @@ class Body {
     }, { highWaterMark: 0 });
   }
   async *#chunks(body) {
-    if (isPlain(body)) yield bytesOf(body);
-    else for await (const chunk of body) yield bytesOf(chunk);
+    if (isPlain(body)) {
+      yield bytesOf(body);
+    } else if (isStream(body)) {
+      for await (const chunk of body) {
+        if (!(chunk instanceof Uint8Array)) throw new TypeError('Received non-Uint8Array chunk');
+        yield chunk;
+      }
+    } else {
+      for await (const chunk of body) yield bytesOf(chunk);
+    }
   }
   // For the server: the chunks, without a stream around them.
   static chunks(message) { return message.#chunks(message.#take()); }
@@ -163,9 +107,13 @@ class Body {
   static split(message) {
     if (message.bodyUsed || message.#stream?.locked) throw new TypeError('Response.clone: Body has already been consumed.');
     if (message.#body === null || (message.#stream === null && isPlain(message.#body))) return message.#body;
+    const { TransformStream } = load('stream_web');
+    const { structuredClone } = load('clone');
     const [one, two] = message.body.tee();
     message.#body = message.#stream = one;
-    return two;
+    // The two share no bytes.
+    return two.pipeThrough(new TransformStream({ transform: (chunk, controller) => controller.enqueue(structuredClone(chunk)) },
+                                               { highWaterMark: 1 }, { highWaterMark: 0 }));
   }
   async bytes() {
     const body = this.#take();
@@ -187,10 +135,20 @@ class Body {
     return JSON.parse(await this.text());
   }
   async blob() {
-    return new (load('blob').Blob)([await this.bytes()], { type: this.headers.get('content-type') ?? '' });
+    const { mimeOf, writeMime } = load('mime');
+    const type = mimeOf(this.headers.get('content-type'));
+    return load('blob').typed(await this.bytes(), type === null ? '' : writeMime(type));
   }
   async formData() {
     return load('formdata').decodeForm(await this.bytes(), this.headers.get('content-type'));
+  }
+  textStream() {
+    const { ReadableStream, TextDecoderStream } = load('stream_web');
+    if (this.#body === null) return new ReadableStream({ start: (controller) => controller.close() });
+    if (this.bodyUsed || this.#stream?.locked) throw unusable();
+    const { body } = this;
+    this.#used = true;
+    return body.pipeThrough(new TextDecoderStream());
   }
 }
 
@@ -268,12 +226,11 @@ class Request extends Body {
   get referrer() { return `${this.#setting('referrer', 'about:client')}`; }
   get referrerPolicy() { return `${this.#setting('referrerPolicy', '')}`; }
   clone() {
-    const body = Body.split(this);
+    const body = split(this);
     return new Request(this.#url, {
       ...this.#settings.init, method: this.#method, headers: this.#headers, signal: this.signal, body, duplex: 'half',
     });
   }
-  get [Symbol.toStringTag]() { return 'Request'; }
 }
 
 // ---- Response -----------------------------------------------------------------------------------------------------
@@ -315,12 +272,15 @@ class Response extends Body {
   static redirect(url, status = 302) {
     if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`Invalid status code ${status}`);
     const { href } = new (load('url').URL)(`${url}`);
-    return new Response(null, { status, headers: { location: href } });
+    const response = new Response(null, { status, headers: { location: href } });
+    freeze(response.#headers);
+    return response;
   }
   static error() {
     const response = new Response();
     response.#status = 0;
     response.#type = 'error';
+    freeze(response.#headers);
     return response;
   }
   get status() { return this.#status; }
@@ -339,7 +299,7 @@ class Response extends Body {
     return response;
   }
   clone() {
-    const body = Body.split(this);
+    const body = split(this);
     const copy = new Response(body, { status: this.#status || 200, statusText: this.#statusText, headers: this.#headers });
     copy.#status = this.#status;
     copy.#type = this.#type;
@@ -347,17 +307,25 @@ class Response extends Body {
     copy.#redirected = this.#redirected;
     return copy;
   }
-  get [Symbol.toStringTag]() { return 'Response'; }
 }
 
 function fetch(input, init = undefined) {
   return arguments.length === 0 ? load('http_fetch_client').fetch() : load('http_fetch_client').fetch(input, init);
 }
 
-const { peek, chunks } = Body;
+const { peek, chunks, split } = Body;
 delete Body.peek;
 delete Body.chunks;
 const { describe } = Response;
 delete Response.describe;
+delete Body.split;
+// The interfaces have the methods of bodies themselves, and no class above them.
+for (const Kind of [Request, Response]) {
+  for (const name of Object.getOwnPropertyNames(Body.prototype)) {
+    if (name !== 'constructor') Object.defineProperty(Kind.prototype, name, Object.getOwnPropertyDescriptor(Body.prototype, name));
+  }
+  Object.setPrototypeOf(Kind.prototype, Object.prototype);
+}
+expose(Request, Response);
 
 module.exports = { Headers, Request, Response, fetch, peek, chunks, describe };

@@ -38,9 +38,9 @@ async function run(request) {
   const url = new URL(request.url);
   switch (url.protocol) {
     case 'data:':
-      return fromData(url);
+      return fromData(request, url);
     case 'blob:':
-      return fromBlob(request.url);
+      return fromBlob(request);
     case 'http:':
     case 'https:':
       return overHttp(request, url);
@@ -51,32 +51,42 @@ async function run(request) {
 
 // ---- data: and blob: ----------------------------------------------------------------------------------------------
 
-function fromData(url) {
+const BAD_BASE64 = /[^A-Za-z0-9+/]/;
+// What atob takes, too: padding whole or not at all.
+function fromBase64(text) {
+  let plain = text.replace(/[\t\n\f\r ]/g, '');
+  if (plain.length % 4 === 0) plain = plain.replace(/={1,2}$/, '');
+  if (plain.length % 4 === 1 || BAD_BASE64.test(plain)) throw failed(new Error('invalid base64 in a data URL'));
+  return Buffer.from(plain, 'base64');
+}
+function fromData(request, url) {
+  const { parseMime, writeMime } = load('mime');
   const text = url.href.slice(5).replace(/#.*$/s, '');
   const comma = text.indexOf(',');
   if (comma < 0) throw failed(new Error('invalid data URL'));
-  let type = text.slice(0, comma).trim();
-  let bytes = Buffer.from(decodeBytes(text.slice(comma + 1)), 'latin1');
+  let type = text.slice(0, comma).replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, '');
+  const plain = decodeBytes(text.slice(comma + 1));
+  let bytes;
   if (/; *base64$/i.test(type)) {
     type = type.replace(/; *base64$/i, '');
-    const plain = bytes.toString('latin1').replace(/[\t\n\f\r ]/g, '');
-    if (!/^[A-Za-z0-9+/]*={0,2}$/.test(plain) || plain.replace(/=+$/, '').length % 4 === 1) throw failed(new Error('invalid base64 in a data URL'));
-    bytes = Buffer.from(plain, 'base64');
+    bytes = fromBase64(plain);
+  } else {
+    bytes = Buffer.from(plain, 'latin1');
   }
   if (type.startsWith(';')) type = `text/plain${type}`;
-  if (type === '' || !type.includes('/')) type = 'text/plain;charset=US-ASCII';
-  return describe(new Response(bytes, { headers: { 'content-type': type } }), { url: url.href });
+  const mime = parseMime(type);
+  const headers = { 'content-type': mime === null ? 'text/plain;charset=US-ASCII' : writeMime(mime) };
+  return describe(new Response(request.method === 'HEAD' ? null : bytes, { statusText: 'OK', headers }), { url: url.href });
 }
 // Percent signs to bytes, one in each character.
 function decodeBytes(text) {
   return text.replace(/%([0-9a-f]{2})/gi, (all, hex) => String.fromCharCode(parseInt(hex, 16)));
 }
-function fromBlob(href) {
-  const blob = load('blob').resolveObjectURL?.(href);
-  if (blob === undefined) throw failed(new Error('invalid blob URL'));
-  const headers = { 'content-length': `${blob.size}` };
-  if (blob.type !== '') headers['content-type'] = blob.type;
-  return describe(new Response(blob, { headers }), { url: href });
+function fromBlob(request) {
+  const blob = load('blob').resolveObjectURL(request.url.replace(/#.*$/s, ''));
+  if (blob === undefined || request.method !== 'GET') throw failed(new Error('invalid blob URL'));
+  const headers = { 'content-length': `${blob.size}`, 'content-type': blob.type };
+  return describe(new Response(blob, { statusText: 'OK', headers }), { url: request.url });
 }
 
 // ---- http: --------------------------------------------------------------------------------------------------------

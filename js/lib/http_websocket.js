@@ -37,7 +37,7 @@ class CloseEvent extends Event {
   get code() { return this.#code; }
   get reason() { return this.#reason; }
 }
-Object.defineProperty(CloseEvent.prototype, Symbol.toStringTag, { value: 'CloseEvent', configurable: true });
+load('idl').expose(CloseEvent);
 
 // ---- arguments ----------------------------------------------------------------------------------------------------
 
@@ -312,11 +312,6 @@ for (const [name, value] of Object.entries({ CONNECTING, OPEN, CLOSING, CLOSED }
   Object.defineProperty(WebSocket, name, { value, enumerable: true });
   Object.defineProperty(WebSocket.prototype, name, { value, enumerable: true });
 }
-for (const Kind of [WebSocket, CloseEvent]) {
-  for (const name of Object.getOwnPropertyNames(Kind.prototype)) {
-    if (name !== 'constructor' && !Object.hasOwn(WebSocket, name)) Object.defineProperty(Kind.prototype, name, { enumerable: true });
-  }
-}
-Object.defineProperty(WebSocket.prototype, Symbol.toStringTag, { value: 'WebSocket', configurable: true });
+load('idl').expose(WebSocket);
 
 module.exports = { WebSocket, CloseEvent };

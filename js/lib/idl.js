@@ -2,6 +2,8 @@
 // What the interfaces of the web have in common (Web IDL): names that can be enumerated, a tag, and conversions of arguments.
 'use strict';
 
+const kPlatform = Symbol('platform'); // an object of the host, which no message can hold unless clone.js knows how
+
 // Methods and attributes are enumerable, unlike those of other classes.
 function expose(...kinds) {
   for (const Kind of kinds) {
@@ -13,7 +15,51 @@ function expose(...kinds) {
       }
     }
     Object.defineProperty(Kind.prototype, Symbol.toStringTag, { value: Kind.name, configurable: true, writable: false, enumerable: false });
+    Object.defineProperty(Kind.prototype, kPlatform, { value: true });
   }
+}
+// An interface that is a list of pairs: entries, keys, values and forEach over what listOf(object) has at that moment.
+const Iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+function pairs(Kind, listOf) {
+  const states = new WeakMap();
+  const prototype = Object.create(Iterators, {
+    [Symbol.toStringTag]: { value: `${Kind.name} Iterator`, configurable: true },
+  });
+  const { next } = {
+    next() {
+      const state = states.get(this);
+      if (state === undefined) throw new TypeError(`next: this is no ${Kind.name} Iterator`);
+      const list = listOf(state.of);
+      if (state.at >= list.length) return { value: undefined, done: true };
+      const pair = list[state.at++];
+      return { value: state.what === 2 ? [pair[0], pair[1]] : pair[state.what], done: false };
+    },
+  };
+  Object.defineProperty(prototype, 'next', { value: next, writable: true, enumerable: true, configurable: true });
+  const iterator = (of, what) => {
+    listOf(of); // throws for another object
+    const made = Object.create(prototype);
+    states.set(made, { of, what, at: 0 });
+    return made;
+  };
+  const methods = {
+    entries() { return iterator(this, 2); },
+    forEach(callback, self = undefined) {
+      listOf(this);
+      need(arguments.length, 1, 'forEach');
+      if (typeof callback !== 'function') throw new TypeError('forEach: the callback is no function');
+      for (let i = 0; i < listOf(this).length; i++) {
+        const [name, value] = listOf(this)[i];
+        callback.call(self, value, name, this);
+      }
+    },
+    keys() { return iterator(this, 0); },
+    values() { return iterator(this, 1); },
+  };
+  for (const [name, value] of Object.entries(methods)) {
+    Object.defineProperty(Kind.prototype, name, { value, writable: true, enumerable: true, configurable: true });
+  }
+  Object.defineProperty(Kind.prototype, Symbol.iterator, { value: methods.entries, writable: true, enumerable: false, configurable: true });
 }
 // Values that never change, on the class and on its instances.
 function constants(Kind, values) {
@@ -44,4 +90,4 @@ function need(count, wanted, what) {
   throw error;
 }
 
-module.exports = { expose, constants, isObject, dictionary, double, need };
+module.exports = { kPlatform, expose, constants, pairs, isObject, dictionary, double, need };

@@ -4,6 +4,7 @@
 'use strict';
 
 const { codes } = load('errors');
+const { expose } = load('idl');
 const { Event, EventTarget, DOMException, handlerProperty } = load('eventtarget');
 const { cloneWith, kMove } = load('clone');
 const sched = load('sched');
@@ -31,7 +32,7 @@ class MessageEvent extends Event {
   get source() { return this.#source; }
   get ports() { return this.#ports; }
 }
-Object.defineProperty(MessageEvent.prototype, Symbol.toStringTag, { value: 'MessageEvent', configurable: true });
+expose(MessageEvent);
 
 // ---- ports --------------------------------------------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ class MessagePort extends EventTarget {
 handlerProperty(MessagePort.prototype, 'message', (port) => port.start());
 handlerProperty(MessagePort.prototype, 'messageerror');
 handlerProperty(MessagePort.prototype, 'close');
-Object.defineProperty(MessagePort.prototype, Symbol.toStringTag, { value: 'MessagePort', configurable: true });
+expose(MessagePort);
 Object.defineProperty(MessagePort.prototype, 'addListener', { value: MessagePort.prototype.on, writable: true, configurable: true });
 Object.defineProperty(MessagePort.prototype, 'removeListener', { value: MessagePort.prototype.off, writable: true, configurable: true });
 
@@ -191,7 +192,7 @@ class MessageChannel {
   get port1() { return this.#port1; }
   get port2() { return this.#port2; }
 }
-Object.defineProperty(MessageChannel.prototype, Symbol.toStringTag, { value: 'MessageChannel', configurable: true });
+expose(MessageChannel);
 
 // ---- broadcast ----------------------------------------------------------------------------------------------------
 
@@ -240,7 +241,7 @@ class BroadcastChannel extends EventTarget {
 }
 handlerProperty(BroadcastChannel.prototype, 'message');
 handlerProperty(BroadcastChannel.prototype, 'messageerror');
-Object.defineProperty(BroadcastChannel.prototype, Symbol.toStringTag, { value: 'BroadcastChannel', configurable: true });
+expose(BroadcastChannel);
 
 // For worker_threads.js: a port of an end, and the end that a port gives up.
 const portOf = (end) => new MessagePort(kMake, end);

@@ -61,13 +61,7 @@ class TextDecoderStream {
   get readable() { return this.#transform.readable; }
   get writable() { return this.#transform.writable; }
 }
-for (const Kind of [TextEncoderStream, TextDecoderStream]) {
-  Object.defineProperty(Kind.prototype, Symbol.toStringTag, { value: Kind.name, configurable: true });
-  for (const name of Object.getOwnPropertyNames(Kind.prototype)) {
-    const descriptor = Object.getOwnPropertyDescriptor(Kind.prototype, name);
-    if (descriptor.get !== undefined) Object.defineProperty(Kind.prototype, name, { ...descriptor, enumerable: true });
-  }
-}
+load('idl').expose(TextEncoderStream, TextDecoderStream);
 
 module.exports = { ...streams, TextEncoderStream, TextDecoderStream };
 delete module.exports.__esModule;

@@ -229,7 +229,7 @@ class SubtleCrypto {
     return importKey(`${format}`, data, keyAlgorithm, extractable, usages);
   }
 }
-Object.defineProperty(SubtleCrypto.prototype, Symbol.toStringTag, { value: 'SubtleCrypto', configurable: true });
+load('idl').expose(SubtleCrypto);
 making = true;
 const subtle = new SubtleCrypto();
 making = false;

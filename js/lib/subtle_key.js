@@ -22,7 +22,7 @@ class CryptoKey {
   get algorithm() { return inner.get(this).algorithm; }
   get usages() { return inner.get(this).usages.slice(); }
 }
-Object.defineProperty(CryptoKey.prototype, Symbol.toStringTag, { value: 'CryptoKey', configurable: true });
+load('idl').expose(CryptoKey);
 const ORDER = ['encrypt', 'decrypt', 'sign', 'verify', 'deriveKey', 'deriveBits', 'wrapKey', 'unwrapKey'];
 function cryptoKey(object, algorithm, extractable, usages) {
   const key = Object.create(CryptoKey.prototype);

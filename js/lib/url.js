@@ -141,6 +141,11 @@ class URL {
 const { whole, parts } = URL;
 delete URL.whole;
 delete URL.parts;
+for (const name of ['createObjectURL', 'revokeObjectURL']) {
+  const { [name]: value } = { [name](item) { return arguments.length === 0 ? load('blob')[name]() : load('blob')[name](item); } };
+  Object.defineProperty(URL, name, { value, writable: true, configurable: true, enumerable: true });
+}
+for (const name of ['canParse', 'parse']) Object.defineProperty(URL, name, { enumerable: true });
 function accessor(name, descriptor) {
   Object.defineProperty(URL.prototype, name, { enumerable: true, configurable: true, ...descriptor });
 }
@@ -164,6 +169,7 @@ for (const name of ['toString', 'toJSON']) {
   accessor(name, { value: { [name]() { return parts(this).href; } }[name], writable: true });
 }
 Object.defineProperty(URL.prototype, Symbol.toStringTag, { value: 'URL', configurable: true });
+for (const { prototype } of [URL, lib.URLSearchParams]) Object.defineProperty(prototype, load('idl').kPlatform, { value: true });
 
 // ---- and the rest of it -------------------------------------------------------------------------------------------
 

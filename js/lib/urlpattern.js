@@ -8,8 +8,7 @@ const parts = ['protocol', 'username', 'password', 'hostname', 'port', 'pathname
 
 // The package's own additions to the standard.
 delete URLPattern.compareComponent;
-for (const name of [...parts, 'hasRegExpGroups', 'test', 'exec']) Object.defineProperty(URLPattern.prototype, name, { enumerable: true });
-Object.defineProperty(URLPattern.prototype, Symbol.toStringTag, { value: 'URLPattern', configurable: true });
+load('idl').expose(URLPattern);
 Object.defineProperty(URLPattern.prototype, custom, {
   value(depth, options, inspect) {
     const shown = {};

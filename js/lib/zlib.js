@@ -350,8 +350,7 @@ function webStream(place, name) {
       get writable() { return this.#transform.writable; }
     },
   }[name];
-  Object.defineProperty(Kind.prototype, Symbol.toStringTag, { value: name, configurable: true });
-  for (const end of ['readable', 'writable']) Object.defineProperty(Kind.prototype, end, { enumerable: true });
+  load('idl').expose(Kind);
   return Kind;
 }
 
