@@ -30,7 +30,7 @@ static void finalize(void *pointer)
     vg_zip_release(pointer);
 }
 
-/* (pack, window bits, level, memory level, strategy, dictionary) */
+/* (pack, window bits, level, memory level, strategy, dictionary, whether it is Brotli) */
 static vg_val zip_open(vg_call *call)
 {
     vigil_js *js = call->host;
@@ -40,6 +40,7 @@ static vg_val zip_open(vg_call *call)
         .level = (int)vg_arg_number(call, 2),
         .memory = (int)vg_arg_number(call, 3),
         .strategy = (int)vg_arg_number(call, 4),
+        .brotli = vg_to_bool(call->engine, vg_arg(call, 6)),
     };
     if (!vg_to_bytes(call->engine, vg_arg(call, 5), &options.dictionary, &options.dictionary_length))
         options.dictionary = NULL;
@@ -227,6 +228,14 @@ static const vg_binding_entry entries[] = {
 
 bool vg_js_bind_zip(vigil_js *js)
 {
+    vg_val thrown;
+#ifdef VG_HAVE_BROTLI
+    bool brotli = true;
+#else
+    bool brotli = false;
+#endif
+    if (!vg_set(js->engine, js->binding, "hasBrotli", vg_bool(js->engine, brotli), &thrown))
+        return false;
     return vg_js_bind(js, js->binding, entries, sizeof entries / sizeof *entries);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One stream of zlib. */
+/* One stream of zlib, or the way to one of Brotli. */
 #include "zip_stream.h"
 
 #ifdef VG_HAVE_ZLIB
@@ -10,10 +10,13 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "zip_brotli.h"
+
 #define PIECE ((size_t)1 << 20) /* of input or output that zlib sees at once: its counters have 32 bits */
 
 struct vg_zip {
     z_stream stream;
+    vg_brotli *brotli; /* NULL: zlib's */
     _Atomic unsigned refs;
     bool pack, set_dictionary; /* a raw stream wants its dictionary at once, another one when it asks */
     unsigned char *dictionary;
@@ -38,6 +41,15 @@ vg_zip *vg_zip_new(const vg_zip_options *options)
     if (!zip)
         return NULL;
     zip->pack = options->pack;
+    /* relaxed: nobody else knows the stream yet. */
+    atomic_store_explicit(&zip->refs, 1U, memory_order_relaxed);
+    if (options->brotli) {
+        zip->brotli = vg_brotli_new(options->pack);
+        if (zip->brotli)
+            return zip;
+        free(zip);
+        return NULL;
+    }
     if (options->dictionary) {
         zip->dictionary = malloc(options->dictionary_length + 1);
         if (!zip->dictionary) {
@@ -53,8 +65,6 @@ vg_zip *vg_zip_new(const vg_zip_options *options)
                              : inflateInit2(&zip->stream, options->window);
     if (code == Z_OK && zip->set_dictionary)
         code = set_dictionary(zip);
-    /* relaxed: nobody else knows the stream yet. */
-    atomic_store_explicit(&zip->refs, 1U, memory_order_relaxed);
     if (code != Z_OK) {
         vg_zip_release(zip);
         return NULL;
@@ -75,23 +85,25 @@ void vg_zip_release(vg_zip *zip)
         return;
     if (zip->stream.state)
         (void)(zip->pack ? deflateEnd(&zip->stream) : inflateEnd(&zip->stream));
+    vg_brotli_free(zip->brotli);
     free(zip->dictionary);
     free(zip);
 }
 
 int vg_zip_reset(vg_zip *zip)
 {
+    if (zip->brotli)
+        return Z_STREAM_ERROR;
     int code = zip->pack ? deflateReset(&zip->stream) : inflateReset(&zip->stream);
     return code == Z_OK && zip->set_dictionary ? set_dictionary(zip) : code;
 }
 
 int vg_zip_params(vg_zip *zip, int level, int strategy)
 {
-    return zip->pack ? deflateParams(&zip->stream, level, strategy) : Z_STREAM_ERROR;
+    return zip->pack && !zip->brotli ? deflateParams(&zip->stream, level, strategy) : Z_STREAM_ERROR;
 }
 
-/* Room for more output. False: there is none, or there may be no more. */
-static bool grow(vg_zip_step *step, size_t *room)
+bool vg_zip_step_grow(vg_zip_step *step, size_t *room)
 {
     size_t wanted = smaller(step->most, *room ? *room * 2 : smaller(step->length * 2 + 256, 16384));
     if (wanted <= *room)
@@ -108,10 +120,14 @@ void vg_zip_step_run(vg_zip *zip, vg_zip_step *step)
 {
     z_stream *stream = &zip->stream;
     size_t room = 0;
+    if (zip->brotli) {
+        vg_brotli_step(zip->brotli, step);
+        return;
+    }
     step->used = 0;
     step->full = false;
     step->code = Z_OK;
-    if (!grow(step, &room)) {
+    if (!vg_zip_step_grow(step, &room)) {
         step->code = Z_MEM_ERROR;
         return;
     }
@@ -143,7 +159,7 @@ void vg_zip_step_run(vg_zip *zip, vg_zip_step *step)
         if (step->used < room) {
             if (step->length == 0 || (stream->avail_in == in && stream->avail_out == out))
                 break;
-        } else if (!grow(step, &room)) {
+        } else if (!vg_zip_step_grow(step, &room)) {
             step->full = true;
             break;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One stream of zlib, and one step of it. Without the engine: any thread, one at a time. */
+/* One stream of zlib or Brotli, and one step of it. Without the engine: any thread, one at a time. */
 #ifndef VG_JS_ZIP_STREAM_H
 #define VG_JS_ZIP_STREAM_H
 
@@ -23,7 +23,7 @@ typedef struct vg_zip_step {
 
 /* What a stream is made with, as in lib/zlib.js. */
 typedef struct vg_zip_options {
-    bool pack;
+    bool pack, brotli; /* Brotli has no other options here */
     int window, level, memory, strategy;
     unsigned char *dictionary; /* copied; NULL: none */
     size_t dictionary_length;
@@ -35,7 +35,9 @@ void vg_zip_hold(vg_zip *zip);
 /* The last one frees it. Any thread. */
 void vg_zip_release(vg_zip *zip);
 void vg_zip_step_run(vg_zip *zip, vg_zip_step *step);
-/* Begin anew with the same options; zlib's code. */
+/* Room for more output. False: there is none, or there may be no more. */
+bool vg_zip_step_grow(vg_zip_step *step, size_t *room);
+/* Begin anew with the same options; zlib's code. Not Brotli. */
 int vg_zip_reset(vg_zip *zip);
 int vg_zip_params(vg_zip *zip, int level, int strategy);
 

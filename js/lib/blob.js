@@ -3,7 +3,7 @@
 'use strict';
 
 const { codes } = load('errors');
-const { expose, need } = load('idl');
+const { expose, isObject, need } = load('idl');
 
 const kParts = Symbol('parts');
 const kSlice = Symbol('slice');
@@ -40,10 +40,11 @@ class Blob {
   #size = 0;
   #type;
   constructor(parts = [], options = {}) {
-    if (parts === null || typeof parts !== 'object' && typeof parts !== 'function' || typeof parts[Symbol.iterator] !== 'function') {
+    const iterate = isObject(parts) ? parts[Symbol.iterator] : undefined;
+    if (typeof iterate !== 'function') {
       throw new codes.ERR_INVALID_ARG_TYPE('sources', 'a sequence', parts);
     }
-    if (options !== undefined && options !== null && typeof options !== 'object' && typeof options !== 'function') {
+    if (options !== undefined && options !== null && !isObject(options)) {
       throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
     }
     if (parts[kSlice] === true) {
@@ -51,7 +52,7 @@ class Blob {
     } else {
       const list = [];
       const items = [];
-      for (const item of parts) items.push(partOf(item)); // one after the other, and all before the options
+      for (const item of { [Symbol.iterator]: () => Reflect.apply(iterate, parts, []) }) items.push(partOf(item)); // one after the other, and all before the options
       const endings = options?.endings === undefined ? 'transparent' : `${options.endings}`;
       const type = options?.type === undefined ? '' : typeOf(options.type);
       if (endings !== 'transparent' && endings !== 'native') throw new codes.ERR_INVALID_ARG_VALUE('options.endings', endings);

@@ -12,9 +12,11 @@ class TextEncoder {
   }
   get encoding() { return this.#utf8; }
   encode(text = '') {
+    void this.#utf8; // another object has no such method
     return binding.utf8Encode(`${text}`);
   }
   encodeInto(text, target) {
+    void this.#utf8;
     if (typeof text !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('src', 'string', text);
     if (!(target instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE('dest', 'Uint8Array', target);
     let read = 0;
@@ -31,16 +33,28 @@ class TextEncoder {
   }
 }
 
-// Bytes of an unfinished character at the end of a piece.
+// The first bytes of three and four whose second byte has limits of its own: [least, most].
+const SECOND = { 0xe0: [0xa0, 0xbf], 0xed: [0x80, 0x9f], 0xf0: [0x90, 0xbf], 0xf4: [0x80, 0x8f] };
+// Bytes of an unfinished character at the end of a piece. What can become no character is not waited for.
 function unfinished(bytes) {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back];
     if ((byte & 0xc0) === 0x80) continue;
     const size = byte >= 0xf0 && byte <= 0xf4 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1;
-    return size > back ? back : 0;
+    if (size <= back) return 0;
+    const limits = back > 1 ? SECOND[byte] : undefined;
+    const second = bytes[bytes.length - back + 1];
+    return limits !== undefined && (second < limits[0] || second > limits[1]) ? 0 : back;
   }
   return 0;
 }
+// GB18030 of 2022 has characters for these places, where ICU has private ones.
+const GB18030 = {
+  '\ue5e5': '\u3000', '\ue78d': '\ufe10', '\ue78e': '\ufe12', '\ue78f': '\ufe11', '\ue790': '\ufe13', '\ue791': '\ufe14', '\ue792': '\ufe15',
+  '\ue793': '\ufe16', '\ue794': '\ufe17', '\ue795': '\ufe18', '\ue796': '\ufe19', '\ue81e': '\u9fb4', '\ue826': '\u9fb5', '\ue82b': '\u9fb6',
+  '\ue82c': '\u9fb7', '\ue832': '\u9fb8', '\ue843': '\u9fb9', '\ue854': '\u9fba', '\ue864': '\u9fbb',
+};
+const PRIVATE = /[\ue5e5\ue78d-\ue796\ue81e\ue826\ue82b\ue82c\ue832\ue843\ue854\ue864]/g;
 // The names by which ICU has them.
 const CONVERTERS = {
   'gbk': 'gb18030', 'gb18030': 'gb18030', 'big5': 'Big5-HKSCS', 'euc-jp': 'EUC-JP', 'iso-2022-jp': 'ISO-2022-JP', 'shift_jis': 'ibm-943_P15A-2003',
@@ -76,7 +90,8 @@ class TextDecoder {
   get ignoreBOM() { return this.#ignoreBOM; }
   decode(input = NOTHING, options = undefined) {
     let bytes;
-    if (ArrayBuffer.isView(input)) bytes = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    if ((ArrayBuffer.isView(input) ? input.buffer : input)?.detached === true) bytes = NOTHING;
+    else if (ArrayBuffer.isView(input)) bytes = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
     else if (input instanceof ArrayBuffer || input?.[Symbol.toStringTag] === 'SharedArrayBuffer') bytes = new Uint8Array(input);
     else throw new codes.ERR_INVALID_ARG_TYPE('list', ['ArrayBuffer', 'ArrayBufferView'], input);
     const stream = !!options?.stream;
@@ -117,8 +132,13 @@ class TextDecoder {
       }
       default:
         if (this.#converter === undefined) return this.#single(bytes, this.#encoding);
-        return binding.convert(this.#converter, bytes, 0, bytes.length, !stream, this.#fatal);
+        return this.#convert(bytes, stream);
     }
+  }
+  #convert(bytes, stream) {
+    const text = binding.convert(this.#converter, bytes, 0, bytes.length, !stream, this.#fatal);
+    if (text === undefined || (this.#encoding !== 'gb18030' && this.#encoding !== 'gbk')) return text;
+    return text.replace(PRIVATE, (character) => GB18030[character]);
   }
   #single(bytes, name) {
     const text = binding.tableDecode(bytes, 0, bytes.length, load('encoding_names').tableOf(name));

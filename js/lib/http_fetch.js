@@ -8,7 +8,7 @@ const { codes } = load('errors');
 const { Buffer } = load('buffer');
 
 const { Headers, TOKEN, freeze } = load('http_fetch_headers');
-const { expose, need } = load('idl');
+const { expose } = load('idl');
 
 // ---- bodies -------------------------------------------------------------------------------------------------------
 
@@ -217,8 +217,14 @@ class Request extends Body {
   get signal() { return this.#signal ??= new AbortController().signal; }
   get cache() { return this.#setting('cache', 'default'); }
   get credentials() { return this.#setting('credentials', 'same-origin'); }
-  get destination() { return ''; }
-  get duplex() { return 'half'; }
+  get destination() {
+    void this.#url; // only of a Request
+    return '';
+  }
+  get duplex() {
+    void this.#url;
+    return 'half';
+  }
   get integrity() { return `${this.#setting('integrity', '')}`; }
   get keepalive() { return !!this.#setting('keepalive', false); }
   get mode() { return this.#setting('mode', 'cors'); }

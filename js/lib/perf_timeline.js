@@ -4,7 +4,7 @@
 
 const { codes } = load('errors');
 const { DOMException, EventTarget } = load('eventtarget');
-const { expose, dictionary, double, need } = load('idl');
+const { expose, dictionary, double, isObject, need } = load('idl');
 const sched = load('sched');
 
 const custom = Symbol.for('nodejs.util.inspect.custom');
@@ -141,7 +141,7 @@ class PerformanceObserver {
     }
     let wanted;
     if (kind === 'multiple') {
-      if (typeof entryTypes?.[Symbol.iterator] !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('options.entryTypes', 'string[]', entryTypes);
+      if (!isObject(entryTypes) || typeof entryTypes[Symbol.iterator] !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('options.entryTypes', 'string[]', entryTypes);
       wanted = [...entryTypes].map((one) => `${one}`).filter((one) => KINDS.includes(one));
     } else {
       wanted = [`${type}`].filter((one) => KINDS.includes(one));
@@ -224,7 +224,7 @@ class Performance extends EventTarget {
     Performance.#check(this);
     need(arguments.length, 1, 'measure');
     const title = `${name}`;
-    const isName = startOrOptions !== undefined && startOrOptions !== null && typeof startOrOptions !== 'object' && typeof startOrOptions !== 'function';
+    const isName = startOrOptions !== undefined && startOrOptions !== null && !isObject(startOrOptions);
     const { detail, duration, end: last, start: first } = isName ? {} : startOrOptions ?? {};
     if (first !== undefined || last !== undefined || duration !== undefined || detail !== undefined) {
       if (endMark !== undefined) throw new TypeError('measure: options and an end cannot be given together');

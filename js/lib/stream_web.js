@@ -43,7 +43,8 @@ class TextDecoderStream {
     this.#transform = new TransformStream({
       transform(chunk, controller) {
         const buffer = ArrayBuffer.isView(chunk) ? chunk.buffer : chunk;
-        if (!(buffer instanceof ArrayBuffer) && !(typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer)) {
+        // Shared memory has no class here: it comes from WebAssembly.
+        if (!(buffer instanceof ArrayBuffer) && buffer?.[Symbol.toStringTag] !== 'SharedArrayBuffer') {
           throw new TypeError('TextDecoderStream: a chunk is neither an ArrayBuffer nor a view of one');
         }
         const text = decoder.decode(chunk, { stream: true });

@@ -147,6 +147,9 @@ for (const name of ['createObjectURL', 'revokeObjectURL']) {
 }
 for (const name of ['canParse', 'parse']) Object.defineProperty(URL, name, { enumerable: true });
 function accessor(name, descriptor) {
+  for (const kind of ['get', 'set']) {
+    if (descriptor[kind] !== undefined) Object.defineProperty(descriptor[kind], 'name', { value: `${kind} ${name}` });
+  }
   Object.defineProperty(URL.prototype, name, { enumerable: true, configurable: true, ...descriptor });
 }
 for (const name of ['protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash']) {
@@ -205,6 +208,7 @@ for (const [name, wanted] of [['append', 2], ['set', 2], ['delete', 1], ['get', 
     return Reflect.apply(method, this, args);
   };
   Object.defineProperty(checked, 'name', { value: name });
+  Object.defineProperty(checked, 'length', { value: wanted });
   Object.defineProperty(URLSearchParams.prototype, name, { value: checked, writable: true, configurable: true, enumerable: true });
 }
 Object.defineProperty(URLSearchParams.prototype, custom, {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // node:zlib: gzip, deflate and raw deflate, at once, as callbacks and as streams. Work that is not "Sync" is done on the pool.
-// There is no Brotli and no Zstandard.
+// CompressionStream and DecompressionStream have Brotli too; node:zlib has neither it nor Zstandard.
 'use strict';
 
 const { Transform, finished } = load('stream');
@@ -77,7 +77,7 @@ function settings(kind, options) {
     dictionary: dictionary === undefined ? undefined : bytesOf(dictionary, 'options.dictionary'),
   };
 }
-const open = (set) => zipOpen(set.pack, set.bits, set.level, set.memory, set.strategy, set.dictionary);
+const open = (set) => zipOpen(set.pack, set.bits, set.level, set.memory, set.strategy, set.dictionary, set.brotli === true);
 
 function failure(code, message) {
   const name = results[code] ?? 'Z_ERRNO';
@@ -309,6 +309,7 @@ function crc32(data, start = 0) {
 // ---- web ----------------------------------------------------------------------------------------------------------
 
 const formats = { deflate: ['Deflate', 'Inflate'], 'deflate-raw': ['DeflateRaw', 'InflateRaw'], gzip: ['Gzip', 'Gunzip'] };
+if (binding.hasBrotli) formats.brotli = [{ pack: true, brotli: true, members: false }, { pack: false, brotli: true, members: false }];
 const step = (native, flush, input) => new Promise((resolve) => stepLater(native, flush, input, 1 << 16, resolve));
 
 function webStream(place, name) {
@@ -318,7 +319,8 @@ function webStream(place, name) {
       constructor(format) {
         if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('format');
         if (!Object.hasOwn(formats, `${format}`)) throw new codes.ERR_INVALID_ARG_VALUE('format', format, `must be one of ${Object.keys(formats).join(', ')}`);
-        const set = { ...settings(formats[format][place], {}), members: false };
+        const kind = formats[format][place];
+        const set = typeof kind === 'string' ? { ...settings(kind, {}), members: false } : kind;
         const native = open(set);
         let done = false;
         const run = async (input, flush, controller) => {
