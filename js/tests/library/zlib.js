@@ -92,7 +92,7 @@ const tried = (call) => {
   await buffer(new Blob(['nonsense']).stream().pipeThrough(new DecompressionStream('gzip'))).catch((error) => log(error instanceof Error));
   await buffer(new Blob([zlib.gzipSync('cut').subarray(0, 12)]).stream().pipeThrough(new DecompressionStream('gzip'))).catch((error) => log(error instanceof Error));
   try {
-    new CompressionStream('brotli');
+    new CompressionStream('lzma');
   } catch (error) {
     log(error.name);
   }
