@@ -6,6 +6,10 @@
 
 #include <fcntl.h>
 #include <gcrypt.h>
+#include <limits.h>
+#ifdef VG_HAVE_OPENSSL
+#include <openssl/evp.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,9 +201,34 @@ static int derive(vg_work *work, int kind, int variant, const vigil_js_datum *pa
     return 0;
 }
 
+#ifdef VG_HAVE_OPENSSL
+/* libgcrypt refuses a salt of no bytes, which the standards allow. */
+static int unsalted(vg_work *work, const EVP_MD *digest)
+{
+    const vigil_js_datum *args = work->pub.args;
+    size_t length = (size_t)args[4].number;
+    unsigned char *key = malloc(length ? length : 1);
+    if (!key)
+        return -ENOMEM;
+    if (args[1].length > INT_MAX || length > INT_MAX || args[3].number > INT_MAX ||
+        PKCS5_PBKDF2_HMAC(args[1].data, (int)args[1].length, NULL, 0, (int)args[3].number, digest, (int)length, key) !=
+            1) {
+        free(key);
+        return -EINVAL;
+    }
+    vg_work_give(work, key, length);
+    return 0;
+}
+#endif
+
 static int pbkdf2(vg_work *work)
 {
     const vigil_js_datum *args = work->pub.args;
+#ifdef VG_HAVE_OPENSSL
+    const EVP_MD *digest = args[2].length == 0 ? EVP_get_digestbyname(args[0].data) : NULL;
+    if (digest)
+        return unsalted(work, digest);
+#endif
     return derive(work, GCRY_KDF_PBKDF2, number_of(args[0].data), &args[1], &args[2], args[3].number, args[4].number);
 }
 

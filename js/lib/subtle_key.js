@@ -23,7 +23,9 @@ class CryptoKey {
   get usages() { return inner.get(this).usages.slice(); }
 }
 load('idl').expose(CryptoKey);
-const ORDER = ['encrypt', 'decrypt', 'sign', 'verify', 'deriveKey', 'deriveBits', 'wrapKey', 'unwrapKey'];
+// The last four are usages of algorithms that are not here.
+const ORDER = ['encrypt', 'decrypt', 'sign', 'verify', 'deriveKey', 'deriveBits', 'wrapKey', 'unwrapKey',
+               'encapsulateKey', 'encapsulateBits', 'decapsulateKey', 'decapsulateBits'];
 function cryptoKey(object, algorithm, extractable, usages) {
   const key = Object.create(CryptoKey.prototype);
   inner.set(key, { object, algorithm, extractable, usages: ORDER.filter((usage) => usages.includes(usage)) });
@@ -61,18 +63,29 @@ function nameIn(table, name) {
   if (found === undefined) throw unknown();
   return found;
 }
-// { name, ... } with the name as the standard writes it.
+// The members of all algorithms.
+const MEMBERS = ['additionalData', 'context', 'counter', 'hash', 'info', 'iterations', 'iv', 'label', 'length', 'modulusLength', 'namedCurve',
+                 'public', 'publicExponent', 'salt', 'saltLength', 'tagLength'];
+// { name, ... } with the name as the standard writes it. Members may be inherited; each is read once.
 function normal(algorithm, table) {
   if (typeof algorithm === 'string') return { name: nameIn(table, algorithm) };
   if (algorithm === null || typeof algorithm !== 'object') throw new TypeError('the algorithm is neither a string nor an object');
-  if (algorithm.name === undefined) throw new TypeError('the algorithm has no name');
-  return { ...algorithm, name: nameIn(table, algorithm.name) };
+  const { name } = algorithm;
+  if (name === undefined) throw new TypeError('the algorithm has no name');
+  const made = { name: nameIn(table, name) };
+  for (const member of MEMBERS) {
+    const value = algorithm[member];
+    if (value !== undefined) made[member] = value;
+  }
+  return made;
 }
 function hashOf(algorithm) {
   if (algorithm.hash === undefined) throw new TypeError(`${algorithm.name}: hash is missing`);
   return normal(algorithm.hash, digests);
 }
+// A buffer that was moved away is empty.
 function bytesFrom(value, name) {
+  if ((ArrayBuffer.isView(value) ? value.buffer : value)?.detached === true) return new Uint8Array(0);
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   throw new TypeError(`${name} is neither an ArrayBuffer nor a view of one`);
