@@ -303,8 +303,8 @@ static const struct {
     {"crypto", "crypto Crypto"},
     {"subtle", "CryptoKey SubtleCrypto"},
     {"perf", "performance"},
-    {"perf_timeline",
-     "Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver PerformanceObserverEntryList"},
+    {"perf_timeline", "Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver "
+                      "PerformanceObserverEntryList"},
     {"clone", "structuredClone"},
     {"zlib", "CompressionStream DecompressionStream"},
     {"http_fetch", "Headers Request Response fetch"},
