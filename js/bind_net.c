@@ -166,27 +166,11 @@ static vg_val name_of(vg_call *call, bool remote)
     vg_link *link = link_of(call);
     struct sockaddr_storage from = {0};
     socklen_t length = sizeof from;
-    char text[INET6_ADDRSTRLEN] = "";
-    unsigned port;
     vg_val items[3];
     if (!link || (remote ? getpeername(link->fd, (struct sockaddr *)&from, &length)
                          : getsockname(link->fd, (struct sockaddr *)&from, &length)) < 0)
         return NULL;
-    if (from.ss_family == AF_INET) {
-        const struct sockaddr_in *four = (const struct sockaddr_in *)&from;
-        inet_ntop(AF_INET, &four->sin_addr, text, sizeof text);
-        port = ntohs(four->sin_port);
-    } else if (from.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&from;
-        inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
-        port = ntohs(six->sin6_port);
-    } else {
-        return NULL;
-    }
-    items[0] = vg_string(call->engine, text);
-    items[1] = vg_string(call->engine, from.ss_family == AF_INET ? "IPv4" : "IPv6");
-    items[2] = vg_number(call->engine, port);
-    return vg_array(call->engine, 3, items);
+    return vg_net_name(call->host, &from, items) ? vg_array(call->engine, 3, items) : NULL;
 }
 
 static vg_val do_local(vg_call *call)

@@ -23,6 +23,7 @@
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_tls.h"
+#include "bind_vm.h"
 #include "bind_watch.h"
 #include "embed.h"
 #include "http_answer.h"
@@ -183,6 +184,7 @@ int vigil_js_destroy(vigil_js *js)
         vg_js_decode_end(js);
         vg_js_zip_end(js);
         vg_js_hash_end(js);
+        vg_js_vm_end(js);
 #ifdef VG_HAVE_OPENSSL
         vg_js_crypto_end(js);
         vg_js_tls_end(js);

@@ -47,6 +47,14 @@ vg_val vg_eval(vg_engine *engine, const char *source, size_t length, const char 
 /* `self` is what `this` is in it; NULL: the global object. */
 vg_val vg_eval_as(vg_engine *engine, vg_val self, const char *source, const char *url, vg_val *thrown);
 vg_val vg_eval_value(vg_engine *engine, vg_val source, vg_val url, int line, vg_val *thrown);
+/* Another global object of this engine, with builtins of its own, whose names are those of `sandbox`. The realm, and what it says about
+   `sandbox`, is good while the caller keeps *global and `sandbox` alive. NULL: no memory. */
+typedef struct vg_realm vg_realm;
+vg_realm *vg_realm_new(vg_engine *engine, vg_val sandbox, vg_val *global);
+/* NULL: the engine's first realm. */
+vg_val vg_realm_eval(vg_engine *engine, vg_realm *realm, vg_val source, vg_val url, int line, vg_val *thrown);
+/* Whether a text is a script; if not, *thrown is the SyntaxError. */
+bool vg_syntax(vg_engine *engine, vg_val source, vg_val url, int line, vg_val *thrown);
 vg_val vg_apply(vg_engine *engine, vg_val function, vg_val self, size_t count, const vg_val *args, vg_val *thrown);
 vg_val vg_construct(vg_engine *engine, vg_val function, size_t count, const vg_val *args, vg_val *thrown);
 /* Run microtasks until there are none. Only between enter and leave. */

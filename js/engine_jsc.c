@@ -113,6 +113,8 @@ void vg_engine_free(vg_engine *engine)
     JSValueUnprotect(engine->context, engine->function_prototype);
     JSValueUnprotect(engine->context, engine->promise_constructor);
     JSClassRelease(engine->function_class);
+    if (engine->realm_class)
+        JSClassRelease(engine->realm_class);
     JSGlobalContextRelease(engine->context);
     JSContextGroupRelease(engine->group);
     g_main_context_unref(engine->later);
@@ -340,7 +342,8 @@ bool vg_engine_on_rejection(vg_engine *engine, vg_val function)
 {
     if (!engine->extra->set_rejection_callback)
         return false;
-    engine->extra->set_rejection_callback(engine->context, jsc_object(jsc(function)), NULL);
+    engine->on_rejected = jsc_object(jsc(function));
+    engine->extra->set_rejection_callback(engine->context, engine->on_rejected, NULL);
     return true;
 }
 

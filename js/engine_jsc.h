@@ -17,6 +17,8 @@ struct vg_engine {
     JSClassRef function_class;
     JSValueRef function_prototype;
     JSObjectRef promise_constructor;
+    JSClassRef realm_class;  /* engine_jsc_realm.c; NULL until there is a realm */
+    JSObjectRef on_rejected; /* what vg_engine_on_rejection was given; the first realm keeps it */
     bool (*on_limit)(void *arg);
     void *on_limit_arg;
     int places, first_line; /* engine_jsc_place.c: 0 not calibrated yet, 1 it works, -1 it does not */

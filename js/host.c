@@ -9,16 +9,20 @@
 #include "bind_child.h"
 #include "bind_core.h"
 #include "bind_crypto.h"
+#include "bind_datagram.h"
 #include "bind_decode.h"
 #include "bind_dns.h"
 #include "bind_jobs.h"
 #include "bind_fs.h"
 #include "bind_hash.h"
+#include "bind_inotify.h"
+#include "bind_interfaces.h"
 #include "bind_net.h"
 #include "bind_pool.h"
 #include "bind_system.h"
 #include "bind_text.h"
 #include "bind_tls.h"
+#include "bind_vm.h"
 #include "bind_watch.h"
 #include "bind_worker.h"
 #include "bind_zip.h"
@@ -55,7 +59,8 @@ static bool boot(vigil_js *js)
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
         !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
         !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js) || !vg_js_bind_net(js) ||
-        !vg_js_bind_dns(js) || !vg_js_bind_child(js))
+        !vg_js_bind_dns(js) || !vg_js_bind_child(js) || !vg_js_bind_vm(js) || !vg_js_bind_inotify(js) ||
+        !vg_js_bind_datagram(js) || !vg_js_bind_interfaces(js))
         return false;
 #ifdef VG_HAVE_OPENSSL
     if (!vg_js_bind_crypto(js) || !vg_js_bind_tls(js))

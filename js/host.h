@@ -76,6 +76,7 @@ struct vigil_js {
     struct vg_child *children;        /* bind_child.c; those that run */
     struct vg_class *converter_class; /* bind_decode.c */
     struct vg_class *zip_class;       /* bind_zip.c */
+    struct vg_class *realm_class;     /* bind_vm.c */
     struct vg_class *digest_class;    /* bind_hash.c */
     struct vg_class *cipher_class;    /* bind_crypto.c */
     struct vg_class *answer_class;    /* http_answer.c */

@@ -31,8 +31,9 @@ typedef struct vg_link {
     vigil_watch watch;
     unsigned watched; /* VIGIL_FD_* that the loop looks for; 0: there is no watch */
     bool unref, reading, connecting, listening, starved;
-    bool plain; /* no socket: read and write */
-    bool ended; /* the peer sends no more, or the descriptor has failed */
+    bool plain;     /* no socket: read and write */
+    bool datagrams; /* bind_datagram.c */
+    bool ended;     /* the peer sends no more, or the descriptor has failed */
     bool can_read, can_write;
     bool armed;
     int result; /* of a connect that was answered at once */
@@ -73,6 +74,8 @@ int vg_net_adopt(vg_net *net, int fd, bool listening);
 /* A numeric address or a path; false: it is neither. */
 bool vg_net_address(const char *text, unsigned port, struct sockaddr_storage *address, socklen_t *length);
 bool vg_net_path(const char *path, size_t size, struct sockaddr_storage *address, socklen_t *length);
+/* Address, family ("IPv4", "IPv6") and port; false: it is of another family. */
+bool vg_net_name(vigil_js *js, const struct sockaddr_storage *from, vg_val items[3]);
 void vg_net_accept(vg_link *link);
 
 #endif

@@ -8,7 +8,8 @@
 #include "net.h"
 #include "turn.h"
 
-#define READS_PER_TURN 8
+#define READS_PER_TURN     8
+#define DATAGRAMS_PER_TURN 32
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
@@ -81,6 +82,33 @@ static void give(vg_link *link, size_t length)
     } else {
         link->ended = true;
         tell_number(link, VG_NET_EVENT_FAILED, -ENOMEM);
+    }
+}
+
+/* One datagram for each callback, with its sender. */
+static void read_datagrams(vg_link *link)
+{
+    vigil_js *js = link->net->js;
+    link->can_read = false;
+    for (int i = 0; i < DATAGRAMS_PER_TURN && link->fd >= 0 && link->reading; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t length = sizeof from;
+        ssize_t count = recvfrom(link->fd, link->net->buffer, VG_NET_READ, 0, (struct sockaddr *)&from, &length);
+        unsigned char *copy;
+        vg_val items[4];
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && errno == EAGAIN)
+            return;
+        copy = count < 0 ? NULL : malloc((size_t)count + 1);
+        if (!copy) {
+            tell_number(link, VG_NET_EVENT_FAILED, count < 0 ? -errno : -ENOMEM);
+            continue;
+        }
+        memcpy(copy, link->net->buffer, (size_t)count);
+        items[0] = vg_bytes(js->engine, copy, (size_t)count, free_bytes, NULL);
+        if (items[0] && vg_net_name(js, &from, items + 1))
+            tell(link, VG_NET_EVENT_DATA, vg_array(js->engine, 4, items));
     }
 }
 
@@ -159,7 +187,9 @@ static void deliver(vigil_js *js, vg_done *done)
         vg_net_accept(link);
     if (link->fd >= 0 && link->can_write && !link->connecting)
         write_some(link);
-    if (link->fd >= 0 && link->can_read && !link->listening)
+    if (link->fd >= 0 && link->can_read && link->datagrams)
+        read_datagrams(link);
+    else if (link->fd >= 0 && link->can_read && !link->listening)
         read_some(link);
     link->armed = false;
     if (link->fd < 0)
@@ -211,7 +241,7 @@ void vg_link_watch(vg_link *link)
     vigil_loop *loop = link->net->js->loop;
     unsigned wanted = 0;
     if (link->fd >= 0) {
-        if (link->connecting || link->out.length > 0)
+        if (link->connecting || link->out.length > 0 || (link->datagrams && link->tell_sent))
             wanted |= VIGIL_FD_WRITE;
         if ((link->reading && !link->ended && !link->connecting) || (link->listening && !link->starved))
             wanted |= VIGIL_FD_READ;

@@ -42,6 +42,27 @@ bool vg_net_address(const char *text, unsigned port, struct sockaddr_storage *ad
     return true;
 }
 
+bool vg_net_name(vigil_js *js, const struct sockaddr_storage *from, vg_val items[3])
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    unsigned port;
+    if (from->ss_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)from;
+        inet_ntop(AF_INET, &four->sin_addr, text, INET6_ADDRSTRLEN);
+        port = ntohs(four->sin_port);
+    } else if (from->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)from;
+        inet_ntop(AF_INET6, &six->sin6_addr, text, INET6_ADDRSTRLEN);
+        port = ntohs(six->sin6_port);
+    } else {
+        return false;
+    }
+    items[0] = vg_string(js->engine, text);
+    items[1] = vg_string(js->engine, from->ss_family == AF_INET ? "IPv4" : "IPv6");
+    items[2] = vg_number(js->engine, port);
+    return true;
+}
+
 bool vg_net_path(const char *path, size_t size, struct sockaddr_storage *address, socklen_t *length)
 {
     struct sockaddr_un *local = (struct sockaddr_un *)address;
@@ -122,6 +143,8 @@ int vg_net_adopt(vg_net *net, int fd, bool listening)
     link = vg_link_new(net, fd);
     if (!link)
         return -ENOMEM;
+    if (fd > 2)
+        fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is this program's now, and not its children's */
     link->plain = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) < 0;
     link->listening = listening;
     vg_link_watch(link);

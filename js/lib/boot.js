@@ -176,6 +176,7 @@ const KIND = load('constants').dispatch;
 function main(run) {
   try {
     if (binding.worker.number() !== 0) load('worker_threads')[Symbol.for('vigil.host')].begin();
+    else if (binding.envGet('NODE_CHANNEL_FD') !== undefined) load('child_channel').begin();
     run();
   } catch (error) {
     // Unlike after other callbacks, the ticks follow at once.

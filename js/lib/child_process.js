@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node:child_process: spawn, exec, execFile and the calls that wait. There is no fork: it needs a channel that both sides speak.
+// node:child_process: spawn, fork, exec, execFile and the calls that wait.
 'use strict';
 
 const EventEmitter = load('events');
@@ -96,14 +96,17 @@ function stdioOf(stdio, sync) {
   }
   stdio = stdio.slice();
   while (stdio.length < 3) stdio.push(undefined);
-  return stdio.map((kind, i) => {
+  let channel = -1;
+  const fds = stdio.map((kind, i) => {
     if (kind === undefined || kind === null) kind = i < 3 ? 'pipe' : 'ignore';
     if (kind === 'ignore') return NULL;
     if (kind === 'pipe' || kind === 'overlapped') return PAIR;
     if (kind === 'inherit') return i;
     if (kind === 'ipc') {
       if (sync) throw new codes.ERR_IPC_SYNC_FORK();
-      throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('an IPC channel');
+      if (channel >= 0) throw new codes.ERR_IPC_ONE_PIPE();
+      channel = i;
+      return PAIR;
     }
     if (typeof kind === 'number' && Number.isInteger(kind) && kind >= 0) return kind;
     if (typeof kind?.fd === 'number' && kind.fd >= 0) return kind.fd;
@@ -113,6 +116,7 @@ function stdioOf(stdio, sync) {
     if (kind?._handle instanceof Handle && kind._handle.fd >= 0) return kind._handle.fd;
     throw new codes.ERR_INVALID_ARG_VALUE('stdio', kind);
   });
+  return { fds, channel };
 }
 
 // ---- a child ------------------------------------------------------------------------------------------------------
@@ -132,7 +136,12 @@ class ChildProcess extends EventEmitter {
     this.spawnargs = [];
   }
   spawn(options) {
-    const fds = stdioOf(options.stdio, false);
+    const { fds, channel } = stdioOf(options.stdio, false);
+    const { serialization = 'json' } = options;
+    if (serialization !== 'json' && serialization !== 'advanced') {
+      throw new codes.ERR_INVALID_ARG_VALUE('options.serialization', serialization, "must be one of: undefined, 'json', 'advanced'");
+    }
+    if (channel >= 0) options.envPairs.push(`NODE_CHANNEL_FD=${channel}`, `NODE_CHANNEL_SERIALIZATION_MODE=${serialization}`);
     this.spawnfile = options.file;
     this.spawnargs = options.args;
     this.#number = binding.expect((code, signo) => this.#ended(code, signo));
@@ -141,7 +150,7 @@ class ChildProcess extends EventEmitter {
     const failed = typeof made === 'number' ? made : 0;
     if (failed === 0) this.pid = made[0];
     this.stdio = fds.map((kind, i) => {
-      if (kind !== PAIR) return null;
+      if (kind !== PAIR || i === channel) return null;
       const handle = failed === 0 ? adopt(made[i + 1]) : undefined;
       const socket = new net.Socket({ handle: handle instanceof Handle ? handle : undefined, readable: i !== 0, allowHalfOpen: false, manualStart: true });
       if (i === 0) socket.on('close', () => {});
@@ -170,6 +179,10 @@ class ChildProcess extends EventEmitter {
         this.#close(failed);
       });
       return failed;
+    }
+    if (channel >= 0) {
+      this.#left++;
+      load('child_channel').setup(this, made[channel + 1], serialization, false, () => this.#close());
     }
     process.nextTick(() => this.emit('spawn'));
     return 0;
@@ -232,6 +245,29 @@ function spawn(file, args, options) {
     }
   }
   return child;
+}
+// Another program of this host, with a channel to it. What `vigil run` is started as takes the file as its first argument.
+function fork(file, args, options) {
+  if (file instanceof load('url').URL) file = load('url').fileURLToPath(file);
+  checkText(file, 'modulePath');
+  if (args === undefined || args === null) args = [];
+  else if (typeof args === 'object' && !Array.isArray(args)) {
+    options = args;
+    args = [];
+  } else if (!Array.isArray(args)) throw new codes.ERR_INVALID_ARG_TYPE('args', 'Array', args);
+  if (options !== undefined && options !== null && typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
+  options = { ...options, shell: false };
+  const { execPath = process.execPath, execArgv = process.execArgv, silent = false } = options;
+  const three = (kind) => [kind, kind, kind, 'ipc'];
+  if (typeof options.stdio === 'string') {
+    if (!['pipe', 'ignore', 'inherit', 'overlapped'].includes(options.stdio)) throw new codes.ERR_INVALID_ARG_VALUE('stdio', options.stdio);
+    options.stdio = three(options.stdio);
+  } else if (!Array.isArray(options.stdio)) {
+    options.stdio = three(silent ? 'pipe' : 'inherit');
+  } else if (!options.stdio.includes('ipc')) {
+    throw new codes.ERR_CHILD_PROCESS_IPC_REQUIRED('options.stdio');
+  }
+  return spawn(execPath, [...execArgv, file, ...args], options);
 }
 // Of those that collect output, also how much of it.
 function checkOutput({ maxBuffer }) {
@@ -368,7 +404,7 @@ function spawnSync(file, args, options) {
   const wanted = normalize(file, args, { maxBuffer: MAX_BUFFER, ...(Array.isArray(args) || args === undefined || args === null ? options : args) });
   checkLimits(wanted);
   checkOutput(wanted);
-  const fds = stdioOf(wanted.stdio, true);
+  const { fds } = stdioOf(wanted.stdio, true);
   let { input } = wanted;
   if (input !== undefined && input !== null) {
     if (typeof input === 'string') input = Buffer.from(input, wanted.encoding === 'buffer' ? 'utf8' : wanted.encoding);
@@ -418,4 +454,4 @@ function execSync(command, options) {
   return checked(spawnSync(command, [], wanted), command, options);
 }
 
-module.exports = { ChildProcess, exec, execFile, execFileSync, execSync, spawn, spawnSync };
+module.exports = { ChildProcess, exec, execFile, execFileSync, execSync, fork, spawn, spawnSync };

@@ -478,11 +478,11 @@ for (const [name, count] of [['read', 'bytesRead'], ['write', 'bytesWritten']]) 
 fs.realpath.native = fs.realpath;
 fs.realpathSync.native = fs.realpathSync;
 const more = load('fs_more').install(fs, toPath);
-for (const name of ['createReadStream', 'createWriteStream', 'ReadStream', 'WriteStream']) {
+for (const name of ['createReadStream', 'createWriteStream', 'ReadStream', 'WriteStream', 'watch', 'watchFile', 'unwatchFile']) {
   Object.defineProperty(fs, name, {
     enumerable: true, configurable: true,
     get() {
-      const value = load('fs_streams')[name];
+      const value = load(name.toLowerCase().includes('watch') ? 'fs_watch' : 'fs_streams')[name];
       Object.defineProperty(fs, name, { value, enumerable: true, configurable: true, writable: true });
       return value;
     },
@@ -492,4 +492,4 @@ for (const name of ['createReadStream', 'createWriteStream', 'ReadStream', 'Writ
   });
 }
 Object.defineProperty(fs, 'promises', { enumerable: true, configurable: true, get: () => load('fs_promises') });
-Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, toFlags, toPath, more } });
+Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, statsOf, toFlags, toPath, more } });

@@ -94,6 +94,7 @@ api.appendFile = async function appendFile(file, data, options) {
 };
 api.opendir = more.opendir;
 api.cp = more.cp;
+api.watch = (file, options) => load('fs_watch').iterate(file, options);
 const { readdir } = api;
 api.readdir = async (folder, options) => (options?.recursive ? more.deep(folder, options) : readdir(folder, options));
 module.exports = api;

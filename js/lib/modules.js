@@ -13,9 +13,7 @@ const IMPORT_CALL = /\bimport\s*(\/\*|\/\/|\()/;
 const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
 
 // Modules of Node that this host does not have: their absence is said as that of a module, and not as that of a package.
-const absent = new Set(['cluster', 'dgram', 'domain', 'http2', 'https',
-  'inspector', 'inspector/promises', 'punycode', 'repl', 'sys', 'tls', 'trace_events',
-  'vm', 'wasi']);
+const absent = new Set(['domain', 'https', 'inspector', 'inspector/promises', 'repl', 'tls', 'trace_events', 'wasi']);
 const PREFIXED = new Set(['test']); // without the prefix node: these are packages
 function isBuiltin(name) {
   return (Object.hasOwn(names, name) && !PREFIXED.has(name)) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
@@ -365,8 +363,18 @@ function read(file) {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 Module._extensions['.js'] = function (module, file) {
-  if (isModuleFile(file)) module.exports = load('esm').requireFile(file);
-  else module._compile(read(file), file);
+  if (isModuleFile(file)) {
+    module.exports = load('esm').requireFile(file);
+    return;
+  }
+  const text = read(file);
+  try {
+    module._compile(text, file);
+  } catch (error) {
+    // A file of a package that says nothing about its modules may be one all the same.
+    if (!(error instanceof SyntaxError) || scopeOf(file)?.data.type !== undefined || !isModuleText(text)) throw error;
+    module.exports = load('esm').requireFile(file);
+  }
 };
 Module._extensions['.json'] = function (module, file) {
   try {

@@ -16,7 +16,7 @@ class Handle {
     this.refed = true;
     this.bytesRead = 0;
     this.bytesWritten = 0;
-    this.onConnect = this.onData = this.onEnd = this.onFail = this.onSent = this.onAccept = null;
+    this.onConnect = this.onData = this.onEnd = this.onFail = this.onSent = this.onAccept = this.onDatagram = null;
     handles[id] = this;
   }
   get fd() { return this.id < 0 ? -1 : native.fd(this.id); }
@@ -66,6 +66,10 @@ function receive(code, value) {
       handle.onConnect(value);
       break;
     case DATA:
+      if (handle.onDatagram !== null) {
+        handle.onDatagram(fromBytes(value[0]), value[1], value[2], value[3]);
+        break;
+      }
       handle.bytesRead += value.length;
       handle.onData?.(fromBytes(value));
       break;

@@ -52,5 +52,16 @@ module.exports = {
     const { user, home, shell } = info();
     return { uid: process.getuid(), gid: process.getgid(), username: user, homedir: home, shell };
   },
+  networkInterfaces() {
+    const found = binding.interfaces();
+    if (typeof found === 'number') throw load('net_link').errnoError(found, 'uv_interface_addresses');
+    const faces = {};
+    for (const [name, address, netmask, family, mac, internal, prefix, scopeid] of found) {
+      const one = { address, netmask, family, mac, internal, cidr: `${address}/${prefix}` };
+      if (scopeid >= 0) one.scopeid = scopeid;
+      (faces[name] ??= []).push(one);
+    }
+    return faces;
+  },
   constants: { errno: errors(), signals: { ...binding.signals } },
 };

@@ -5,4 +5,8 @@
 const { Performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList, performance } =
   load('perf_timeline');
 
-module.exports = { performance, Performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList };
+module.exports = {
+  performance, Performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList,
+  createHistogram: (options) => load('perf_histogram').createHistogram(options),
+  monitorEventLoopDelay: (options) => load('perf_histogram').monitorEventLoopDelay(options),
+};

@@ -11,7 +11,7 @@ const custom = Symbol.for('nodejs.util.inspect.custom');
 const kMake = Symbol('make');
 const entries = []; // the timeline
 const observers = new Set(); // those that observe
-const KINDS = Object.freeze(['mark', 'measure']);
+const KINDS = Object.freeze(['function', 'mark', 'measure']);
 
 // ---- entries ------------------------------------------------------------------------------------------------------
 
@@ -63,6 +63,16 @@ class PerformanceMeasure extends PerformanceEntry {
   toJSON() { return { ...super.toJSON(), detail: this.#detail }; }
 }
 Object.defineProperty(PerformanceMeasure, 'length', { value: 0 });
+// Has the arguments of the call, together and one by one.
+class FunctionEntry extends PerformanceEntry {
+  constructor(key, name, start, duration, args) {
+    super(key, name, 'function', start, duration);
+    Object.defineProperty(this, 'detail', { value: args, configurable: true, writable: true });
+    for (let i = 0; i < args.length; i++) this[i] = args[i];
+  }
+  toJSON() { return { ...super.toJSON(), detail: this.detail }; }
+}
+Object.defineProperty(FunctionEntry.prototype, 'constructor', { value: PerformanceEntry });
 
 const sorted = (list) => list.slice().sort((a, b) => a.startTime - b.startTime);
 const named = (list, name, type) => list.filter((one) => one.name === name && (type === undefined || one.entryType === type));
@@ -169,13 +179,21 @@ class PerformanceObserver {
   static get supportedEntryTypes() { return KINDS; }
 }
 
-// An entry that is new: on the timeline, and to those who observe its kind.
-function add(entry) {
-  entries.push(entry);
+// To those who observe the kind of the entry.
+function announce(entry) {
   let somebody = false;
   for (const observer of observers) somebody = take(observer, entry) || somebody;
   if (somebody) tellSoon();
+}
+// An entry that is new on the timeline.
+function add(entry) {
+  entries.push(entry);
+  announce(entry);
   return entry;
+}
+// A call of a function that was wrapped by timerify: it is not on the timeline.
+function announceCall(name, start, duration, args) {
+  announce(new FunctionEntry(kMake, name, start, duration, args));
 }
 
 // ---- performance --------------------------------------------------------------------------------------------------
@@ -266,10 +284,14 @@ class Performance extends EventTarget {
     const wanted = `${type}`;
     return sorted(entries).filter((one) => one.entryType === wanted);
   }
-  eventLoopUtilization() {
+  // Since the start; since `before`; or between two of its answers.
+  eventLoopUtilization(later, before) {
+    const of = (idle, active) => ({ idle, active, utilization: idle + active === 0 ? 0 : active / (idle + active) });
+    if (later !== undefined && before !== undefined) return of(later.idle - before.idle, later.active - before.active);
     const { idle, active } = binding.loopTimes();
-    return { idle, active, utilization: idle + active === 0 ? 0 : active / (idle + active) };
+    return later === undefined ? of(idle, active) : of(idle - later.idle, active - later.active);
   }
+  timerify(fn, options) { return load('perf_timerify').timerify(fn, options); }
   toJSON() {
     Performance.#check(this);
     return { timeOrigin: origin, eventLoopUtilization: this.eventLoopUtilization() };
@@ -279,5 +301,5 @@ expose(PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserve
 
 module.exports = {
   Performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList,
-  performance: new Performance(kMake),
+  performance: new Performance(kMake), announceCall,
 };

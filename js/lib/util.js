@@ -2,7 +2,7 @@
 // node:util
 'use strict';
 
-const { codes, validateFunction, validateAbortSignal } = load('errors');
+const { codes, validateFunction, validateAbortSignal, validateInteger, validateObject } = load('errors');
 const lib = load('inspect');
 const kCustom = Symbol.for('nodejs.util.promisify.custom');
 
@@ -48,14 +48,14 @@ function callbackify(original) {
   return fn;
 }
 
-const warned = new Set();
+const warnedOf = new Set(); // codes
 function deprecate(fn, message, code) {
   let warned = false;
   function deprecated(...args) {
     if (!warned) {
       warned = true;
-      if (code === undefined || !warned.has(code)) {
-        if (code !== undefined) warned.add(code);
+      if (code === undefined || !warnedOf.has(code)) {
+        if (code !== undefined) warnedOf.add(code);
         process.emitWarning(message, 'DeprecationWarning', code, deprecated);
       }
     }
@@ -85,6 +85,20 @@ function parseEnv(content) {
   return load('util_env').parseEnv(content);
 }
 
+// Where the program is, innermost call first.
+function getCallSites(count = 10, options = undefined) {
+  if (count !== null && typeof count === 'object') [count, options] = [10, count];
+  validateInteger(count, 'frameCount', 1, 200);
+  if (options !== undefined) validateObject(options, 'options');
+  const { native, frames } = load('errors');
+  const limit = native.Error.stackTraceLimit;
+  native.Error.stackTraceLimit = count + 100;
+  const { stack } = new native.Error();
+  native.Error.stackTraceLimit = limit;
+  return frames(stack).filter((frame) => !frame.native && frame.file !== '' && !frame.file.startsWith('vigil:')).slice(0, count)
+    .map(({ name, file, row, column }) => ({ functionName: name, scriptId: '', scriptName: file, lineNumber: row, columnNumber: column, column }));
+}
+
 // ---- parseArgs ----------------------------------------------------------------------------------------------------
 
 function parseArgs(config = {}) {
@@ -110,7 +124,9 @@ function styleText(format, text, { validateStream = true, stream = process.stdou
 }
 
 module.exports = {
-  parseArgs, parseEnv, styleText,
+  parseArgs, parseEnv, styleText, getCallSites,
+  _extend: (target, source) => (source !== null && typeof source === 'object' ? Object.assign(target, source) : target),
+  isBuffer: (value) => load('buffer').Buffer.isBuffer(value),
   inspect: lib.inspect, format: lib.format, formatWithOptions: lib.formatWithOptions,
   stripVTControlCharacters: lib.stripVTControlCharacters,
   promisify, callbackify, deprecate, inherits, debuglog, debug: debuglog,
