@@ -9,11 +9,16 @@ const { socketOf } = load('http_incoming');
 const { codes } = load('errors');
 
 const { prepared, hexOf } = load('http_names');
+const { Alone, flagsOf, install: installAlone } = load('http_alone');
 
 // What a short answer does not need lies on the prototype.
 function ServerResponse(req, flags) {
   this.req = req;
   this._link = req._link;
+  if (this._link === undefined) {
+    this._link = new Alone(this);
+    flags = flagsOf(req);
+  }
   this.statusCode = 200;
   this.statusMessage = undefined;
   this._headers = null; // lower-case name, name, value, ...: there are few, so a search is quicker than a map
@@ -48,7 +53,10 @@ Object.assign(ServerResponse.prototype, {
 });
 
 const getter = (name, get) => Object.defineProperty(ServerResponse.prototype, name, { get, configurable: true, enumerable: true });
-getter('socket', function () { return this._link.res === this ? socketOf(this._link) : null; });
+getter('socket', function () {
+  if (this._link instanceof Alone) return this._link.socket;
+  return this._link.res === this ? socketOf(this._link) : null;
+});
 getter('connection', function () { return this.socket; });
 getter('writableEnded', function () { return this.finished; });
 getter('writable', function () { return !this.destroyed; });
@@ -78,6 +86,7 @@ ServerResponse.prototype._send = function (flags, front, chunk) {
     }
   }
   const id = this._link.id;
+  if (id < 0 && this._link instanceof Alone) return this._link.write(flags, text, chunk);
   if (id < 0 || this._link.res !== this) return -1;
   let queued;
   if (chunk !== undefined) {
@@ -219,7 +228,7 @@ ServerResponse.prototype._drained = function () {
 ServerResponse.prototype._finish = function () {
   this.writableFinished = true;
   const req = this.req;
-  if (req._events !== undefined) req._done();
+  if (req._events !== undefined && req._link !== undefined) req._done();
   if (this._events !== undefined || this._callbacks !== null) process.nextTick(emitFinish, this);
   else this.closed = this.destroyed = true;
 };
@@ -239,6 +248,10 @@ ServerResponse.prototype.destroy = function (error) {
   if (this.destroyed) return this;
   this.destroyed = true;
   this.errored = error ?? null;
+  if (this._link instanceof Alone) {
+    this._link.socket?.destroy(error);
+    return this;
+  }
   socketOf(this._link).destroy(error && socketOf(this._link).listenerCount('error') > 0 ? error : undefined);
   return this;
 };
@@ -251,5 +264,6 @@ ServerResponse.prototype.flushHeaders = function () {
 };
 load('http_headers').install(ServerResponse);
 load('http_interim').install(ServerResponse);
+installAlone(ServerResponse);
 
 module.exports = { ServerResponse };

@@ -196,6 +196,24 @@ class Zip extends Transform {
     this._strategy = set.strategy;
     this._chunkSize = set.chunk;
   }
+  // What packages reach for that work around the streams (minizlib, which is in tar): the input at once, on this thread.
+  _handle = { close() {} }; // zlib's memory goes with the object
+  _processChunk(chunk, flush) {
+    const set = this.#set;
+    const pieces = [];
+    let input = chunk;
+    for (let again = !this.#done; again;) {
+      const result = zipNow(this.#native, flush, input, 1 << 16);
+      const verdict = judge(set, this.#native, input, flush, result);
+      if (verdict.error) throw verdict.error;
+      this.bytesWritten += input.length - verdict.rest.length;
+      if (result[0].length > 0) pieces.push(result[0]);
+      input = verdict.rest;
+      again = verdict.again === true;
+      this.#done = verdict.ended === true;
+    }
+    return Buffer.concat(pieces);
+  }
   get _closed() { return this.destroyed; }
   get bytesRead() { return this.bytesWritten; }
   _transform(chunk, encoding, callback) {
