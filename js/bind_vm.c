@@ -37,6 +37,14 @@ static vg_val run(vg_call *call)
     return result;
 }
 
+/* noEval(handle): whether code of texts is forbidden there now */
+static vg_val no_eval(vg_call *call)
+{
+    vigil_js *js = call->host;
+    vg_realm *realm = js->realm_class ? vg_instance_pointer(call->engine, js->realm_class, vg_arg(call, 0)) : NULL;
+    return vg_bool(call->engine, realm && vg_realm_no_eval(call->engine, realm));
+}
+
 /* check(text, url, line): throws the SyntaxError of a script that has one */
 static vg_val check(vg_call *call)
 {
@@ -46,7 +54,7 @@ static vg_val check(vg_call *call)
     return NULL;
 }
 
-static const vg_binding_entry entries[] = {{"realm", make_realm}, {"run", run}, {"check", check}};
+static const vg_binding_entry entries[] = {{"realm", make_realm}, {"run", run}, {"check", check}, {"noEval", no_eval}};
 
 static vg_val vm_binding(vg_call *call)
 {

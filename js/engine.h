@@ -53,6 +53,8 @@ typedef struct vg_realm vg_realm;
 vg_realm *vg_realm_new(vg_engine *engine, vg_val sandbox, vg_val *global);
 /* NULL: the engine's first realm. */
 vg_val vg_realm_eval(vg_engine *engine, vg_realm *realm, vg_val source, vg_val url, int line, vg_val *thrown);
+/* No code of texts in it any more: eval and Function throw an EvalError. False: the engine cannot. */
+bool vg_realm_no_eval(vg_engine *engine, vg_realm *realm);
 /* Whether a text is a script; if not, *thrown is the SyntaxError. */
 bool vg_syntax(vg_engine *engine, vg_val source, vg_val url, int line, vg_val *thrown);
 vg_val vg_apply(vg_engine *engine, vg_val function, vg_val self, size_t count, const vg_val *args, vg_val *thrown);

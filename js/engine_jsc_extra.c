@@ -16,6 +16,7 @@
  *   JSPromise's members   The state, the value and the handled flag. They must only be asked about promises, and the C API has no
  *                         test for one: the cell's type byte does (the sixth byte of every cell). It is calibrated
  *                         against a known promise and several objects that are none; if that fails, nothing is asked.
+ *   SetEvalEnabled        For one context: whether eval and Function make code of texts; an EvalError with the message otherwise.
  *   JSObjectGetProxyTarget   The bits of null, as a pointer, for a proxy that was revoked.
  *   JSFunction::sourceCode  Where a function was written, as fields that engine_jsc_place.c calibrates.
  *   StringImpl::createUninitialized, OpaqueJSString::tryCreate   A string with one byte per character, which is written once. Those of
@@ -68,6 +69,7 @@ const vg_jsc_extra *vg_jsc_extra_get(void)
     look_up(&table.backtrace, "JSContextCreateBacktrace");
     look_up(&table.configure_gc_signal, "JSConfigureSignalForGC");
     look_up(&table.initialize_main_thread, "_ZN3WTF20initializeMainThreadEv");
+    look_up(&table.set_eval_enabled, "JSGlobalContextSetEvalEnabled");
     look_up(&table.memory, "JSGetMemoryUsageStatistics");
     look_up(&table.promise_status, "_ZNK3JSC9JSPromise6statusERNS_2VME");
     look_up(&table.promise_result, "_ZNK3JSC9JSPromise6resultERNS_2VME");

@@ -32,6 +32,7 @@ typedef struct vg_jsc_extra {
     bool (*configure_gc_signal)(int signo);
     void (*initialize_main_thread)(void);
     JSObjectRef (*memory)(JSContextRef context);
+    void (*set_eval_enabled)(JSGlobalContextRef context, bool enabled, JSStringRef message);
     /* Members of JSC::JSPromise: this, VM&. */
     uint32_t (*promise_status)(const void *promise, const void *vm);
     JSValueRef (*promise_result)(const void *promise, const void *vm);

@@ -111,6 +111,17 @@ vg_val vg_realm_eval(vg_engine *engine, vg_realm *realm, vg_val source, vg_val u
     return jsc_result(result, exception, thrown);
 }
 
+bool vg_realm_no_eval(vg_engine *engine, vg_realm *realm)
+{
+    JSStringRef message;
+    if (!engine->extra->set_eval_enabled)
+        return false;
+    message = JSStringCreateWithUTF8CString("Code generation from strings disallowed for this context");
+    engine->extra->set_eval_enabled((JSGlobalContextRef)(void *)realm, false, message);
+    JSStringRelease(message);
+    return true;
+}
+
 bool vg_syntax(vg_engine *engine, vg_val source, vg_val url, int line, vg_val *thrown)
 {
     JSValueRef exception = NULL;

@@ -86,6 +86,8 @@ function loadPackage(name, module) {
   // Long lists are not searched for other properties.
   if (file.startsWith('node-inspect')) text = text.replace(/getOwnNonIndexProperties:function\((\w+)\)\{/, '$&if($safe.plainList($1))return[];');
   if (file.startsWith('node-inspect')) text = text.replace(/(\w+)\((\w+),"constructor"\)/g, '($safe.maker($2)||$1($2,"constructor"))');
+  // It tries all methods of Map and Set; those that a program has added may answer anything.
+  if (file.startsWith('node-inspect')) text = text.replaceAll('Symbol.iterator in(', 'Symbol.iterator in Object(');
   let shadow = '';
   let given = [];
   if (file.startsWith('node-inspect')) {

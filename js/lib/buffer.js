@@ -287,6 +287,8 @@ module.exports = {
   kStringMaxLength: 2 ** 31 - 2,
   constants: { MAX_LENGTH: lib.kMaxLength, MAX_STRING_LENGTH: 2 ** 31 - 2 },
   INSPECT_MAX_BYTES: 50,
+  get Blob() { return load('blob').Blob; },
+  get File() { return load('blob').File; },
   get atob() { return load('encoding').atob; },
   get resolveObjectURL() { return load('blob').resolveObjectURL; },
   get Blob() { return load('blob').Blob; },

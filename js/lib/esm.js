@@ -164,7 +164,7 @@ function fromData(record, href) {
 function fromFile(record, file) {
   if (file.endsWith('.json')) {
     fromValue(record, JSON.parse(inner.read(file)), false);
-  } else if (inner.isModuleFile(file)) {
+  } else if (inner.isModuleFile(file) || inner.isUnmarkedModule(file)) {
     fromSource(record, inner.read(file), file);
   } else if (/\.(js|cjs|node)$/.test(file) || path.extname(file) === '') {
     fromObject(record, () => Module._load(file, null, false));

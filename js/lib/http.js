@@ -87,6 +87,14 @@ class Server extends EventEmitter {
     }
   }
   configure() { this.#configure(); }
+  // Sockets have no timeouts of their own here; those above end connections that do nothing.
+  get timeout() { return 0; }
+  set timeout(value) { this.setTimeout(value); }
+  setTimeout(value, callback) {
+    if (value !== 0 && value !== undefined) throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('setTimeout of an HTTP server');
+    if (callback !== undefined) this.on('timeout', callback);
+    return this;
+  }
   get headersTimeout() { return this.#times.headersTimeout; }
   set headersTimeout(value) { this.#times.headersTimeout = checkTime(value, 'headersTimeout'); this.#configure(); }
   get requestTimeout() { return this.#times.requestTimeout; }

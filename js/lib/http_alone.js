@@ -12,6 +12,7 @@ class Alone {
   id = -1;
   server = { ending: false, keepAliveLine: 'Connection: keep-alive\r\n' };
   socket = null;
+  head = ''; // the text that begins what was sent
   #waiting = []; // what was sent before there was a stream
   constructor(response) {
     this.res = response;
@@ -19,6 +20,7 @@ class Alone {
   flushLater() {}
   write(flags, text, chunk) {
     const parts = [];
+    if (this.head === '') this.head = text;
     if (text !== '') parts.push(Buffer.from(text, (flags & LATIN1) !== 0 ? 'latin1' : 'utf8'));
     if (chunk !== undefined) parts.push(Buffer.from(chunk));
     if ((flags & CRLF) !== 0) parts.push(Buffer.from('\r\n'));

@@ -63,7 +63,7 @@ getter('writable', function () { return !this.destroyed; });
 getter('writableLength', function () { return this._queued; });
 getter('writableNeedDrain', function () { return this._needDrain; });
 getter('writableObjectMode', () => false);
-getter('_header', function () { return this.headersSent ? true : null; });
+getter('_header', function () { return this.headersSent ? this._link.head ?? true : null; });
 // ---- sending ------------------------------------------------------------------------------------------------------
 
 // Head, if it was not sent yet, and a piece of body that is ready for the wire.

@@ -371,8 +371,7 @@ Module._extensions['.js'] = function (module, file) {
   try {
     module._compile(text, file);
   } catch (error) {
-    // A file of a package that says nothing about its modules may be one all the same.
-    if (!(error instanceof SyntaxError) || scopeOf(file)?.data.type !== undefined || !isModuleText(text)) throw error;
+    if (!(error instanceof SyntaxError) || !isUnmarkedModule(file)) throw error;
     module.exports = load('esm').requireFile(file);
   }
 };
@@ -391,6 +390,13 @@ Module._extensions['.node'] = function (module, file) {
 function isModuleFile(file) {
   if (file.endsWith('.mjs')) return true;
   return file.endsWith('.js') && scopeOf(file)?.data.type === 'module';
+}
+
+// A file of a package that says nothing about its modules may be one all the same. A look at the text says when to ask the parser.
+function isUnmarkedModule(file) {
+  if (!file.endsWith('.js') || scopeOf(file)?.data.type !== undefined) return false;
+  const text = read(file);
+  return /^\s*(?:import|export)\b/m.test(text) && isModuleText(text);
 }
 
 // ---- entries ------------------------------------------------------------------------------------------------------
@@ -449,5 +455,5 @@ function runText(text, name) {
 
 module.exports = Module;
 Object.defineProperty(Module, Symbol.for('vigil.host'), {
-  value: { runMain, runText, resolveFrom, isModuleFile, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf },
+  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf },
 });

@@ -73,6 +73,8 @@ class SecureHandle {
     this.onSecure = this.onAsks = this.onTicket = this.onFault = null;
   }
   get session() { return this.#session; }
+  // http2-wrapper, which got loads, looks here for what makes a socket of a stream.
+  get _parentWrap() { return this.#below ?? StreamBelow.prototype; }
   get id() { return this.#below === null ? -1 : this.#below.id; }
   get fd() { return this.#below === null ? -1 : this.#below.fd; }
 

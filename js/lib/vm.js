@@ -36,8 +36,8 @@ function createContext(sandbox = {}, options = {}) {
   validateString(name, 'options.name');
   if (origin !== undefined) validateString(origin, 'options.origin');
   if (codeGeneration !== undefined) validateObject(codeGeneration, 'options.codeGeneration');
-  if (codeGeneration?.strings === false || codeGeneration?.wasm === false) {
-    throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('codeGeneration of a context');
+  for (const kind of ['strings', 'wasm']) {
+    if (codeGeneration?.[kind] !== undefined) validateBoolean(codeGeneration[kind], `options.codeGeneration.${kind}`);
   }
   if (microtaskMode !== undefined) {
     if (microtaskMode !== 'afterEvaluate') throw new codes.ERR_INVALID_ARG_VALUE('options.microtaskMode', microtaskMode, "must be one of: 'afterEvaluate'");
@@ -46,6 +46,8 @@ function createContext(sandbox = {}, options = {}) {
   contextCount++;
   const [handle, global] = native.realm(sandbox);
   const context = { handle, global, sandbox };
+  if (codeGeneration?.strings === false && !native.noEval(handle)) throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('codeGeneration of a context');
+  if (codeGeneration?.wasm === false) native.run(handle, 'delete globalThis.WebAssembly', '', 1);
   // Each keeps the other: a function of the context that outlives the sandbox still finds its names.
   contexts.set(sandbox, context);
   contexts.set(global, context);

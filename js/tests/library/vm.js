@@ -66,6 +66,15 @@ for (const make of [
 console.log(vm.compileFunction('return a + b', ['a', 'b'])(1, 2), vm.compileFunction('return x', [], { parsingContext: sandbox })(),
             vm.compileFunction('return z + 1', [], { contextExtensions: [{ z: 7 }] })());
 
+const dumb = vm.createContext({}, { codeGeneration: { strings: false } });
+for (const text of ['eval("1")', 'new Function("1")', '1 + 1']) {
+  try {
+    console.log(vm.runInContext(text, dumb));
+  } catch (error) {
+    console.log(error.name, error.message);
+  }
+}
+
 // Promises of a context are settled like others, and contexts keep what their functions need.
 run('Promise.resolve(1).then((value) => console.log("then", value))');
 const getter = vm.runInNewContext('() => kept', { kept: 'kept' });

@@ -6,7 +6,7 @@ if (process.argv[2] === 'echo') {
     process.send(message, (error) => { if (error) throw error; });
     if (message === 'end') process.disconnect();
   });
-  process.on('disconnect', () => process.send('late', (error) => console.log('child:', error.code)));
+  process.on('disconnect', () => process.send('late', (error) => process.exit(error.code === 'ERR_IPC_CHANNEL_CLOSED' ? 5 : 6)));
   return;
 }
 if (process.argv[2] === 'silent') {
