@@ -33,6 +33,7 @@ static vg_val start(vg_call *call)
     options.script = vg_arg_text(call, 0, NULL);
     options.data = copy_of(call, 2, &options.length);
     options.memory_max = (size_t)vg_arg_number(call, 3);
+    options.module_cache = ((vigil_js *)call->host)->options.module_cache;
     if (!options.script || !options.data || !vg_is_function(call->engine, options.callback)) {
         free(options.script);
         free(options.data);

@@ -18,6 +18,7 @@
 #include "bind_decode.h"
 #include "bind_hash.h"
 #include "bind_jobs.h"
+#include "bind_modules.h"
 #include "bind_net.h"
 #include "bind_zip.h"
 #include "bind_pool.h"
@@ -200,6 +201,7 @@ int vigil_js_destroy(vigil_js *js)
 #ifdef VG_HAVE_JOBS
     vg_js_jobs_free(js);
 #endif
+    vg_js_modules_end(js);
     if (js->own_loop)
         vigil_loop_destroy(js->loop);
     free(js->http);

@@ -17,6 +17,7 @@
 #include "bind_hash.h"
 #include "bind_inotify.h"
 #include "bind_interfaces.h"
+#include "bind_modules.h"
 #include "bind_net.h"
 #include "bind_pool.h"
 #include "bind_system.h"
@@ -60,7 +61,7 @@ static bool boot(vigil_js *js)
         !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
         !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js) || !vg_js_bind_net(js) ||
         !vg_js_bind_dns(js) || !vg_js_bind_child(js) || !vg_js_bind_vm(js) || !vg_js_bind_inotify(js) ||
-        !vg_js_bind_datagram(js) || !vg_js_bind_interfaces(js))
+        !vg_js_bind_datagram(js) || !vg_js_bind_interfaces(js) || !vg_js_bind_modules(js))
         return false;
 #ifdef VG_HAVE_OPENSSL
     if (!vg_js_bind_crypto(js) || !vg_js_bind_tls(js))

@@ -77,6 +77,8 @@ struct vigil_js {
     struct vg_class *converter_class; /* bind_decode.c */
     struct vg_class *zip_class;       /* bind_zip.c */
     struct vg_class *realm_class;     /* bind_vm.c */
+    struct vg_module_cache *modules;  /* bind_modules.c */
+    bool modules_asked;               /* whether there is a cache of modules is known */
     struct vg_class *digest_class;    /* bind_hash.c */
     struct vg_class *cipher_class;    /* bind_crypto.c */
     struct vg_class *answer_class;    /* http_answer.c */

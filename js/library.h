@@ -14,6 +14,8 @@ extern const vg_embedded vg_js_library[];
 extern const size_t vg_js_library_count;
 /* Those names of safe.txt that the library uses. */
 extern const char vg_js_safe_names[];
+/* Of the files that rewrite modules: another text, another version. */
+extern const char vg_js_rewriter[];
 const vg_embedded *vg_js_library_find(const char *name);
 
 #endif

@@ -163,6 +163,7 @@ static int run(vg_worker *worker)
     options.on_stall = stalled;
     options.user = worker;
     options.memory_max = worker->options.memory_max;
+    options.module_cache = worker->options.module_cache;
     if (vigil_js_create(&js, &options) < 0)
         return 1;
     js->worker = worker;

@@ -14,6 +14,7 @@ typedef struct vg_worker_options {
     unsigned char *data; /* what the worker finds when it begins; to be freed by the worker */
     size_t length;
     size_t memory_max;
+    bool module_cache;
     vg_val callback; /* (kind, bytes or code) on the parent's side; held until the worker has ended */
 } vg_worker_options;
 

@@ -11,23 +11,25 @@
 
 static void usage(FILE *to)
 {
-    (void)fputs("Usage: vigil run [options] FILE [arguments]\n"
-                "       vigil run [options] -e CODE [arguments]\n"
-                "       vigil run [options] - [arguments]      the program comes from standard input\n"
-                "\n"
-                "  -e, --eval CODE      run this text\n"
-                "  -p, --print CODE     run this text and print its value\n"
-                "  --env-file FILE      set what the file says (NAME=value lines) and the environment does not; may "
-                "come again\n"
-                "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
-                "  --end-stalls         and end it; the next callback runs\n"
-                "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
-                "  --workers N          threads for blocking work (default: at least 4)\n"
-                "\n"
-                "Examples\n"
-                "  vigil run server.js --port 80           a file, and words for it\n"
-                "  vigil run --stall 200 --end-stalls x.js  name and end what does not return\n",
-                to);
+    (void)fputs(
+        "Usage: vigil run [options] FILE [arguments]\n"
+        "       vigil run [options] -e CODE [arguments]\n"
+        "       vigil run [options] - [arguments]      the program comes from standard input\n"
+        "\n"
+        "  -e, --eval CODE      run this text\n"
+        "  -p, --print CODE     run this text and print its value\n"
+        "  --env-file FILE      set what the file says (NAME=value lines) and the environment does not; may "
+        "come again\n"
+        "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
+        "  --end-stalls         and end it; the next callback runs\n"
+        "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
+        "  --no-module-cache    neither keep rewritten ES modules in the user's cache folder nor take them from there\n"
+        "  --workers N          threads for blocking work (default: at least 4)\n"
+        "\n"
+        "Examples\n"
+        "  vigil run server.js --port 80           a file, and words for it\n"
+        "  vigil run --stall 200 --end-stalls x.js  name and end what does not return\n",
+        to);
 }
 
 static int wrong(const char *what, const char *word)
@@ -88,6 +90,10 @@ static int parse(int argc, char **argv, request *it)
         }
         if (strcmp(word, "--end-stalls") == 0) {
             it->js.end_stalls = true;
+            continue;
+        }
+        if (strcmp(word, "--no-module-cache") == 0) {
+            it->js.module_cache = false;
             continue;
         }
         if (strncmp(word, "--env-file=", 11) == 0)
@@ -154,6 +160,7 @@ int vg_cli_run(int argc, char **argv)
     size_t length = 0;
     int status, error;
     it.js.stall_ns = 5000000000;
+    it.js.module_cache = true;
     /* A reader that goes away is an error of a write, as in Node, and not the end of the process. */
     (void)signal(SIGPIPE, SIG_IGN);
     status = parse(argc, argv, &it);

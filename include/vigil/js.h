@@ -75,6 +75,9 @@ typedef struct vigil_js_options {
     /* bytes of JavaScript heap after which the program ends with exit code 134; 0: no limit */
     size_t memory_max;
     void *user;
+    /* keep rewritten ES modules under the user's cache folder and take them from there; the
+       environment variable VIGIL_MODULE_CACHE=off forbids it */
+    bool module_cache;
 } vigil_js_options;
 #define VIGIL_JS_OPTIONS_INIT VG_SIZED(vigil_js_options)
 

@@ -15,13 +15,39 @@ const conditions = new Set(['import', 'node', 'vigil']);
 
 // ---- resolution ---------------------------------------------------------------------------------------------------
 
+// A path of these letters is its own form in a URL. Most are, and a URL costs more than a small module.
+const PLAIN = /^[\w./@+~,=-]*$/;
+function hrefOf(file) {
+  return PLAIN.test(file) ? `file://${file}` : url().pathToFileURL(file).href;
+}
+function fileOf(href) {
+  const file = href.slice(7);
+  return href.startsWith('file:///') && PLAIN.test(file) ? file : url().fileURLToPath(href.replace(/[?#].*$/, ''));
+}
+const RELATIVE = /^\.{1,2}\//;
+const resolved = new Map(); // a folder, a zero and a specifier -> a URL. What was not found is looked for again.
+
 // A URL as text: file:, data:, node:, vigil:
 function resolve(specifier, base) {
+  if (!base.startsWith('file:')) return resolveAnew(specifier, base);
+  const key = `${base.slice(0, base.lastIndexOf('/'))}\0${specifier}`;
+  let href = resolved.get(key);
+  if (href === undefined) {
+    href = resolveAnew(specifier, base);
+    resolved.set(key, href);
+  }
+  return href;
+}
+function resolveAnew(specifier, base) {
   if (inner.isBuiltin(specifier) || specifier.startsWith('node:') || specifier.startsWith('vigil:')) {
     inner.builtin(specifier);
     return specifier.startsWith('node:') || specifier.startsWith('vigil:') ? specifier : `node:${specifier}`;
   }
-  const parent = base.startsWith('file:') ? url().fileURLToPath(base) : path.join(process.cwd(), '[eval]');
+  const parent = base.startsWith('file:') ? fileOf(base) : path.join(process.cwd(), '[eval]');
+  if (RELATIVE.test(specifier) && PLAIN.test(specifier)) {
+    const file = path.resolve(path.dirname(parent), specifier);
+    if (!specifier.endsWith('/') && inner.fileKind(file) === inner.FILE) return hrefOf(inner.realpath(file));
+  }
   if (/^(\.{1,2})?\//.test(specifier)) {
     const made = new (url().URL)(specifier, base.startsWith('file:') ? base : url().pathToFileURL(parent));
     const file = url().fileURLToPath(made);
@@ -50,7 +76,7 @@ function resolve(specifier, base) {
   }
   if (found === undefined && inner.isAbsent(specifier)) return inner.builtin(specifier); // which says that it is missing
   if (found === undefined) throw new codes.ERR_MODULE_NOT_FOUND(specifier.startsWith('#') ? specifier : inner.splitName(specifier).name, parent);
-  return url().pathToFileURL(found).href;
+  return hrefOf(found);
 }
 function fromPackage(parts, specifier, parent) {
   const scope = inner.scopeOf(parent);
@@ -128,7 +154,7 @@ function getRecord(href) {
   try {
     if (href.startsWith('node:') || href.startsWith('vigil:')) fromValue(record, inner.builtin(href), true);
     else if (href.startsWith('data:')) fromData(record, href);
-    else fromFile(record, url().fileURLToPath(href.replace(/[?#].*$/, '')));
+    else fromFile(record, fileOf(href));
   } catch (error) {
     records.delete(href);
     throw error;
@@ -174,8 +200,23 @@ function fromFile(record, file) {
     throw error;
   }
 }
-function fromSource(record, text, file) {
+// What esm_transform.js makes of the text, from the cache if it was made before. An entry is a line of JSON, and the code.
+const FIELDS = ['head', 'requests', 'imports', 'exports', 'reexports', 'stars', 'isAsync', 'loops'];
+function transformed(text, file) {
+  const kept = binding.keptModule(text);
+  if (kept !== undefined) {
+    const end = kept.indexOf('\n');
+    const values = JSON.parse(kept.slice(0, end));
+    const made = { code: kept.slice(end + 1) };
+    for (let i = 0; i < FIELDS.length; i++) made[FIELDS[i]] = values[i];
+    return made;
+  }
   const made = load('esm_transform').transformModule(text, file);
+  binding.keepModule(text, `${JSON.stringify(FIELDS.map((name) => made[name]))}\n${made.code}`);
+  return made;
+}
+function fromSource(record, text, file) {
+  const made = transformed(text, file);
   Object.assign(record, made);
   sources.set(file, text);
   heads.set(file, made.head);
@@ -379,12 +420,12 @@ async function dynamicImport(specifier, base) {
 let mainPending = false;
 binding.modulesPending = () => mainPending;
 function runMain(file) {
-  evaluateMain(file, () => getRecord(url().pathToFileURL(file).href));
+  evaluateMain(file, () => getRecord(hrefOf(file)));
 }
 // A module that is no file: -e, standard input. Its requests are those of a file of that name in the current folder.
 function runText(text, file) {
   evaluateMain(file, () => {
-    const { href } = url().pathToFileURL(file);
+    const href = hrefOf(file);
     const record = new Record(href);
     records.set(href, record);
     fromSource(record, text, file);
@@ -408,7 +449,7 @@ function evaluateMain(file, make) {
 
 // For require: as Node 20 does it, as long as nothing in the graph awaits at its top.
 function requireFile(file) {
-  const record = getRecord(url().pathToFileURL(file).href);
+  const record = getRecord(hrefOf(file));
   if (record.status === 'evaluating' && record.promise === undefined) {
     throw codedError('ERR_REQUIRE_CYCLE_MODULE', `Cannot require() ES Module ${file} in a cycle.`);
   }
@@ -441,5 +482,5 @@ function codedError(code, message) {
 
 module.exports = {
   runMain, runText, requireFile,
-  importFrom: (file) => (specifier) => dynamicImport(specifier, file === undefined ? 'vigil:eval' : url().pathToFileURL(file).href),
+  importFrom: (file) => (specifier) => dynamicImport(specifier, file === undefined ? 'vigil:eval' : hrefOf(file)),
 };
