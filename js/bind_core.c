@@ -368,6 +368,7 @@ static const struct {
     {"vigil:jobs", "jobs"},
     {"vigil:pool", "pool"},
     {"vigil:repl", "repl"},
+    {"vigil:test", "test_run"},
     {"vigil:watch", "watch"},
 };
 

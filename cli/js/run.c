@@ -2,6 +2,7 @@
 /* vigil run FILE, vigil run -e CODE, vigil run - : JavaScript on Vigil's loop and pool. */
 #include "run.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +16,20 @@ static void usage(FILE *to)
         "Usage: vigil run [options] FILE [arguments]\n"
         "       vigil run [options] -e CODE [arguments]\n"
         "       vigil run [options] - [arguments]      the program comes from standard input\n"
+        "       vigil run [options] --test [FILE, FOLDER or PATTERN...]\n"
         "\n"
         "  -e, --eval CODE      run this text\n"
         "  -p, --print CODE     run this text and print its value\n"
         "  --env-file FILE      set what the file says (NAME=value lines) and the environment does not; may "
         "come again\n"
+        "  --test               run files of tests (node:test), each in a process of its own; without words\n"
+        "                       those that are named as tests (x.test.js, test-x.js, test/x.js, ...)\n"
+        "  --test-reporter NAME tap or spec (default: spec on a terminal)\n"
+        "  --test-concurrency N files at a time (default: one less than there are processors)\n"
         "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
         "  --end-stalls         and end it; the next callback runs\n"
         "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
-        "  --no-module-cache    neither keep rewritten ES modules in the user's cache folder nor take them from there\n"
+        "  --no-module-cache    keep no rewritten ES modules in the user's cache folder, and take none from there\n"
         "  --workers N          threads for blocking work (default: at least 4)\n"
         "\n"
         "Examples\n"
@@ -69,8 +75,11 @@ typedef struct request {
     const char *code;
     const char *env_files[8];
     unsigned env_count;
-    bool print;
-    int rest; /* the first word that is the program's */
+    const char *reporter;
+    long concurrency;
+    bool print, test;
+    bool test_child; /* results go to descriptor 3, as JSON: lib/test_report.js */
+    int rest;        /* the first word that is the program's */
 } request;
 
 /* 0; otherwise the exit status to end with. */
@@ -90,6 +99,10 @@ static int parse(int argc, char **argv, request *it)
         }
         if (strcmp(word, "--end-stalls") == 0) {
             it->js.end_stalls = true;
+            continue;
+        }
+        if (strcmp(word, "--test") == 0 || strcmp(word, "--test-child") == 0) {
+            *(word[6] ? &it->test_child : &it->test) = true;
             continue;
         }
         if (strcmp(word, "--no-module-cache") == 0) {
@@ -120,6 +133,13 @@ static int parse(int argc, char **argv, request *it)
             if ((amount = number(value, 1L << 30)) < 1)
                 return wrong("megabytes must follow", word);
             it->js.memory_max = (size_t)amount << 20;
+        } else if (strcmp(word, "--test-reporter") == 0) {
+            if (!value || (strcmp(value, "tap") != 0 && strcmp(value, "spec") != 0))
+                return wrong("tap or spec must follow", word);
+            it->reporter = value;
+        } else if (strcmp(word, "--test-concurrency") == 0) {
+            if ((it->concurrency = number(value, 1024)) < 1)
+                return wrong("a number of processes must follow", word);
         } else if (strcmp(word, "--workers") == 0) {
             if ((it->workers = number(value, VIGIL_MAX_WORKERS)) < 1)
                 return wrong("a number of threads must follow", word);
@@ -128,7 +148,9 @@ static int parse(int argc, char **argv, request *it)
         }
     }
     it->rest = i;
-    if (!it->code && i >= argc)
+    if (it->test && it->code)
+        return wrong("a text does not go with", "--test");
+    if (!it->code && !it->test && i >= argc)
         return wrong("a file, -e CODE or - is missing", NULL);
     return 0;
 }
@@ -151,6 +173,45 @@ static int load_environment(vigil_js *js, const request *it)
     return 0;
 }
 
+/* ---- tests ------------------------------------------------------------------------------------------------------ */
+
+/* The options for a file's own process: those that are not about tests. Files of the environment have been read already. */
+static vigil_js_value child_options(vigil_js *js, char **argv, int end)
+{
+    vigil_js_value list[64];
+    size_t count = 0;
+    for (int i = 1; i < end && count < sizeof list / sizeof *list; i++) {
+        if (strcmp(argv[i], "--env-file") == 0 || strncmp(argv[i], "--test-", 7) == 0)
+            i++;
+        else if (strcmp(argv[i], "--test") != 0 && strcmp(argv[i], "--") != 0 &&
+                 strncmp(argv[i], "--env-file=", 11) != 0)
+            list[count++] = vigil_js_text(js, argv[i], strlen(argv[i]));
+    }
+    return vigil_js_array(js, count, list);
+}
+
+/* False: there is no memory. */
+static bool run_tests(vigil_js *js, const request *it, char **argv)
+{
+    static const char text[] = "process.getBuiltinModule('vigil:test').main";
+    vigil_js_value main = NULL, options = vigil_js_object(js);
+    (void)vigil_js_set(js, options, "options", child_options(js, argv, it->rest));
+    if (it->reporter)
+        (void)vigil_js_set(js, options, "reporter", vigil_js_text(js, it->reporter, strlen(it->reporter)));
+    if (it->concurrency)
+        (void)vigil_js_set(js, options, "concurrency", vigil_js_number(js, (double)it->concurrency));
+    return vigil_js_eval(js, text, sizeof text - 1, "vigil:run", &main) == 0 &&
+           vigil_js_call(js, main, NULL, 1, &options, NULL) == 0;
+}
+
+/* The file's tests tell descriptor 3 what they do; its own children do not get that descriptor. */
+static void become_child(vigil_js *js)
+{
+    static const char text[] = "process.getBuiltinModule('vigil:test').sendTo(3)";
+    (void)fcntl(3, F_SETFD, FD_CLOEXEC);
+    (void)vigil_js_eval(js, text, sizeof text - 1, "vigil:run", NULL);
+}
+
 int vg_cli_run(int argc, char **argv)
 {
     request it = {.js = VIGIL_JS_OPTIONS_INIT};
@@ -166,7 +227,7 @@ int vg_cli_run(int argc, char **argv)
     status = parse(argc, argv, &it);
     if (status != 0)
         return status < 0 ? 0 : status;
-    if (!it.code && strcmp(argv[it.rest], "-") == 0) {
+    if (!it.code && !it.test && strcmp(argv[it.rest], "-") == 0) {
         input = read_input(&length);
         if (!input)
             return wrong("no memory for the program on standard input", NULL);
@@ -196,7 +257,12 @@ int vg_cli_run(int argc, char **argv)
         free(input);
         return status;
     }
-    if (it.code && it.print) {
+    if (it.test_child)
+        become_child(js);
+    if (it.test) {
+        if (!run_tests(js, &it, argv))
+            (void)wrong("no memory for the tests", NULL);
+    } else if (it.code && it.print) {
         static const char print[] = "console.log(eval(process.env.VIGIL_RUN_PRINT)); ";
         (void)setenv("VIGIL_RUN_PRINT", it.code, 1);
         vigil_js_run_text(js, print, sizeof print - 1, "[eval]");

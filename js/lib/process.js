@@ -66,6 +66,11 @@ self.env = new Proxy({}, {
   },
 });
 
+self.getBuiltinModule = (id) => {
+  load('errors').validateString(id, 'id');
+  const inner = load('modules')[Symbol.for('vigil.host')];
+  return inner.isBuiltin(id) ? inner.builtin(id) : undefined;
+};
 self.loadEnvFile = (file = './.env') => {
   const text = load('fs').readFileSync(file, 'utf8');
   const found = load('util_env').parseEnv(text);

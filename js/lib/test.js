@@ -88,6 +88,8 @@ class Test {
     });
     this.depth = parent === null ? -1 : parent.depth + 1;
     this.result = new Promise((resolve) => { this.settle = resolve; });
+    this.broken = Promise.withResolvers(); // rejected by an error that nobody caught while it ran
+    this.broken.promise.catch(() => {});
   }
   controller() { return this.abort ??= new AbortController(); }
   addHook(kind, fn, options = undefined) {
@@ -156,7 +158,7 @@ class Test {
           error ??= thrown?.failureType === undefined ? failure(thrown, 'testCodeFailure') : thrown;
         }
       };
-      if (error === null) await attempt(() => limited(this.body(context), this.timeout, this.signal));
+      if (error === null) await attempt(() => Promise.race([limited(this.body(context), this.timeout, this.signal), this.broken.promise]));
       if (!this.suite) await attempt(() => this.around('afterEach', context));
       await attempt(() => this.runHooks('after', context));
       if (error === null && this.failed > 0) error = failure(undefined, 'subtestsFailed', `${this.failed} subtest${this.failed > 1 ? 's' : ''} failed`);
@@ -200,7 +202,19 @@ function rootOf() {
   root.running = new Set();
   root.prepared = false;
   process.once('beforeExit', closeAccount);
+  process.on('uncaughtException', uncaught);
+  process.on('unhandledRejection', uncaught);
   return root;
+}
+// It fails the test that runs: the innermost one, because tests run one after the other.
+function uncaught(error) {
+  const test = [...root.running].at(-1);
+  if (test !== undefined) {
+    test.broken.reject(failure(error, 'uncaughtException'));
+    return;
+  }
+  root.failed++;
+  binding.write(2, `${error instanceof Error ? error.stack : load('util').inspect(error)}\n`);
 }
 async function closeAccount() {
   // The loop has nothing left to do: what still runs never ends.

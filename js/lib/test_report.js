@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What node:test prints: TAP, or marks and indents on a terminal.
+// What node:test prints: TAP, or marks and indents on a terminal. A file that `vigil run --test` has started sends it to test_run.js instead.
 'use strict';
 
 const counts = { tests: 0, suites: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
@@ -29,6 +29,7 @@ function yaml(name, value, indent) {
   if (typeof value === 'string' && value.includes('\n')) {
     return `${indent}${name}: |-\n${value.split('\n').map((line) => `${indent}  ${line}\n`).join('')}`;
   }
+  if (value === null && name !== 'expected' && name !== 'actual') return `${indent}${name}: ~\n`;
   if (typeof value === 'string') return `${indent}${name}: '${value.replaceAll("'", "''")}'\n`;
   return `${indent}${name}: ${value !== null && typeof value === 'object' ? load('util').inspect(value, { breakLength: Infinity }) : `${value}`}\n`;
 }
@@ -36,6 +37,7 @@ function errorLines(test, indent) {
   const { error } = test;
   const cause = error.cause instanceof Error ? error.cause : error;
   let text = yaml('location', test.place, indent) + yaml('failureType', error.failureType, indent);
+  if (error.exitCode !== undefined) text += yaml('exitCode', error.exitCode, indent) + yaml('signal', error.signal, indent);
   text += yaml('error', cause.message, indent) + yaml('code', cause.code ?? 'ERR_TEST_FAILURE', indent);
   if (cause.name !== 'Error') text += yaml('name', cause.name, indent);
   if (cause.code === 'ERR_ASSERTION') {
@@ -47,9 +49,16 @@ function errorLines(test, indent) {
 }
 const tap = {
   begun: false,
-  start(test) {
+  begin() {
     if (!this.begun) write('TAP version 13\n');
     this.begun = true;
+  },
+  comment(text) {
+    this.begin();
+    for (const line of text.split('\n')) if (line !== '') write(`# ${quoted(line)}\n`);
+  },
+  start(test) {
+    this.begin();
     write(`${'    '.repeat(test.depth)}# Subtest: ${quoted(test.name)}\n`);
   },
   end(test) {
@@ -66,7 +75,7 @@ const tap = {
     write(text);
   },
   close(root, duration) {
-    if (!this.begun) write('TAP version 13\n');
+    this.begin();
     let text = `1..${root.count}\n`;
     for (const name of Object.keys(counts)) text += `# ${name} ${counts[name]}\n`;
     write(`${text}# duration_ms ${milliseconds(duration)}\n`);
@@ -107,7 +116,36 @@ const spec = {
   },
 };
 
-const chosen = process.stdout.isTTY ? spec : tap;
+// ---- for another process ------------------------------------------------------------------------------------------
+
+// A line of JSON for each event. What was expected and what came is text already, unless it is plain.
+const plain = (value) => (value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value) ? { value }
+  : { text: load('util').inspect(value, { breakLength: Infinity }) });
+function errorData(error) {
+  const { message, failureType, cause } = error;
+  if (!(cause instanceof Error)) return { message, failureType };
+  const { name, code, stack, expected, actual, operator } = cause;
+  const compared = code === 'ERR_ASSERTION' ? { expected: plain(expected), actual: plain(actual), operator } : {};
+  return { message, failureType, cause: { message: cause.message, name, code, stack: `${stack}`, ...compared } };
+}
+function sender(fd) {
+  const numbers = new Map();
+  const send = (data) => binding.write(fd, `${JSON.stringify(data)}\n`);
+  return {
+    start(test) {
+      numbers.set(test, numbers.size);
+      const { name, depth, suite } = test;
+      send({ is: 'start', id: numbers.get(test), parent: numbers.get(test.parent), name, depth, suite });
+    },
+    end(test) {
+      const { number, count: children, skipped, todo, duration, diagnostics, place, error } = test;
+      send({ is: 'end', id: numbers.get(test), number, count: children, skipped, todo, duration, diagnostics, place, error: error === null ? null : errorData(error) });
+    },
+    close() {},
+  };
+}
+
+let chosen = process.stdout.isTTY ? spec : tap;
 module.exports = {
   reporter: {
     start: (test) => chosen.start(test),
@@ -116,5 +154,17 @@ module.exports = {
       chosen.end(test);
     },
     close: (root, duration) => chosen.close(root, duration),
+  },
+  choose(name) {
+    if (name !== undefined) chosen = name === 'tap' ? tap : spec;
+  },
+  sendTo(fd) {
+    chosen = sender(fd);
+  },
+  // What a program has written by itself.
+  output(text) {
+    if (text === '') return;
+    if (chosen === spec) write(text.endsWith('\n') ? text : `${text}\n`);
+    else tap.comment(text);
   },
 };
