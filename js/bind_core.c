@@ -381,6 +381,7 @@ static const struct {
     {"webidl-conversions", "lib/index.js"},
     {"punycode", "punycode.js"},
     {"acorn", "dist/acorn.js"},
+    {"amaro", "dist/index.js"},
     {"buffer", "index.js"},
     {"base64-js", "index.js"},
     {"ieee754", "index.js"},

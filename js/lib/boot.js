@@ -71,6 +71,7 @@ function loadPackage(name, module) {
   const require = (wanted) => {
     // Node's streams work on this host's events, buffers and ticks, and not on copies of Node's.
     if (file.startsWith('readable-stream/') && Object.hasOwn(OURS, wanted)) return load(OURS[wanted]);
+    if (file.startsWith('amaro/') && (wanted === 'util' || wanted === 'node:buffer')) return load(wanted.replace('node:', ''));
     if (Object.hasOwn(INSTEAD, wanted)) return load(INSTEAD[wanted]);
     if (!wanted.startsWith('.')) return load(`npm:${wanted.replace(/\/$/, '')}`);
     const parts = home.split('/');

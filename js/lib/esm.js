@@ -192,7 +192,7 @@ function fromFile(record, file) {
     fromValue(record, JSON.parse(inner.read(file)), false);
   } else if (inner.isModuleFile(file) || inner.isUnmarkedModule(file)) {
     fromSource(record, inner.read(file), file);
-  } else if (/\.(js|cjs|node)$/.test(file) || path.extname(file) === '') {
+  } else if (/\.(js|cjs|node|ts|cts)$/.test(file) || path.extname(file) === '') {
     fromObject(record, () => Module._load(file, null, false));
   } else {
     const error = new TypeError(`Unknown file extension "${path.extname(file)}" for ${file}`);
@@ -203,6 +203,7 @@ function fromFile(record, file) {
 // What esm_transform.js makes of the text, from the cache if it was made before. An entry is a line of JSON, and the code.
 const FIELDS = ['head', 'requests', 'imports', 'exports', 'reexports', 'stars', 'isAsync', 'loops'];
 function transformed(text, file) {
+  if (/\.m?ts$/.test(file)) text = load('typescript').strip(text, file).code;
   const kept = binding.keptModule(text);
   if (kept !== undefined) {
     const end = kept.indexOf('\n');

@@ -387,8 +387,19 @@ Module._extensions['.node'] = function (module, file) {
   throw new Error(`${file}: native addons are not supported here; expose C functions through the embedding API`);
 };
 
+for (const ext of ['.ts', '.cts', '.mts']) {
+  Module._extensions[ext] = function (module, file) {
+    if (isModuleFile(file)) module.exports = load('esm').requireFile(file);
+    else module._compile(load('typescript').strip(read(file), file).code, file);
+  };
+}
+
 function isModuleFile(file) {
-  if (file.endsWith('.mjs')) return true;
+  if (file.endsWith('.mjs') || file.endsWith('.mts')) return true;
+  if (file.endsWith('.ts')) {
+    const type = scopeOf(file)?.data.type;
+    return type === 'module' || (type !== 'commonjs' && load('typescript').strip(read(file), file).isModule());
+  }
   return file.endsWith('.js') && scopeOf(file)?.data.type === 'module';
 }
 
@@ -455,5 +466,5 @@ function runText(text, name) {
 
 module.exports = Module;
 Object.defineProperty(Module, Symbol.for('vigil.host'), {
-  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf },
+  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText },
 });

@@ -9,8 +9,8 @@ const { choose, output, reporter, sendTo } = load('test_report');
 
 // ---- files --------------------------------------------------------------------------------------------------------
 
-const NAMED = /(^|\/)(test|test-[^/]*|[^/]*[._-]test)\.[cm]?js$/;
-const IN_TEST = /(^|\/)test\/(.*\/)?[^/]*\.[cm]?js$/;
+const NAMED = /(^|\/)(test|test-[^/]*|[^/]*[._-]test)\.[cm]?[jt]s$/;
+const IN_TEST = /(^|\/)test\/(.*\/)?[^/]*\.[cm]?[jt]s$/;
 
 // Files below a folder, relative to it, in the order of their names. node_modules and hidden folders have no tests of the program.
 function walk(folder, prefix, found) {

@@ -143,6 +143,21 @@ wait
 check 'eight at once' "true true true true true true true true" "$(cat "$home"/out? | tr '\n' ' ' | sed 's/ $//')"
 check 'one entry of them' 1 "$(find "$kept" -type f | wc -l | tr -d ' ')"
 
+# What was stripped of its types is kept too, and whether it is a module.
+main="$home/main.ts"
+for text in "const a: string = 'a script'; console.log(a, typeof module)" "export const a: string = 'a module'; console.log(a, typeof module)"; do
+    rm -f "$kept"/*
+    echo "$text" > "$main"
+    first=$(run --no-module-cache)
+    case $first in
+        *lacks*) break ;; # a build without TypeScript
+    esac
+    check "not kept: $text" "$first" "$(run)"
+    check "kept: $text" "$first" "$(run)"
+    sed -i "s/'a /'another /" "$main"
+    check "changed: $text" "$(echo "$first" | sed 's/^a /another /')" "$(run)"
+done
+
 # Modules of every shape mean the same when they come from the cache.
 cd "$here/library" || exit 2
 for round in written taken; do

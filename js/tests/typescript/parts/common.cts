@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+exports.value = (1 as number) + 1;

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+export const name: string = import.meta.filename.replace(/.*\//, '');
