@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <vigil/js.h>
 
+#include "watch.h"
+
 static void usage(FILE *to)
 {
     (void)fputs(
@@ -26,6 +28,7 @@ static void usage(FILE *to)
         "                       those that are named as tests (x.test.js, test-x.js, test/x.js, ...)\n"
         "  --test-reporter NAME tap or spec (default: spec on a terminal)\n"
         "  --test-concurrency N files at a time (default: one less than there are processors)\n"
+        "  --watch              start FILE again when a file that it has loaded changes\n"
         "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
         "  --end-stalls         and end it; the next callback runs\n"
         "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
@@ -77,7 +80,8 @@ typedef struct request {
     unsigned env_count;
     const char *reporter;
     long concurrency;
-    bool print, test;
+    bool print, test, watch;
+    bool watched;    /* by another process, which wants to know what is loaded: watch.c */
     bool test_child; /* results go to descriptor 3, as JSON: lib/test_report.js */
     int rest;        /* the first word that is the program's */
 } request;
@@ -103,6 +107,10 @@ static int parse(int argc, char **argv, request *it)
         }
         if (strcmp(word, "--test") == 0 || strcmp(word, "--test-child") == 0) {
             *(word[6] ? &it->test_child : &it->test) = true;
+            continue;
+        }
+        if (strcmp(word, "--watch") == 0 || strcmp(word, "--watch-child") == 0) {
+            *(word[7] ? &it->watched : &it->watch) = true;
             continue;
         }
         if (strcmp(word, "--no-module-cache") == 0) {
@@ -148,6 +156,8 @@ static int parse(int argc, char **argv, request *it)
         }
     }
     it->rest = i;
+    if (it->watch && (it->test || it->code || (i < argc && strcmp(argv[i], "-") == 0)))
+        return wrong("a file must follow", "--watch");
     if (it->test && it->code)
         return wrong("a text does not go with", "--test");
     if (!it->code && !it->test && i >= argc)
@@ -212,6 +222,13 @@ static void become_child(vigil_js *js)
     (void)vigil_js_eval(js, text, sizeof text - 1, "vigil:run", NULL);
 }
 
+static void tell_watcher(vigil_js *js)
+{
+    static const char text[] = "process.getBuiltinModule('module')[Symbol.for('vigil.host')].tell(3)";
+    vg_cli_watched();
+    (void)vigil_js_eval(js, text, sizeof text - 1, "vigil:run", NULL);
+}
+
 int vg_cli_run(int argc, char **argv)
 {
     request it = {.js = VIGIL_JS_OPTIONS_INIT};
@@ -227,6 +244,8 @@ int vg_cli_run(int argc, char **argv)
     status = parse(argc, argv, &it);
     if (status != 0)
         return status < 0 ? 0 : status;
+    if (it.watch)
+        return vg_cli_watch(argc, argv, it.rest);
     if (!it.code && !it.test && strcmp(argv[it.rest], "-") == 0) {
         input = read_input(&length);
         if (!input)
@@ -259,6 +278,8 @@ int vg_cli_run(int argc, char **argv)
     }
     if (it.test_child)
         become_child(js);
+    if (it.watched)
+        tell_watcher(js);
     if (it.test) {
         if (!run_tests(js, &it, argv))
             (void)wrong("no memory for the tests", NULL);

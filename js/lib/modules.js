@@ -357,7 +357,9 @@ Module.prototype._compile = function (text, file) {
   return Reflect.apply(wrapper, this.exports, args);
 };
 
+let watcher = -1; // a descriptor: `vigil run --watch` wants to know what is loaded, before it is read
 function read(file) {
+  if (watcher >= 0) binding.write(watcher, `${file}\0`);
   const text = readText(file);
   if (typeof text === 'number') throw load('fserrors').make(text, 'open', file);
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
@@ -466,5 +468,5 @@ function runText(text, name) {
 
 module.exports = Module;
 Object.defineProperty(Module, Symbol.for('vigil.host'), {
-  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText },
+  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText, tell: (fd) => { watcher = fd; } },
 });
