@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "narrow.h"
 
 static void free_bytes(void *data, void *arg)
 {
@@ -35,13 +36,16 @@ static const signed char *base64_values(void)
     return values;
 }
 
+/* The value of a hexadecimal digit plus one; 0: it is none. */
+static const unsigned char hex_values[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 static int hex_value(uint16_t c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-        return (c | 0x20) - 'a' + 10;
-    return -1;
+    return c < 256 ? hex_values[c] - 1 : -1;
 }
 
 /* Both alphabets; what is in neither is passed over; '=' ends it. */
@@ -80,29 +84,21 @@ static size_t put_base64(unsigned char *to, size_t room, const uint16_t *units, 
     return used;
 }
 
-#define BLOCK 16U
-
-static bool ascii_block(const uint16_t *units)
-{
-    unsigned seen = 0;
-    for (unsigned i = 0; i < BLOCK; i++)
-        seen |= units[i];
-    return seen < 0x80;
-}
-
 /* Whole characters alone. */
 static size_t put_utf8(unsigned char *to, size_t room, const uint16_t *units, size_t count)
 {
-    size_t used = 0;
+    size_t used = 0, look = 0; /* where the next block is looked at: not at each character of one that is not ASCII */
     for (size_t i = 0; i < count; i++) {
         uint32_t code = units[i];
         size_t length;
-        if (i + BLOCK <= count && used + BLOCK <= room && ascii_block(units + i)) {
-            for (unsigned k = 0; k < BLOCK; k++)
-                to[used + k] = (unsigned char)units[i + k];
-            used += BLOCK;
-            i += BLOCK - 1;
-            continue;
+        if (i >= look && i + VG_NARROW <= count && used + VG_NARROW <= room) {
+            look = i + VG_NARROW;
+            if (vg_narrow_ascii(units + i)) {
+                vg_narrow(to + used, units + i);
+                used += VG_NARROW;
+                i += VG_NARROW - 1;
+                continue;
+            }
         }
         if (code < 0x80) {
             if (used == room)
@@ -117,11 +113,16 @@ static size_t put_utf8(unsigned char *to, size_t room, const uint16_t *units, si
         length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
         if (used + length > room)
             return used;
+        if (length == 2) {
+            to[used++] = (unsigned char)(0xc0 | code >> 6);
+            to[used++] = (unsigned char)(0x80 | (code & 0x3f));
+            continue;
+        }
         for (size_t k = length - 1; k > 0; k--) {
             to[used + k] = (unsigned char)(0x80 | (code & 0x3f));
             code >>= 6;
         }
-        to[used] = (unsigned char)((length == 2 ? 0xc0 : length == 3 ? 0xe0 : 0xf0) | code);
+        to[used] = (unsigned char)((length == 3 ? 0xe0 : 0xf0) | code);
         used += length;
     }
     return used;
@@ -129,11 +130,14 @@ static size_t put_utf8(unsigned char *to, size_t room, const uint16_t *units, si
 
 static size_t utf8_length(const uint16_t *units, size_t count)
 {
-    size_t length = count;
+    size_t length = count, look = 0;
     for (size_t i = 0; i < count; i++) {
-        if (i + BLOCK <= count && ascii_block(units + i)) {
-            i += BLOCK - 1;
-            continue;
+        if (i >= look && i + VG_NARROW <= count) {
+            look = i + VG_NARROW;
+            if (vg_narrow_ascii(units + i)) {
+                i += VG_NARROW - 1;
+                continue;
+            }
         }
         if (units[i] < 0x80)
             continue;
@@ -155,7 +159,7 @@ static size_t put_text(double encoding, unsigned char *to, size_t room, const vg
     case VG_ENCODING_HEX:
         for (; used < room && 2 * used + 1 < count; used++) {
             int high = hex_value(from->units[2 * used]), low = hex_value(from->units[2 * used + 1]);
-            if (high < 0 || low < 0)
+            if ((high | low) < 0)
                 return used;
             to[used] = (unsigned char)(high << 4 | low);
         }
@@ -169,8 +173,11 @@ static size_t put_text(double encoding, unsigned char *to, size_t room, const vg
         return used * 2;
     default:
         used = count < room ? count : room;
-        for (size_t i = 0; i < used; i++)
-            to[i] = (unsigned char)from->units[i];
+        size_t at = 0;
+        for (; at + VG_NARROW <= used; at += VG_NARROW)
+            vg_narrow(to + at, from->units + at);
+        for (; at < used; at++)
+            to[at] = (unsigned char)from->units[at];
         return used;
     }
 }
@@ -191,6 +198,10 @@ static size_t room_for(double encoding, const vg_units *from)
     }
 }
 
+enum {
+    LONG = 1 << 20
+};
+
 /* bytesOf(text, encoding): a Uint8Array */
 static vg_val bytes_of(vg_call *call)
 {
@@ -201,10 +212,16 @@ static vg_val bytes_of(vg_call *call)
     vg_val value;
     if (!vg_units_open(call->engine, vg_arg(call, 0), &text))
         return vg_throw(call, "text is expected");
-    room = room_for(encoding, &text);
+    /* UTF-8 of a text that is not long gets the most it may need, and gives the rest back: counting costs as much as writing. */
+    bool most = encoding == VG_ENCODING_UTF8 && text.length < LONG;
+    room = most ? text.length * 3 : room_for(encoding, &text);
     data = malloc(room ? room : 1);
-    if (data)
-        room = put_text(encoding, data, room, &text);
+    if (data) {
+        size_t used = put_text(encoding, data, room, &text);
+        unsigned char *fitted = most && used + 64 < room ? realloc(data, used ? used : 1) : NULL;
+        data = fitted ? fitted : data;
+        room = used;
+    }
     vg_units_close(&text);
     value = data ? vg_bytes(call->engine, data, room, free_bytes, NULL) : NULL;
     return value ? value : vg_throw(call, "no memory");

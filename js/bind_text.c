@@ -2,6 +2,7 @@
 /* Text and bytes, for lib/encoding.js and lib/buffer.js. */
 #include "bind_text.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,38 +80,79 @@ static vg_val utf16_decode(vg_call *call)
     return value;
 }
 
+/* The two digits of each byte. */
+static const char hex_pairs[] = "000102030405060708090a0b0c0d0e0f"
+                                "101112131415161718191a1b1c1d1e1f"
+                                "202122232425262728292a2b2c2d2e2f"
+                                "303132333435363738393a3b3c3d3e3f"
+                                "404142434445464748494a4b4c4d4e4f"
+                                "505152535455565758595a5b5c5d5e5f"
+                                "606162636465666768696a6b6c6d6e6f"
+                                "707172737475767778797a7b7c7d7e7f"
+                                "808182838485868788898a8b8c8d8e8f"
+                                "909192939495969798999a9b9c9d9e9f"
+                                "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
+                                "b0b1b2b3b4b5b6b7b8b9babbbcbdbebf"
+                                "c0c1c2c3c4c5c6c7c8c9cacbcccdcecf"
+                                "d0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
+                                "e0e1e2e3e4e5e6e7e8e9eaebecedeeef"
+                                "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
 static vg_val hex_encode(vg_call *call)
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char *data;
     size_t length;
     char *text;
     vg_val value;
     if (!part_of(call, &data, &length) || !(text = malloc(length * 2 + 1)))
         return vg_throw(call, "bytes are expected");
-    for (size_t i = 0; i < length; i++) {
-        text[2 * i] = digits[data[i] >> 4];
-        text[2 * i + 1] = digits[data[i] & 15];
-    }
+    for (size_t i = 0; i < length; i++)
+        memcpy(text + 2 * i, hex_pairs + 2 * (size_t)data[i], 2);
     value = vg_latin1(call->engine, (const unsigned char *)text, length * 2);
     free(text);
     return value;
 }
 
+static const char alphabets[2][65] = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
+/* The two digits of each twelve bits, for texts that are worth a table of that size. */
+enum {
+    LONG = 1024
+};
+static char base64_pairs[2][2 * 4096];
+static pthread_once_t pairs_once = PTHREAD_ONCE_INIT;
+
+static void make_pairs(void)
+{
+    for (unsigned url = 0; url < 2; url++) {
+        for (unsigned i = 0; i < 4096; i++) {
+            base64_pairs[url][2 * i] = alphabets[url][i >> 6];
+            base64_pairs[url][2 * i + 1] = alphabets[url][i & 63];
+        }
+    }
+}
+
 /* (bytes, start, end, url) -> text */
 static vg_val base64_encode(vg_call *call)
 {
-    static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     bool url = vg_to_bool(call->engine, vg_arg(call, 3));
-    const char *digits = url ? for_urls : standard;
+    const char *digits = alphabets[url];
     unsigned char *data;
     size_t length, used = 0;
     char *text;
     vg_val value;
     if (!part_of(call, &data, &length) || !(text = malloc(length / 3 * 4 + 5)))
         return vg_throw(call, "bytes are expected");
-    for (size_t i = 0; i < length; i += 3) {
+    size_t i = 0;
+    if (length >= LONG) {
+        pthread_once(&pairs_once, make_pairs);
+        for (; i + 3 <= length; i += 3, used += 4) {
+            unsigned bits = (unsigned)data[i] << 16 | (unsigned)data[i + 1] << 8 | data[i + 2];
+            memcpy(text + used, base64_pairs[url] + (size_t)(bits >> 12) * 2, 2);
+            memcpy(text + used + 2, base64_pairs[url] + (size_t)(bits & 4095) * 2, 2);
+        }
+    }
+    for (; i < length; i += 3) {
         unsigned left = length - i > 2 ? 3 : (unsigned)(length - i);
         unsigned bits = (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) |
                         (left > 2 ? (unsigned)data[i + 2] : 0);

@@ -11,23 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrow.h"
+
 enum {
-    BLOCK = 16, /* units at a time, as long as they are ASCII */
-    WORST = 3   /* bytes that a unit may need; those of a pair need two each */
+    WORST = 3 /* bytes that a unit may need; those of a pair need two each */
 };
 
 /* The units at the beginning that are ASCII, or nearly so many: how many were written. */
 static size_t put_ascii(char *to, const JSChar *units, size_t count)
 {
     size_t done = 0;
-    for (; done + BLOCK <= count; done += BLOCK) {
-        unsigned seen = 0;
-        for (size_t i = 0; i < BLOCK; i++)
-            seen |= units[done + i];
-        if (seen >= 0x80)
+    for (; done + VG_NARROW <= count; done += VG_NARROW) {
+        if (!vg_narrow_ascii(units + done))
             return done;
-        for (size_t i = 0; i < BLOCK; i++)
-            to[done + i] = (char)units[done + i];
+        vg_narrow((unsigned char *)to + done, units + done);
     }
     while (done < count && units[done] < 0x80) {
         to[done] = (char)units[done];
