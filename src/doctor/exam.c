@@ -128,9 +128,9 @@ static void check_access(vg_exam *exam, unsigned process)
     char text[512];
     ssize_t got = vg_proc_read(text, sizeof text, "/proc/%d/maps", (int)p->pid);
     if (got > 0) {
-        const uint64_t begin = strtoull(text, NULL, 16);
+        /* Where nothing is mapped: the kernel looks at our rights first, and no page has to arrive. */
         char byte;
-        struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)begin, 1}; // NOLINT(performance-no-int-to-ptr)
+        struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)1, 1}; // NOLINT(performance-no-int-to-ptr)
         if (process_vm_readv(p->pid, &to, 1, &from, 1, 0) == 1 || (errno != EPERM && errno != ENOSYS))
             return;
     } else if (got == 0) {
@@ -181,6 +181,12 @@ static void add_notes(vg_exam *exam)
     if (patient->language != NULL && strcmp(patient->language, "Node") == 0)
         vg_exam_note(exam, "This is Node: thread %d runs JavaScript, the others are libuv's and V8's pools.",
                      (int)patient->pid);
+    for (unsigned i = 0; i < exam->process_count; i++)
+        if (exam->absent[i])
+            vg_exam_note(exam,
+                         "A page of the memory of process %d does not arrive: it belongs to a userfaultfd that nobody "
+                         "serves, or to a file on a disk or server that does not answer. What lies there is not known.",
+                         (int)exam->processes[i].pid);
     if (exam->stacks_cut)
         vg_exam_note(exam, "Reading the stacks took too long or failed; some are missing.");
     if (patient->musl)
@@ -192,6 +198,11 @@ static vg_exam *exam_create(const vg_exam_options *options)
     vg_exam *exam = calloc(1, sizeof *exam);
     if (exam == NULL)
         return NULL;
+    exam->absent = calloc(VG_EXAM_PROCESSES, sizeof *exam->absent);
+    if (exam->absent == NULL) {
+        free(exam);
+        return NULL;
+    }
     if (options != NULL)
         exam->options = *options;
     if (exam->options.span_ns == 0)
@@ -284,5 +295,6 @@ void vg_exam_free(vg_exam *exam)
         (void)munmap(exam->frames, exam->frames_bytes);
     vg_core_close(exam->core);
     free(exam->threads);
+    free(exam->absent);
     free(exam);
 }

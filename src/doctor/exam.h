@@ -19,6 +19,7 @@ enum {
     VG_EXAM_THREADS = 16384, /* of all of them */
     VG_EXAM_PEERS = 8,       /* processes that could end one wait */
     VG_EXAM_CHAIN = 32,      /* threads that one verdict names */
+    VG_MEMORY_DIRECT = -1,   /* vg_exam_process.pagemap */
 };
 
 typedef struct vg_frame {
@@ -121,6 +122,8 @@ typedef struct vg_exam_process {
     const char *language; /* "C", "C++", "Rust", "Go", "Java", "Python", "Node"; NULL: not told apart */
     bool musl, vigil, stripped;
     bool readable;         /* its memory may be read */
+    int pagemap;           /* in a child that may be killed: how it reads. A descriptor: only what is in memory, and
+                              nothing else; VG_MEMORY_DIRECT: everything. 0 in the doctor itself (memory.c) */
     char refusal[320];     /* why not; "" */
     unsigned tracer;       /* the process that traces it; 0 */
     unsigned first, count; /* its threads in the examination; count is 0 until it was looked at */
@@ -185,6 +188,7 @@ typedef struct vg_exam {
     size_t frames_bytes;
     bool stacks_cut; /* reading them took too long or failed */
     vg_core *core;   /* of a core file, else NULL */
+    bool *absent;    /* for each process: a page of its memory did not arrive */
 } vg_exam;
 
 /* Examine a process. The result is freed by vg_exam_free, also after an error that left one.

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "sights.h"
+#include "memory.h"
 #include "procfs.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -150,6 +151,20 @@ static uint64_t signal_bit(int number)
     (signal_bit(SIGHUP) | signal_bit(SIGINT) | signal_bit(SIGUSR1) | signal_bit(SIGUSR2) | signal_bit(SIGALRM) | \
      signal_bit(SIGTERM) | signal_bit(SIGCHLD) | signal_bit(SIGIO) | ~UINT64_C(0) << 33)
 
+enum {
+    STAT_WORDS = 48, /* arg_start */
+    COMMAND_BYTES = 256
+};
+
+/* A field of /proc/PID/stat; 0: it is not told. */
+static uint64_t stat_number(const char *text, int wanted)
+{
+    const char *at = strrchr(text, ')'); /* the end of field 2, which may hold anything */
+    for (int field = 2; at != NULL && field < wanted; field++)
+        at = (at = strchr(at, ' ')) != NULL ? at + 1 : NULL;
+    return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
 static void describe(vg_exam_process *process)
 {
     char text[8192];
@@ -157,7 +172,13 @@ static void describe(vg_exam_process *process)
     (void)vg_proc_read(text, sizeof text, "/proc/%d/comm", pid);
     text[strcspn(text, "\n")] = '\0';
     vg_text_copy(process->name, sizeof process->name, text, strlen(text), false);
-    const ssize_t length = vg_proc_read(text, 256, "/proc/%d/cmdline", pid);
+    (void)vg_proc_read(text, sizeof text, "/proc/%d/stat", pid);
+    const uint64_t words = stat_number(text, STAT_WORDS);
+    text[0] = '\0';
+    /* The kernel reads the command line from the memory of the process. */
+    const ssize_t length = words == 0 || vg_memory_there(process->pid, words, COMMAND_BYTES)
+                               ? vg_proc_read(text, COMMAND_BYTES, "/proc/%d/cmdline", pid)
+                               : 0;
     for (ssize_t i = 0; i + 1 < length; i++)
         if (text[i] == '\0')
             text[i] = ' ';

@@ -91,7 +91,7 @@ typedef struct sample_board {
 } sample_board;
 
 typedef struct sampling {
-    const vg_exam *exam;
+    vg_exam *exam;
     sample_board *board;
 } sampling;
 
@@ -113,6 +113,8 @@ static void take_samples(void *arg)
 {
     const sampling *s = arg;
     sample_board *board = s->board;
+    for (unsigned i = 0; i < s->exam->process_count; i++)
+        s->exam->processes[i].pagemap = VG_MEMORY_DIRECT; /* a timer ends us while a thread is stopped */
     vg_child_hurry(); /* as long as a thread is stopped, nobody else should get our processor */
     for (; board->round < SPIN_SAMPLES && vg_now_ns() < board->limit_ns; board->round++) {
         for (; board->now < board->count; board->now++) {

@@ -5,6 +5,7 @@
 #include "stacks.h"
 #include "child.h"
 #include "fence_in.h"
+#include "memory.h"
 #include "modules.h"
 #include "unwinding.h"
 
@@ -35,10 +36,17 @@ static void read_stacks(void *arg)
     vg_exam *exam = ((stack_reading *)arg)->exam;
     stack_board *board = ((stack_reading *)arg)->board;
     vg_unwinding *sessions[VG_EXAM_PROCESSES] = {NULL};
+    for (unsigned i = 0; i < exam->process_count; i++)
+        exam->processes[i].pagemap = VG_MEMORY_DIRECT;
     vg_unwinding_begin();
     for (unsigned i = 0; i < exam->process_count; i++)
         if (exam->processes[i].readable)
             sessions[i] = vg_unwinding_open(exam, i);
+    for (unsigned i = 0; i < exam->process_count; i++) /* a page that never arrives would cost all later stacks */
+        if (sessions[i] != NULL && exam->core == NULL) {
+            const int pagemap = vg_memory_pagemap(exam->processes[i].pid);
+            exam->processes[i].pagemap = pagemap > 0 ? pagemap : VG_MEMORY_DIRECT;
+        }
     vg_fence_in();
     for (unsigned i = 0; i < exam->process_count; i++)
         if (sessions[i] != NULL)

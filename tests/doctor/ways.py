@@ -193,6 +193,28 @@ class Words(unittest.TestCase):
         self.assertIn("is no core file", doctor("/dev/null").stderr)
         self.assertIn("No such file", doctor("/nowhere/core").stderr)
 
+    def absent(self, what):
+        """A patient with a page that never arrives."""
+        patient = subprocess.Popen([os.path.join(BIN, "absent"), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        self.addCleanup(end, patient)
+        line = patient.stdout.readline()
+        if line.startswith("refused"):
+            self.skipTest(f"a page that never arrives needs a right that this user lacks: {line.strip()}")
+        self.assertEqual(line, "ready\n")
+        return patient
+
+    def test_a_page_that_never_arrives_does_not_keep_the_doctor(self):
+        for what in ("lock", "stack", "words"):
+            with self.subTest(what):
+                patient = self.absent(what)
+                told = json.loads(doctor("--json", "--all", patient.pid).stdout)
+                self.assertIn("deadlock", [f["kind"] for f in told["findings"]])
+                self.assertEqual(any("does not arrive" in note for note in told["notes"]), what == "lock", told["notes"])
+                # The threads beside it have their stacks, and the page has cost nobody the time of all stacks.
+                self.assertFalse(any("stacks" in note for note in told["notes"]), told["notes"])
+                self.assertIn("absent.c:", doctor(patient.pid).stdout)
+
     def test_by_name_as_a_graph_and_watched(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "sick-by-name")
