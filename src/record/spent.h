@@ -3,9 +3,10 @@
  * spent.h - the ticks that a worker has spent in each state, so that a reader does not see them fall.
  *
  * Each state has the sum of its stays that are over. One word tells of the stay that lasts: its state, and when it
- * would have begun if that state had lasted for its sum and this stay without a break. A reader takes its clock first, then
- * that word, then the sums. So each time that it tells was true at a moment of the reading: of a stay that began after
- * the clock was read the sum is told, and one that ended since then is in the sum or lasts, but does not count twice.
+ * would have begun if that state had lasted for its sum and this stay without a break. A reader takes its clock first,
+ * then that word, then the sums. So each time that it tells was true at a moment of the reading: of a stay that began
+ * after the clock was read the sum is told, and one that ended since then is in the sum or lasts, but does not count
+ * twice.
  *
  * What remains is the time between the writer's clock and its store: nanoseconds, unless it loses its CPU just there.
  */
