@@ -63,8 +63,8 @@ void vg_pages_unmap(void *memory, size_t bytes)
     errno = saved;
 }
 
-/* The same pages at a place with room for more. Whole tables of pages move, so both places are aligned. NULL: no memory,
-   nothing changed. */
+/* The same pages at a place with room for more. Whole tables of pages move, so both places are aligned. NULL: no
+   memory, nothing changed. */
 static void *pages_grow(void *memory, size_t bytes, size_t wanted)
 {
     const int saved = errno;

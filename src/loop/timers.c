@@ -67,12 +67,13 @@ static int reserve_batch(vg_timers *timers, size_t room)
 
 void vg_timers_give_back(vg_timers *timers)
 {
-    /* A batch that was large once does not stay. */
-    if (timers->batch_memory.bytes >= VG_HUGE_PAGE / 16 && timers->batch_next == timers->batch_count &&
-        timers->batch_room / 16 > vg_heap_size(&timers->heap)) {
-        vg_room_free(&timers->batch_memory);
-        timers->batch = NULL;
-        timers->batch_room = 0;
+    if (timers->batch_next != timers->batch_count || timers->running != 0)
+        return; /* a heap has room for what may go back to it */
+    /* A batch that was large once does not stay, but a small one does: without memory timers fire all the same. */
+    if (timers->batch_memory.bytes >= VG_HUGE_PAGE / 16 && timers->batch_room / 16 > vg_heap_size(&timers->heap) &&
+        vg_room_resize(&timers->batch_memory, FEW * sizeof *timers->batch, 0) == 0) {
+        timers->batch = timers->batch_memory.at;
+        timers->batch_room = FEW;
     }
     if (timers->heap.memory.bytes >= VG_HUGE_PAGE && timers->slots.live < timers->heap.room / 16) {
         if (timers->dead != 0)
