@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* L18: from one to a million on a fresh loop: what is asked of the system is counted, not the time. And what a burst took
+/* From one to a million on a fresh loop: what is asked of the system is counted, not the time. And what a burst took
    is given back before the loop sleeps. */
 #include "loop_test.h"
 
