@@ -367,7 +367,8 @@ static void loops(FILE *to, const vg_snapshot *now)
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static const struct metric stream_metrics[] = {
-    {"vigil_stream_opened_total", "counter", "Streams, listeners, connects, datagrams and children that were opened.",
+    {"vigil_stream_opened_total", "counter",
+     "Streams, listeners, connects, datagrams, children, descriptors and queries that were opened.",
      OF_LOOP(ios_opened), 1},
     {"vigil_stream_open", "gauge", "Those that are open.", OF_LOOP(ios_open), 1},
     {"vigil_stream_unseen", "gauge", "Those that are open and have no entry in the record.", OF_LOOP(ios_unseen), 1},
@@ -375,7 +376,8 @@ static const struct metric stream_metrics[] = {
     {"vigil_stream_sent_bytes_total", "counter", "Bytes that streams have sent.", OF_LOOP(io_bytes_sent), 1},
 };
 
-static const char *const stream_waits[] = {"read", "write", "start", "connect", "accept", "room", "exit"};
+static const char *const stream_waits[] = {"read", "write", "start", "connect", "accept",
+                                           "room", "exit",  "ready", "answer"};
 
 /* How long one waits for stream_waits[w]; false: it does not. */
 static bool stream_waits_for(const vg_io_view *io, size_t w, uint64_t *ns)

@@ -10,11 +10,12 @@
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
-/* A listener and a child may wait for ever; somebody who owes us bytes or an answer should not. */
+/* A listener, a child and a descriptor may wait for ever; somebody who owes us bytes or an answer should not. */
 static uint64_t longest_wait(const vg_io_view *io)
 {
     uint64_t longest = io->sending_ns > io->reading_ns ? io->sending_ns : io->reading_ns;
-    const bool owed = io->wait == VG_IO_WAITS_START || io->wait == VG_IO_WAITS_CONNECT || io->wait == VG_IO_WAITS_ROOM;
+    const bool owed = io->wait == VG_IO_WAITS_START || io->wait == VG_IO_WAITS_CONNECT ||
+                      io->wait == VG_IO_WAITS_ROOM || io->wait == VG_IO_WAITS_ANSWER;
     return owed && io->wait_ns > longest ? io->wait_ns : longest;
 }
 
@@ -70,7 +71,8 @@ void stream_words(const vg_io_view *io, char *room, size_t size)
     static const char *const waits[VG_IO_WAITS] = {
         [VG_IO_WAITS_START] = "waits for its handshake", [VG_IO_WAITS_CONNECT] = "waits for an answer",
         [VG_IO_WAITS_ACCEPT] = "waits for a connection", [VG_IO_WAITS_ROOM] = "accepts nothing",
-        [VG_IO_WAITS_EXIT] = "waits for its end",
+        [VG_IO_WAITS_EXIT] = "waits for its end",        [VG_IO_WAITS_READY] = "waits to be ready",
+        [VG_IO_WAITS_ANSWER] = "waits for an answer",
     };
     char n[2][WORDS];
     room[0] = '\0';

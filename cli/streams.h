@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* streams.h - streams, listeners, connections in the making, datagrams and children of a loop, in words and JSON. */
+/* streams.h - what a loop has of streams, listeners, children, queries and the like, in words and JSON. */
 #ifndef CLI_STREAMS_H
 #define CLI_STREAMS_H
 

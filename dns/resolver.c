@@ -105,6 +105,7 @@ static vigil_dns_addresses *from_literal(const char *name, unsigned port)
 
 static void lookup_free(vg_dns_lookup *lookup)
 {
+    vigil_shown_end(&lookup->shown);
     vigil_promise_unref(lookup->inner);
     vigil_promise_unref(lookup->outer);
     free(lookup);
@@ -196,6 +197,7 @@ static int begin(vigil_dns *dns, const char *name, unsigned port, bool service, 
         return error;
     }
     *promise = vigil_promise_ref(lookup->outer);
+    (void)vigil_shown_begin(&lookup->shown, dns->loop, lookup->name); /* a lookup that is not shown is one too */
     dns->references++;
     if (dns->last != NULL)
         dns->last->next = lookup;

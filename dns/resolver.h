@@ -7,11 +7,13 @@
 #define VG_DNS_RESOLVER_H
 
 #include <vigil/dns.h>
+#include <vigil/io.h>
 
 typedef struct vg_dns_lookup {
     vigil_dns *dns;
     struct vg_dns_lookup *next;
     vigil_promise *inner, *outer; /* outer: what the user has */
+    vigil_shown shown;            /* by its name, until it is answered */
     unsigned port;
     bool service;
     char name[256];

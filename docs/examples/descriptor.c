@@ -23,6 +23,12 @@ static ssize_t take_the_count(vigil_descriptor *descriptor,
     return read(vigil_descriptor_fd(descriptor), count, sizeof *count);
 }
 
+/* vigil_descriptor_name: tell viewers what it is for */
+static int name_it(vigil_descriptor *descriptor)
+{
+    return vigil_descriptor_name(descriptor, "inotify");
+}
+
 /* vigil_descriptor_seen: look before a system call */
 static int64_t what_is_there(vigil_descriptor *descriptor)
 {
@@ -130,6 +136,8 @@ int main(void)
     assert(got == sizeof count);
     assert(count == 3);
     nothing_there(it, what_is_there(it));
+    rc = name_it(it);
+    assert(rc == 0);
     wait_for_it(it, &counting);
     wait_no_more(it, &counting);
     thread_is_done(for_a_thread(it));

@@ -170,6 +170,26 @@ static int logged_in(vigil_stream *stream, const char *user)
     return vigil_stream_name(stream, user); /* for vigil top, key s */
 }
 
+/*
+ * vigil_shown_begin: show a query of your own
+ * vigil_shown_end: it is answered
+ */
+struct query {
+    vigil_shown shown;
+    char text[64];
+};
+
+static void begin_query(vigil_loop *loop, struct query *query)
+{
+    int rc = vigil_shown_begin(&query->shown, loop, query->text);
+    assert(rc == 0);
+}
+
+static void end_query(struct query *query)
+{
+    vigil_shown_end(&query->shown);
+}
+
 /* vigil_stream_fd: set a socket option */
 static void larger_buffer(vigil_stream *stream)
 {
@@ -416,6 +436,9 @@ int main(void)
     int ends[2];
     int rc = vigil_loop_create(&loop, NULL);
     assert(rc == 0);
+    struct query query = {.text = "select 1"};
+    begin_query(loop, &query);
+    end_query(&query);
     read_an_address();
     rc = vigil_address_init(&address, "127.0.0.1:0");
     assert(rc == 0);

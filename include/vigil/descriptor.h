@@ -73,6 +73,11 @@ VIGIL_API void vigil_descriptor_unref(vigil_descriptor *descriptor);
    Returns fd; -EBADF it is closed; -EINVAL. */
 VIGIL_API int vigil_descriptor_fd(const vigil_descriptor *descriptor);
 
+/* Give it a name that viewers show (vigil/record.h), as vigil_stream_name does. Owner; does not
+   block.
+   0; -EINVAL; -EBADF it is closed; -EPERM; -ECHILD; -ESHUTDOWN. */
+VIGIL_API int vigil_descriptor_name(vigil_descriptor *descriptor, const char *name);
+
 /* What it was ready for. Any thread; does not block. Returns it as `seen`. */
 VIGIL_API int64_t vigil_descriptor_seen(const vigil_descriptor *descriptor);
 

@@ -289,6 +289,22 @@ VIGIL_API int vigil_stream_stats_get(vigil_stream *stream, vigil_stream_stats *s
    0; -EINVAL; -EPERM; -ECHILD; -ESHUTDOWN. */
 VIGIL_API int vigil_stream_name(vigil_stream *stream, const char *name);
 
+/* Something that is waited for and is no stream: a name that is looked up, a query to a server.
+   Viewers show it as a query, with its name and its age. In your own struct, whose memory stays
+   until vigil_shown_end. The vg_ fields are the library's. */
+typedef struct vigil_shown {
+    void *vg_private[6];
+} vigil_shown;
+
+/* Show it from now on. The name is copied, and cut at 31 bytes. Does nothing when the recorder is
+   off. After a failure it is not shown, and vigil_shown_end does nothing. Owner; does not block.
+   0; -EINVAL; -ENOMEM; -EPERM; -ECHILD; -ESHUTDOWN. */
+VIGIL_API int vigil_shown_begin(vigil_shown *shown, vigil_loop *loop, const char *name);
+
+/* It is over. Does nothing the second time, for a struct of zeros, and after the end of the loop.
+   NULL is allowed. Owner; does not block. */
+VIGIL_API void vigil_shown_end(vigil_shown *shown);
+
 /* The descriptor, for socket options. It stays the stream's. Owner; does not block.
    Returns the descriptor; -EBADF it is closed; -EINVAL. */
 VIGIL_API int vigil_stream_fd(const vigil_stream *stream);

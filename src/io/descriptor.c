@@ -8,7 +8,7 @@
  * (STREAMS.md, C1 to C3).
  */
 #include "readiness.h"
-#include "shared.h"
+#include "shown.h"
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -98,6 +98,7 @@ static void descriptor_keep(vigil_descriptor *it)
     if (wanted == it->keeps || it->shared == NULL || it->shared->ended)
         return;
     it->keeps = wanted;
+    vg_shown_wait(&it->member, wanted ? VG_IO_WAITS_READY : VG_IO_WAITS_NOT, vigil_loop_now(it->loop));
     if (!wanted)
         vg_loop_unkeep(it->loop);
     else if (vg_loop_keep(it->loop) != 0)
@@ -295,8 +296,23 @@ int vigil_descriptor_open(vigil_descriptor **descriptor, vigil_loop *loop, int f
         free(it);
         return error;
     }
+    vg_shown_open(it->shared, &it->member, VG_IO_DESCRIPTOR, NULL, NULL);
     *descriptor = it;
     return 0;
+}
+
+int vigil_descriptor_name(vigil_descriptor *descriptor, const char *name)
+{
+    if (descriptor == NULL)
+        return VG_WHY_NULL("descriptor");
+    if (name == NULL)
+        return VG_WHY_NULL("name");
+    if (descriptor->shared == NULL)
+        return vg_why(-EBADF, "the descriptor is closed");
+    const int error = vg_io_guard(descriptor->shared);
+    if (error == 0)
+        vg_shown_name(&descriptor->member, name);
+    return error;
 }
 
 void vigil_descriptor_unref(vigil_descriptor *descriptor)

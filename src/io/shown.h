@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shown.h - what viewers see of a loop's streams, listeners, connections in the making, datagrams and children
- * (record/format_io.h). Owner only.
+ * shown.h - what viewers see of a loop's streams, listeners, connections in the making, datagrams, children,
+ * descriptors and queries (record/format_io.h). Owner only.
  *
  * The table lies in the recorder's file and comes with the first of them. It has room for VG_FILE_IOS; the others are
  * counted. With the recorder off there is no table, and each call here is one look at a pointer.

@@ -80,10 +80,18 @@ const char *vg_event_name(unsigned kind)
 const char *vg_io_kind_name(unsigned kind)
 {
     static const char *const words[VG_IO_KINDS] = {
-        [VG_IO_NONE] = "none",         [VG_IO_TCP] = "tcp",           [VG_IO_UNIX] = "unix",
-        [VG_IO_PIPE] = "pipe",         [VG_IO_TERMINAL] = "terminal", [VG_IO_OTHER] = "stream",
-        [VG_IO_LISTENER] = "listener", [VG_IO_CONNECT] = "connect",   [VG_IO_DATAGRAMS] = "datagrams",
+        [VG_IO_NONE] = "none",
+        [VG_IO_TCP] = "tcp",
+        [VG_IO_UNIX] = "unix",
+        [VG_IO_PIPE] = "pipe",
+        [VG_IO_TERMINAL] = "terminal",
+        [VG_IO_OTHER] = "stream",
+        [VG_IO_LISTENER] = "listener",
+        [VG_IO_CONNECT] = "connect",
+        [VG_IO_DATAGRAMS] = "datagrams",
         [VG_IO_CHILD] = "child",
+        [VG_IO_DESCRIPTOR] = "descriptor",
+        [VG_IO_QUERY] = "query",
     };
     return word(words, COUNT(words), kind);
 }
@@ -91,8 +99,9 @@ const char *vg_io_kind_name(unsigned kind)
 const char *vg_io_wait_name(unsigned wait)
 {
     static const char *const words[VG_IO_WAITS] = {
-        [VG_IO_WAITS_NOT] = "nothing",   [VG_IO_WAITS_START] = "start", [VG_IO_WAITS_CONNECT] = "connect",
-        [VG_IO_WAITS_ACCEPT] = "accept", [VG_IO_WAITS_ROOM] = "room",   [VG_IO_WAITS_EXIT] = "exit",
+        [VG_IO_WAITS_NOT] = "nothing",   [VG_IO_WAITS_START] = "start",   [VG_IO_WAITS_CONNECT] = "connect",
+        [VG_IO_WAITS_ACCEPT] = "accept", [VG_IO_WAITS_ROOM] = "room",     [VG_IO_WAITS_EXIT] = "exit",
+        [VG_IO_WAITS_READY] = "ready",   [VG_IO_WAITS_ANSWER] = "answer",
     };
     return word(words, COUNT(words), wait);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format_io.h - the block of what a loop has of streams, listeners, connections in the making, datagrams and children.
+ * format_io.h - the block of what a loop has of streams, listeners, connections in the making, datagrams, children,
+ * descriptors and queries.
  */
 #ifndef VG_RECORD_FORMAT_IO_H
 #define VG_RECORD_FORMAT_IO_H
@@ -21,6 +22,8 @@ typedef enum vg_io_kind {
     VG_IO_CONNECT, /* a connection that is not made yet */
     VG_IO_DATAGRAMS,
     VG_IO_CHILD,
+    VG_IO_DESCRIPTOR,
+    VG_IO_QUERY, /* of a resolver, or the user's */
     VG_IO_KINDS
 } vg_io_kind;
 
@@ -32,6 +35,8 @@ typedef enum vg_io_wait {
     VG_IO_WAITS_ACCEPT,  /* a connection */
     VG_IO_WAITS_ROOM,    /* the end of one of its streams, or of a pause: it does not accept */
     VG_IO_WAITS_EXIT,    /* the child's end */
+    VG_IO_WAITS_READY,   /* the descriptor to be ready */
+    VG_IO_WAITS_ANSWER,  /* the answer to a query */
     VG_IO_WAITS
 } vg_io_wait;
 

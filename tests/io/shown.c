@@ -4,6 +4,7 @@
 #include "watch_test.h"
 
 #include <sys/resource.h>
+#include <vigil/descriptor.h>
 
 static const vg_loop_view *only_loop(const vg_snapshot *seen)
 {
@@ -207,6 +208,72 @@ static void a_child_shows_its_program_and_waits_for_its_end(void **state)
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
+static void note_ready(vigil_ready *ready, int64_t result)
+{
+    (void)ready;
+    must_equal(result, -ECANCELED);
+}
+
+static void a_descriptor_shows_its_name_and_its_wait(void **state)
+{
+    (void)state;
+    int ends[2];
+    vigil_descriptor *descriptor;
+    vigil_ready ready = {.done = note_ready};
+    vigil_loop *loop = loop_plain();
+    must_equal(pipe(ends), 0);
+    must_equal(vigil_descriptor_open(&descriptor, loop, ends[0], NULL), 0);
+    must_equal(vigil_descriptor_name(descriptor, "inotify"), 0);
+    vg_snapshot *seen = snapshot_of(getpid());
+    const vg_io_view *io = of_kind(only_loop(seen), VG_IO_DESCRIPTOR);
+    must(strcmp(io->name, "inotify") == 0);
+    must_equal(io->wait, VG_IO_WAITS_NOT);
+    vg_snapshot_free(seen);
+    must_equal(vigil_descriptor_await(descriptor, &ready, VIGIL_FD_READ), 0);
+    seen = snapshot_of(getpid());
+    io = of_kind(only_loop(seen), VG_IO_DESCRIPTOR);
+    must_equal(io->wait, VG_IO_WAITS_READY);
+    must(io->wait_ns <= io->age_ns);
+    vg_snapshot_free(seen);
+    must_equal(vigil_descriptor_await_cancel(descriptor, &ready), 0);
+    seen = snapshot_of(getpid());
+    must_equal(of_kind(only_loop(seen), VG_IO_DESCRIPTOR)->wait, VG_IO_WAITS_NOT);
+    vg_snapshot_free(seen);
+    must_equal(vigil_descriptor_await(descriptor, &ready, VIGIL_FD_READ), 0);
+    must_equal(vigil_descriptor_close(descriptor), 0);
+    turns(loop);
+    seen = snapshot_of(getpid());
+    must_equal(only_loop(seen)->io_count, 0);
+    must_equal(only_loop(seen)->ios_opened, 1);
+    vg_snapshot_free(seen);
+    must_equal(vigil_loop_destroy(loop), 0);
+    must_equal(close(ends[1]), 0);
+}
+
+static void a_query_is_shown_until_its_end(void **state)
+{
+    (void)state;
+    vigil_shown query, left = {0};
+    vigil_loop *loop = loop_plain();
+    vigil_shown_end(NULL);
+    vigil_shown_end(&left); /* zeros: nothing is shown */
+    must_equal(vigil_shown_begin(&query, loop, "select 1"), 0);
+    vg_snapshot *seen = snapshot_of(getpid());
+    const vg_io_view *io = of_kind(only_loop(seen), VG_IO_QUERY);
+    must(strcmp(io->name, "select 1") == 0);
+    must_equal(io->wait, VG_IO_WAITS_ANSWER);
+    vg_snapshot_free(seen);
+    vigil_shown_end(&query);
+    vigil_shown_end(&query);
+    seen = snapshot_of(getpid());
+    must_equal(only_loop(seen)->io_count, 0);
+    vg_snapshot_free(seen);
+    must_equal(vigil_shown_begin(&left, loop, "left"), 0);
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 0); /* it does not keep the loop */
+    must_equal(vigil_loop_destroy(loop), 0);
+    vigil_shown_end(&left);
+}
+
 static void more_than_the_table_holds_are_counted(void **state)
 {
     (void)state;
@@ -375,6 +442,8 @@ int main(void)
         watch_test(a_stream_whose_peer_does_not_read_waits_to_write),
         watch_test(a_listener_shows_that_it_accepts_or_is_full),
         watch_test(a_child_shows_its_program_and_waits_for_its_end),
+        watch_test(a_descriptor_shows_its_name_and_its_wait),
+        watch_test(a_query_is_shown_until_its_end),
         watch_test(more_than_the_table_holds_are_counted),
         watch_test(with_the_recorder_off_nothing_is_kept),
         watch_test(a_stream_may_be_given_back_after_its_loop),

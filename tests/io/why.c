@@ -27,6 +27,8 @@ static void descriptors(void **state)
     refuses(vigil_descriptor_open(&descriptor, loop, ends[0], &options), "options.events");
     must_equal(vigil_descriptor_open(&descriptor, loop, ends[0], NULL), 0);
     refuses(vigil_descriptor_fd(NULL), "descriptor");
+    refuses(vigil_descriptor_name(NULL, "name"), "descriptor");
+    refuses(vigil_descriptor_name(descriptor, NULL), "name");
     refuses(vigil_descriptor_await(descriptor, &ready, VIGIL_FD_READ), "ready->done");
     refuses(vigil_descriptor_await_cancel(descriptor, NULL), "ready");
     refuses(vigil_promise_ready(descriptor, 0, NULL, &promise), "events");
@@ -67,6 +69,9 @@ static void unix_sockets(void **state)
     refuses(vigil_stream_pass_fds(pair.stream, "x", 1, &pair.peer, 0), "fds");
     refuses(vigil_stream_take_fd(NULL), "stream");
     refuses(vigil_stream_name(pair.stream, NULL), "name");
+    vigil_shown shown;
+    refuses(vigil_shown_begin(NULL, pair.loop, "query"), "shown");
+    refuses(vigil_shown_begin(&shown, pair.loop, NULL), "name");
     refuses(vigil_stream_credentials(pair.stream, NULL), "credentials");
     pair_end(&pair);
 }
