@@ -150,12 +150,17 @@ void vg_jobs_beside_ring(struct vg_jobs_beside *beside, int slot, unsigned event
         (void)futex(word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-void vg_jobs_beside_ring_all(struct vg_jobs_beside *beside, unsigned events)
+void vg_jobs_beside_ring_others(struct vg_jobs_beside *beside, int own, unsigned events)
 {
     /* acquire: pairs with the store in join. A runner that joins later looks at the database first. */
     for (int i = 0; i < SLOTS; i++)
-        if (atomic_load_explicit(&beside->shared->slots[i].pid, memory_order_acquire) != 0)
+        if (i != own && atomic_load_explicit(&beside->shared->slots[i].pid, memory_order_acquire) != 0)
             vg_jobs_beside_ring(beside, i, events);
+}
+
+void vg_jobs_beside_ring_all(struct vg_jobs_beside *beside, unsigned events)
+{
+    vg_jobs_beside_ring_others(beside, -1, events);
 }
 
 unsigned vg_jobs_beside_wait(struct vg_jobs_beside *beside, int slot, int64_t timeout_ms)

@@ -34,6 +34,8 @@ void vg_jobs_beside_leave(struct vg_jobs_beside *beside, int slot);
 /* Add events to one slot, or to all, and wake who sleeps there. */
 void vg_jobs_beside_ring(struct vg_jobs_beside *beside, int slot, unsigned events);
 void vg_jobs_beside_ring_all(struct vg_jobs_beside *beside, unsigned events);
+/* All but this slot. */
+void vg_jobs_beside_ring_others(struct vg_jobs_beside *beside, int own, unsigned events);
 /* Take the events of the own slot, and sleep until there are some. 0 after the timeout (negative: none). */
 unsigned vg_jobs_beside_wait(struct vg_jobs_beside *beside, int slot, int64_t timeout_ms);
 

@@ -450,10 +450,12 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
     }
     if (ended)
         vg_jobs_beside_ended_add(conn->site->beside);
-    /* Others may take what waits again. And when this process starts to run jobs, sleepers learn whose leases they
-       watch. */
-    if (conn->released || (next->claimed > 0 && want->alone))
+    /* Others may take what waits again. And when this process starts to run jobs, those of others that sleep learn
+       whose leases they watch; its own runner knows, or is told by the worker that has done its work. */
+    if (conn->released)
         vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
+    else if (next->claimed > 0 && want->alone)
+        vg_jobs_beside_ring_others(conn->site->beside, conn->site->slot, VG_JOBS_EVENT_WORK);
     return 0;
 }
 
