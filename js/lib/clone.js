@@ -151,13 +151,13 @@ function cloneWith(value, transfer) {
       const whole = from.buffer;
       return movers.has(whole) ? standIn(from, () => make(moved.get(whole))) : keep(make(copy(whole)));
     }
-    if (binding.isLoaded('eventtarget') && from instanceof load('eventtarget').DOMException) {
-      const { DOMException } = load('eventtarget');
-      const made = keep(new DOMException(from.message, from.name));
-      Object.defineProperty(made, 'stack', { value: from.stack, writable: true, configurable: true, enumerable: false });
-      return made;
-    }
     if (from instanceof Error) {
+      if (binding.isLoaded('eventtarget') && from instanceof load('eventtarget').DOMException) {
+        const { DOMException } = load('eventtarget');
+        const made = keep(new DOMException(from.message, from.name));
+        Object.defineProperty(made, 'stack', { value: from.stack, writable: true, configurable: true, enumerable: false });
+        return made;
+      }
       const Kind = Object.hasOwn(errorKinds, from.name) ? errorKinds[from.name] : Error;
       const said = Object.getOwnPropertyDescriptor(from, 'message');
       const made = keep(said === undefined || !('value' in said) ? new Kind() : new Kind(`${said.value}`));

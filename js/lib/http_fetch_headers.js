@@ -6,18 +6,25 @@ const { expose, need, pairs } = load('idl');
 
 const TOKEN = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
 
+const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/; // most values: nothing to be cut off, nothing to be refused
 // A text of bytes.
 function bytesOf(value) {
   const text = `${value}`;
-  if (/[^\0-\xff]/.test(text)) throw new TypeError('Headers: a character beyond Latin-1');
+  if (!PLAIN.test(text) && /[^\0-\xff]/.test(text)) throw new TypeError('Headers: a character beyond Latin-1');
   return text;
 }
+const known = new Map(); // names that were seen, in lower case; a program has few
 function keyOf(name) {
-  const text = bytesOf(name);
+  const text = `${name}`;
+  let key = known.get(text);
+  if (key !== undefined) return key;
   if (!TOKEN.test(text)) throw new TypeError(`Headers: '${text}' is no valid header name`);
-  return text.toLowerCase();
+  key = text.toLowerCase();
+  if (known.size < 256) known.set(text, key);
+  return key;
 }
 function valueOf(value) {
+  if (typeof value === 'string' && PLAIN.test(value)) return value;
   const text = bytesOf(value).replace(/^[\t\r\n ]+|[\t\r\n ]+$/g, '');
   if (/[\0\r\n]/.test(text)) throw new TypeError('Headers: a value with a line break or a zero');
   return text;
@@ -40,13 +47,15 @@ function listOf(init) {
     }
     return list;
   }
-  const record = new Map();
-  for (const key of Reflect.ownKeys(init)) {
+  const list = [];
+  const keys = Reflect.ownKeys(init);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
     if (!Reflect.getOwnPropertyDescriptor(init, key)?.enumerable) continue;
     if (typeof key === 'symbol') throw new TypeError('Headers: a symbol is no name');
-    record.set(bytesOf(key), bytesOf(init[key]));
+    list.push([bytesOf(key), bytesOf(init[key])]);
   }
-  return [...record];
+  return list;
 }
 
 let freeze, sortedOf; // set by the class
