@@ -256,6 +256,9 @@ function importAsymmetric(format, data, algorithm, family, extractable, usages) 
     } catch {
       throw wrong();
     }
+    // A private key here has its public one computed; the other must be the same.
+    const isPair = family.kind === 'plain' && data.d !== undefined;
+    if (isPair && toJwk(object).x !== base64url(Buffer.from(data.x, 'base64url'))) throw wrong('Invalid key pair');
   } else {
     throw refuse('NotSupportedError', `Unable to import ${name} key with format ${format}`);
   }

@@ -41,3 +41,9 @@ const algorithm = {
   iv: new Uint8Array(16),
 };
 console.log(hex(await subtle.encrypt(algorithm, secret, data)) === hex(await subtle.encrypt({ name: 'AES-CBC', iv: new Uint8Array(16) }, secret, new Uint8Array(0))));
+
+for (const [name, usages, other] of [['Ed25519', ['sign', 'verify'], ['sign']], ['X25519', ['deriveBits'], ['deriveBits']]]) {
+  const [one, two] = await Promise.all([0, 1].map(async () => subtle.exportKey('jwk', (await subtle.generateKey(name, true, usages)).privateKey)));
+  const bring = (jwk) => tried(async () => (await subtle.importKey('jwk', jwk, name, true, other)).type);
+  console.log(name, await bring(one), await bring({ ...one, x: two.x }));
+}
