@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # order.sh PROGRAM FOLDER [write NODE]: runs each FOLDER/*.js (and .mjs) with PROGRAM and compares standard output and exit status with
-# the .out file beside it, which Node 20 has written ("write" makes them anew).
+# the .out file beside it, which Node 20 has written, or a newer Node where the script says so ("write" makes them anew).
 set -u
 program=$1
 folder=$2

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Structured clones of what is no plain data: errors, resizable buffers, views, and objects of the host.
+// Node 26 wrote the output: Node 20 has not all of it.
 const tried = (run) => {
   try {
     return run();

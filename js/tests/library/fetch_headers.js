@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Headers of the Fetch Standard: what the constructor takes, iterators that see changes, and headers that are fixed.
+// Node 26 wrote the output: Node 20 has not all of it.
 const tried = (run) => {
   try {
     return JSON.stringify(run());
