@@ -16,49 +16,64 @@ const writers = {
     return Buffer.concat([head, body]);
   },
 };
-// Each takes bytes and gives [messages, what is left of the bytes].
+// Whether a message may have ended with these bytes, of which `total` are there now; and the messages, with what is left of the bytes.
 const readers = {
-  json(bytes) {
-    const messages = [];
-    let start = 0;
-    for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, start)) {
-      messages.push(JSON.parse(bytes.toString('utf8', start, at)));
-      start = at + 1;
-    }
-    return [messages, bytes.subarray(start)];
+  json: {
+    complete: (bytes) => bytes.includes(10),
+    take(bytes) {
+      const messages = [];
+      let start = 0;
+      for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, start)) {
+        messages.push(JSON.parse(bytes.toString('utf8', start, at)));
+        start = at + 1;
+      }
+      return [messages, bytes.subarray(start)];
+    },
   },
-  advanced(bytes) {
-    const messages = [];
-    let start = 0;
-    while (bytes.length - start >= 4) {
-      const end = start + 4 + bytes.readUInt32BE(start);
-      if (end > bytes.length) break;
-      messages.push(load('v8').deserialize(bytes.subarray(start + 4, end)));
-      start = end;
-    }
-    return [messages, bytes.subarray(start)];
+  advanced: {
+    complete: (bytes, parts, total) => parts[0].length < 4 || total >= 4 + parts[0].readUInt32BE(0),
+    take(bytes) {
+      const messages = [];
+      let start = 0;
+      while (bytes.length - start >= 4) {
+        const end = start + 4 + bytes.readUInt32BE(start);
+        if (end > bytes.length) break;
+        messages.push(load('v8').deserialize(bytes.subarray(start + 4, end)));
+        start = end;
+      }
+      return [messages, bytes.subarray(start)];
+    },
   },
 };
 
 // What programs see as `channel`. In a child it keeps the program alive only while somebody listens.
 class Channel {
   #handle;
-  #counted = 0;
-  #byHand = false;
-  constructor(handle) {
+  #wanted; // whether it keeps the program alive; undefined: while somebody listens
+  #listeners = 0;
+  #sending = false;
+  constructor(handle, wanted) {
     this.#handle = handle;
+    this.#wanted = wanted;
+    this.#update();
   }
+  #update() { this.#handle.setRef(this.#sending || (this.#wanted ?? this.#listeners > 0)); }
   listen(change) {
-    this.#counted += change;
-    if (!this.#byHand) this.#handle.setRef(this.#counted > 0);
+    this.#listeners += change;
+    this.#update();
+  }
+  // What was sent still goes out.
+  sending(on) {
+    this.#sending = on;
+    this.#update();
   }
   ref() {
-    this.#byHand = true;
-    this.#handle.ref();
+    this.#wanted = true;
+    this.#update();
   }
   unref() {
-    this.#byHand = true;
-    this.#handle.unref();
+    this.#wanted = false;
+    this.#update();
   }
   hasRef() { return this.#handle.hasRef(); }
 }
@@ -67,10 +82,11 @@ class Channel {
 function setup(target, fd, serialization, inChild, closed = () => {}) {
   const handle = adopt(fd);
   if (typeof handle === 'number') throw errnoError(handle, 'channel');
-  const channel = new Channel(handle);
+  const channel = new Channel(handle, inChild ? undefined : true);
   const write = writers[serialization];
   const read = readers[serialization];
-  let rest = Buffer.alloc(0);
+  let parts = []; // of a message that has not ended
+  let total = 0;
   let waiting = []; // callbacks of messages that are not with the kernel yet
   let unheard = []; // messages that came before anybody listened
   let leaving = false;
@@ -99,8 +115,14 @@ function setup(target, fd, serialization, inChild, closed = () => {}) {
   };
   handle.onData = (bytes) => {
     let messages;
+    let rest;
+    parts.push(bytes);
+    total += bytes.length;
+    if (!read.complete(bytes, parts, total)) return;
     try {
-      [messages, rest] = read(rest.length === 0 ? bytes : Buffer.concat([rest, bytes]));
+      [messages, rest] = read.take(parts.length === 1 ? bytes : Buffer.concat(parts));
+      parts = rest.length === 0 ? [] : [rest];
+      total = rest.length;
     } catch (error) {
       target.emit('error', error);
       finish();
@@ -113,6 +135,7 @@ function setup(target, fd, serialization, inChild, closed = () => {}) {
   handle.onSent = (status) => {
     const done = waiting;
     waiting = [];
+    channel.sending(false);
     for (const callback of done) if (typeof callback === 'function') callback(status < 0 ? errnoError(status, 'write') : null);
     if (leaving) finish();
   };
@@ -128,7 +151,6 @@ function setup(target, fd, serialization, inChild, closed = () => {}) {
     target.on('removeListener', (name) => {
       if (name === 'message' || name === 'disconnect') channel.listen(-1);
     });
-    handle.unref();
   }
   target.send = function send(message, sent, options, callback) {
     if (typeof sent === 'function') [callback, sent, options] = [sent, undefined, undefined];
@@ -150,8 +172,11 @@ function setup(target, fd, serialization, inChild, closed = () => {}) {
       process.nextTick(() => (typeof callback === 'function' ? callback(error) : target.emit('error', error)));
       return false;
     }
-    if (queued > 0) waiting.push(callback);
-    else if (typeof callback === 'function') process.nextTick(callback, null);
+    if (queued > 0) {
+      waiting.push(callback);
+      channel.sending(true);
+    }
+    if (queued === 0 && typeof callback === 'function') process.nextTick(callback, null);
     return queued < 65536 * 2;
   };
   target.disconnect = function disconnect() {

@@ -326,7 +326,8 @@ function execFile(file, args, options, callback) {
     if (over) return;
     over = true;
     clearTimeout(timer);
-    const texts = kept.map((list) => (asText ? list.join('') : Buffer.concat(list)));
+    // The program may have asked the stream itself for texts.
+    const texts = kept.map((list) => (asText || typeof list[0] === 'string' ? list.join('') : Buffer.concat(list)));
     if (typeof callback !== 'function') return;
     if (failure === null && code === 0 && signal === null) {
       callback(null, texts[0], texts[1]);

@@ -61,7 +61,7 @@ class Socket extends EventEmitter {
     const { signal } = options;
     if (signal !== undefined) {
       validateAbortSignal(signal, 'options.signal');
-      const abort = () => this.close();
+      const abort = () => { if (this.#handle !== null) this.close(); };
       if (signal.aborted) process.nextTick(abort);
       else {
         signal.addEventListener('abort', abort);
@@ -121,16 +121,15 @@ class Socket extends EventEmitter {
         return;
       }
       this.#handle.readStart();
+      this.#state = BOUND;
       if (this.#options.recvBufferSize) this.setRecvBufferSize(this.#options.recvBufferSize);
       if (this.#options.sendBufferSize) this.setSendBufferSize(this.#options.sendBufferSize);
-      this.#state = BOUND;
       this.emit('listening');
       const waiting = this.#afterBind;
       this.#afterBind = [];
       for (const one of waiting) one();
     };
-    if (address) this.#find(address, go);
-    else process.nextTick(() => { if (this.#handle !== null) go(null, this.#six ? '::' : '0.0.0.0'); });
+    this.#find(address || (this.#six ? '::' : '0.0.0.0'), go);
     return this;
   }
   // Sending needs a socket that is bound; a port of the system's choice is enough.
@@ -295,7 +294,8 @@ class Socket extends EventEmitter {
   // ---- options
 
   #set(option, value, syscall) {
-    const status = native.set(this.#open().id, option, value);
+    // As in Node: the system has no socket before it is bound.
+    const status = this.#open() && this.#state === BOUND ? native.set(this.#handle.id, option, value) : -9;
     if (status < 0) throw errnoError(status, syscall);
     return value;
   }
@@ -336,7 +336,7 @@ class Socket extends EventEmitter {
       const [code, message] = binding.errorName(-number);
       return new codes.ERR_SOCKET_BUFFER_SIZE(`${what} returned ${code} (${message})`);
     };
-    if (this.#handle === null) throw fail(-9);
+    if (this.#handle === null || this.#state !== BOUND) throw fail(-9);
     if (value !== undefined) {
       if (typeof value !== 'number' || value >>> 0 !== value) throw new codes.ERR_SOCKET_BAD_BUFFER_SIZE();
       const status = native.set(this.#handle.id, send ? SEND_BUFFER : RECEIVE_BUFFER, value);

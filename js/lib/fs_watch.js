@@ -157,6 +157,7 @@ class FSWatcher extends EventEmitter {
 function optionsOf(options) {
   if (typeof options === 'string') options = { encoding: options };
   options = { persistent: true, recursive: false, encoding: 'utf8', ...options };
+  if (options.recursive && typeof options.recursive !== 'boolean') throw new codes.ERR_INVALID_ARG_TYPE('options.recursive', 'boolean', options.recursive);
   if (options.encoding !== 'buffer' && !Buffer.isEncoding(options.encoding)) {
     throw new codes.ERR_INVALID_ARG_VALUE('encoding', options.encoding, 'is invalid encoding');
   }

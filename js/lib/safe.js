@@ -49,6 +49,15 @@ for (let i = 0; i < owners.length; i++) {
 put(RegExp.prototype, 'exec', exec);
 put(RegExp.prototype, 'test', function (text) { return apply(exec, this, [text]) !== null; });
 
+// The same for the builtins of another context: its Object.prototype, its RegExp.prototype, and others.
+const plainTest = getOwnPropertyDescriptor(RegExp.prototype, symbols.test).value;
+safe.adoptRealm = (objects, regexps, others) => {
+  for (let i = 0; i < names.length; i++) put(objects, names[i], Object.prototype[symbols[names[i]]]);
+  for (let i = 0; i < others.length; i++) safe.adopt(others[i]);
+  put(regexps, 'exec', regexps.exec);
+  put(regexps, 'test', plainTest);
+};
+
 const iterate = Array.prototype[Symbol.iterator];
 const step = iterator.next;
 const valueOf = (owner, key) => getOwnPropertyDescriptor(owner, key)?.value;

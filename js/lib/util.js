@@ -2,7 +2,7 @@
 // node:util
 'use strict';
 
-const { codes, validateFunction, validateAbortSignal, validateInteger, validateObject } = load('errors');
+const { codes, validateFunction, validateAbortSignal, validateInteger, validateObject, validateString } = load('errors');
 const lib = load('inspect');
 const kCustom = Symbol.for('nodejs.util.promisify.custom');
 
@@ -50,6 +50,7 @@ function callbackify(original) {
 
 const warnedOf = new Set(); // codes
 function deprecate(fn, message, code) {
+  if (code !== undefined) validateString(code, 'code');
   let warned = false;
   function deprecated(...args) {
     if (!warned) {

@@ -9,6 +9,13 @@ const native = binding.vm();
 const contexts = new WeakMap(); // sandbox, and global object of a context -> { handle, global, sandbox }
 let contextCount = 0;
 
+// The library calls methods of builtins by symbols of its own (safe.js), which those of a context must have, too. What can be had without a
+// name is, because the sandbox may have something else under that name. Methods stand in brackets, out of the reach of tool/embed.c.
+const BUILTINS = '(() => { const up = (value) => value.__proto__; const list = [][Symbol.iterator](); const map = new Map(); const set = new Set();' +
+  'return [up({}), up(/x/), [up(() => {}), up([]), up(""), up(0), up(0n), up((async () => {})()), up(up(new Uint8Array())), up(list), up(up(list)),' +
+  'up(""[Symbol.iterator]()), up("a"["matchAll"](/a/g)), up(up(function* () {}.prototype)), up(map), up(set), up(map["entries"]()), up(set["entries"]()),' +
+  'WeakMap.prototype, WeakSet.prototype, WeakRef.prototype, Date.prototype, ArrayBuffer.prototype, DataView.prototype]]; })()';
+
 function validateContext(context) {
   if (!isContext(context)) {
     throw new codes.ERR_INVALID_ARG_TYPE('contextifiedObject', 'vm.Context', context);
@@ -46,6 +53,11 @@ function createContext(sandbox = {}, options = {}) {
   contextCount++;
   const [handle, global] = native.realm(sandbox);
   const context = { handle, global, sandbox };
+  // The global object itself is more than the formatter can bear.
+  Object.defineProperty(global, Symbol.for('nodejs.util.inspect.custom'), {
+    value: (depth, options) => load('inspect').inspect(sandbox, { ...options, depth }), configurable: true, enumerable: false,
+  });
+  binding.safe.adoptRealm(...native.run(handle, BUILTINS, '', 1));
   if (codeGeneration?.strings === false && !native.noEval(handle)) throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('codeGeneration of a context');
   if (codeGeneration?.wasm === false) native.run(handle, 'delete globalThis.WebAssembly', '', 1);
   // Each keeps the other: a function of the context that outlives the sandbox still finds its names.

@@ -66,6 +66,12 @@ for (const make of [
 console.log(vm.compileFunction('return a + b', ['a', 'b'])(1, 2), vm.compileFunction('return x', [], { parsingContext: sandbox })(),
             vm.compileFunction('return z + 1', [], { contextExtensions: [{ z: 7 }] })());
 
+// What the library does with values of a context.
+const util = require('node:util');
+console.log(util.inspect(vm.runInNewContext('({ a: [1, new Map([[1, 2]]), new Set([3]), /x/g, new Date(0), () => {}] })')));
+console.log(require('node:path').join(...vm.runInNewContext('["a", "b"]')), require('node:child_process').execFileSync('echo', vm.runInNewContext('["c"]')).toString());
+vm.runInNewContext('tick(() => say("called"), 1)', { tick: process.nextTick, say: console.log });
+
 const dumb = vm.createContext({}, { codeGeneration: { strings: false } });
 for (const text of ['eval("1")', 'new Function("1")', '1 + 1']) {
   try {
