@@ -74,4 +74,5 @@ process.on('warning', (warning) => { if (warning.code === 'DEP_OWN') warnings++;
 console.log(old(1), old(2), older(1), util._extend({ a: 1 }, { b: 2 }), util.isBuffer(Buffer.alloc(1)));
 setImmediate(() => console.log('warnings', warnings));
 const faces = require('node:os').networkInterfaces();
-console.log(faces.lo?.[0]);
+const local = Object.values(faces).flat().find((one) => one.address === '127.0.0.1');
+console.log(local === undefined || (local.family === 'IPv4' && local.internal && local.cidr === '127.0.0.1/8' && local.mac === '00:00:00:00:00:00'));

@@ -80,16 +80,19 @@ const bad = (name, make) => {
   console.log(taken.code, taken.syscall, taken.address);
   second.close();
 
-  const six = dgram.createSocket({ type: 'udp6', ipv6Only: true });
-  six.bind(0, '::1');
-  await once(six, 'listening');
-  const six2 = dgram.createSocket('udp6');
-  const heard = once(six, 'message');
-  six2.send('six', six.address().port, '::1');
-  const [bytes, from] = await heard;
-  console.log(bytes.toString(), from.address, from.family);
-  six.close();
-  six2.close();
+  // IPv6, where the machine has it.
+  if (Object.values(require('node:os').networkInterfaces()).flat().some((one) => one.address === '::1')) {
+    const six = dgram.createSocket({ type: 'udp6', ipv6Only: true });
+    six.bind(0, '::1');
+    await once(six, 'listening');
+    const six2 = dgram.createSocket('udp6');
+    const heard = once(six, 'message');
+    six2.send('six', six.address().port, '::1');
+    const [bytes, from] = await heard;
+    if (`${bytes} ${from.address} ${from.family}` !== 'six ::1 IPv6') console.log('wrong', bytes, from);
+    six.close();
+    six2.close();
+  }
 
   const ended = once(client, 'close');
   client.close();
