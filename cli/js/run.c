@@ -185,7 +185,7 @@ static int load_environment(vigil_js *js, const request *it)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------ */
 
-/* The options for a file's own process: those that are not about tests. Files of the environment have been read already. */
+/* The options for a file's own process: those that are not about tests. Files of the environment have been read. */
 static vigil_js_value child_options(vigil_js *js, char **argv, int end)
 {
     vigil_js_value list[64];

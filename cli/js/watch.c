@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vigil run --watch FILE: a process that starts the program, and starts it again when a file that it has loaded changes.
+ * vigil run --watch FILE: a process that starts the program, and starts it again when a file it has loaded changes.
  *
- * The program tells each file before it reads it, with a zero behind its name, through descriptor 3 (lib/modules.js). The watcher watches
- * the folders of these files, because editors replace files rather than write into them. A file that changed between the program's start and
- * the moment in which its folder is watched has a change time that says so.
+ * The program tells each file before it reads it, with a zero behind its name, through descriptor 3 (lib/modules.js).
+ * The watcher watches the folders of these files, because editors replace files rather than write into them. A file
+ * that changed between the program's start and the moment in which its folder is watched has a change time that says
+ * so.
  *
- * A change is acted upon when nothing more has changed for QUIET_NS. The program is told to end with SIGTERM, and killed after GRACE_NS.
+ * A change is acted upon when nothing more has changed for QUIET_NS. The program is told to end with SIGTERM, and
+ * killed after GRACE_NS.
  */
 #include "watch.h"
 
