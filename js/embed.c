@@ -87,7 +87,7 @@ static void place_of(embedded_state *state)
     state->file = strndup(start, (size_t)(colon - start));
 }
 
-static int threw(vigil_js *js, vg_val thrown)
+int vg_js_threw(vigil_js *js, vg_val thrown)
 {
     embedded_state *state = state_of(js);
     vg_val none = NULL, value;
@@ -139,7 +139,7 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *va
 {
     int status = 0;
     if (thrown && !js->ended)
-        status = threw(js, thrown);
+        status = vg_js_threw(js, thrown);
     /* A terminated call has neither a result nor a catchable error. */
     if (!result && !thrown)
         status = vg_js_why(-ECANCELED, "the call was ended before it returned");
@@ -268,7 +268,7 @@ vigil_js_value vigil_js_get(vigil_js *js, vigil_js_value object, const char *nam
         return NULL;
     value = vg_get(js->engine, object, name, &thrown);
     if (thrown)
-        threw(js, thrown);
+        vg_js_threw(js, thrown);
     return value;
 }
 
@@ -279,7 +279,7 @@ vigil_js_value vigil_js_get_index(vigil_js *js, vigil_js_value object, unsigned 
         return NULL;
     value = vg_get_index(js->engine, object, index, &thrown);
     if (thrown)
-        threw(js, thrown);
+        vg_js_threw(js, thrown);
     return value;
 }
 
@@ -288,7 +288,7 @@ int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name, vigil_js
     vg_val thrown = NULL;
     if (!object || !value || vg_type_of(js->engine, object) != VG_OBJECT)
         return vg_js_why(-EINVAL, "value is NULL, or object is no object");
-    return vg_set(js->engine, object, name, value, &thrown) ? 0 : threw(js, thrown);
+    return vg_set(js->engine, object, name, value, &thrown) ? 0 : vg_js_threw(js, thrown);
 }
 
 void vigil_js_ref(vigil_js *js, vigil_js_value value)

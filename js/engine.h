@@ -132,6 +132,19 @@ vg_val vg_get_index(vg_engine *engine, vg_val object, unsigned index, vg_val *th
 bool vg_set(vg_engine *engine, vg_val object, const char *name, vg_val value, vg_val *thrown);
 bool vg_set_prototype(vg_engine *engine, vg_val object, vg_val prototype);
 
+/* Whether the object or one of its prototypes has the property. */
+bool vg_has(vg_engine *engine, vg_val object, const char *name);
+/* False: it cannot be deleted; then *thrown is set if something was thrown. */
+bool vg_delete(vg_engine *engine, vg_val object, const char *name, vg_val *thrown);
+bool vg_set_index(vg_engine *engine, vg_val object, unsigned index, vg_val value, vg_val *thrown);
+/* An array of the names that for...in has. */
+vg_val vg_keys(vg_engine *engine, vg_val object);
+bool vg_is_instance(vg_engine *engine, vg_val value, vg_val constructor, vg_val *thrown);
+/* NULL: it is no JSON. */
+vg_val vg_json_parse(vg_engine *engine, const char *text, size_t length);
+/* To be freed. NULL: it has no JSON, no memory, or *thrown. */
+char *vg_json_text(vg_engine *engine, vg_val value, size_t *length, vg_val *thrown);
+
 /* Keep a value alive until the matching release. */
 void vg_hold(vg_engine *engine, vg_val value);
 void vg_release(vg_engine *engine, vg_val value);

@@ -34,8 +34,6 @@
 #define GRACE_NS 5000000000
 #define REPORT   3 /* the descriptor of the program */
 
-extern char **environ;
-
 typedef struct file {
     int folder; /* inotify's number */
     char name[];
@@ -138,11 +136,13 @@ static void learn(const char *path)
         return;
     snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
     int number = inotify_add_watch(the.inotify, folder, IN_CLOSE_WRITE | IN_MOVED_TO);
-    file *made = number >= 0 ? malloc(sizeof *made + strlen(slash + 1) + 1) : NULL;
+    const char *name = slash + 1;
+    const size_t length = strlen(name) + 1;
+    file *made = number >= 0 ? malloc(sizeof *made + length) : NULL;
     if (!made)
         return;
     made->folder = number;
-    strcpy(made->name, slash + 1);
+    memcpy(made->name, name, length);
     void *there = tsearch(made, &the.files, by_name);
     if (!there || *(file **)there != made)
         free(made);

@@ -254,6 +254,60 @@ static double second_of(vigil_js *js, vigil_js_value array)
     return vigil_js_to_number(js, vigil_js_get_index(js, array, 1));
 }
 
+/* vigil_js_set_index: set an element of an array */
+static int set_second(vigil_js *js, vigil_js_value array, double value)
+{
+    return vigil_js_set_index(js, array, 1, vigil_js_number(js, value));
+}
+
+/* vigil_js_has: look for a property */
+static bool has_fetch(vigil_js *js)
+{
+    return vigil_js_has(js, vigil_js_global(js), "fetch");
+}
+
+/* vigil_js_remove: remove a property */
+static int take_fetch_away(vigil_js *js)
+{
+    return vigil_js_remove(js, vigil_js_global(js), "fetch");
+}
+
+/* vigil_js_keys: list the properties of an object */
+static void print_names(vigil_js *js, vigil_js_value object)
+{
+    vigil_js_value names = vigil_js_keys(js, object);
+    unsigned count = (unsigned)vigil_js_to_number(
+        js, vigil_js_get(js, names, "length"));
+    for (unsigned i = 0; i < count; i++) {
+        char *name = vigil_js_to_text(
+            js, vigil_js_get_index(js, names, i), NULL);
+        printf("%s\n", name);
+        free(name);
+    }
+}
+
+/* vigil_js_is_instance: ask for the class of an object */
+static bool is_date(vigil_js *js, vigil_js_value value)
+{
+    return vigil_js_is_instance(
+        js, value, vigil_js_get(js, vigil_js_global(js), "Date"));
+}
+
+/* vigil_js_json_parse: read JSON */
+static vigil_js_value settings(vigil_js *js)
+{
+    const char text[] = "{ \"port\": 80, \"names\": [\"a\", \"b\"] }";
+    return vigil_js_json_parse(js, text, sizeof text - 1);
+}
+
+/* vigil_js_json_text: write JSON */
+static void print_json(vigil_js *js, vigil_js_value value)
+{
+    char *text = vigil_js_json_text(js, value, NULL);
+    printf("%s\n", text ? text : "no JSON");
+    free(text);
+}
+
 /* vigil_js_set: set a property */
 static int name_it(vigil_js *js, vigil_js_value object)
 {
@@ -430,6 +484,12 @@ int main(int argc, char **argv)
     assert(name_it(js, origin) == 0);
     assert(second_of(js, pair(js, vigil_js_number(js, 1),
                               vigil_js_number(js, 2))) == 2);
+    vigil_js_value list = eval(js, "[1, 2]");
+    assert(set_second(js, list, 5) == 0 && second_of(js, list) == 5);
+    assert(has_fetch(js) && take_fetch_away(js) == 0 && !has_fetch(js));
+    print_names(js, settings(js));
+    print_json(js, settings(js));
+    assert(is_date(js, eval(js, "new Date")) && !is_date(js, origin));
     assert(sum_of_bytes(js, four_bytes(js)) == 0);
     assert(!has_handler(js) && has_version(js));
     listen_with(js, &listener, function);

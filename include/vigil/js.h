@@ -253,6 +253,38 @@ VIGIL_API vigil_js_value vigil_js_get_index(vigil_js *js, vigil_js_value object,
 VIGIL_API int vigil_js_set(vigil_js *js, vigil_js_value object, const char *name,
                            vigil_js_value value);
 
+/* Set an element. Owner; may run JavaScript (a setter), otherwise does not block.
+   0; -EIO a setter threw; -EINVAL no object. */
+VIGIL_API int vigil_js_set_index(vigil_js *js, vigil_js_value object, unsigned index,
+                                 vigil_js_value value);
+
+/* Whether the object or one of its prototypes has a property. Owner; may run JavaScript (a
+   Proxy's), otherwise does not block. Returns true if so; false also if it is no object. */
+VIGIL_API bool vigil_js_has(vigil_js *js, vigil_js_value object, const char *name);
+
+/* Remove a property; one that is not there is no error. Owner; may run JavaScript (a Proxy's),
+   otherwise does not block.
+   0; -EPERM it cannot be deleted; -EIO something threw; -EINVAL no object. */
+VIGIL_API int vigil_js_remove(vigil_js *js, vigil_js_value object, const char *name);
+
+/* The names that `for (name in object)` has, as an array of strings: enumerable, its own and those
+   of its prototypes. Owner; may run JavaScript (a Proxy's), otherwise does not block. Returns NULL
+   if it is no object, or there is no memory. */
+VIGIL_API vigil_js_value vigil_js_keys(vigil_js *js, vigil_js_value object);
+
+/* Whether `value instanceof constructor`. Owner; may run JavaScript (Symbol.hasInstance), otherwise
+   does not block. Returns true if so; false also if something threw (see vigil_js_error_get). */
+VIGIL_API bool vigil_js_is_instance(vigil_js *js, vigil_js_value value, vigil_js_value constructor);
+
+/* The value of a JSON text in UTF-8. Owner; does not block. Returns NULL if it is no JSON, or there
+   is no memory. */
+VIGIL_API vigil_js_value vigil_js_json_parse(vigil_js *js, const char *text, size_t length);
+
+/* The value as JSON in UTF-8 with a zero behind it, to be freed with free(); *length may be NULL.
+   Owner; may run JavaScript (toJSON, getters), otherwise does not block. Returns NULL if it has no
+   JSON (undefined, a function), something threw (see vigil_js_error_get), or there is no memory. */
+VIGIL_API char *vigil_js_json_text(vigil_js *js, vigil_js_value value, size_t *length);
+
 /* Keep a value beyond the call that got it, until the matching vigil_js_unref. Owner; does not
    block. */
 VIGIL_API void vigil_js_ref(vigil_js *js, vigil_js_value value);

@@ -491,6 +491,58 @@ static void an_aborted_c_task_is_told_so_and_its_result_is_dropped(void **state)
     vigil_js_destroy(js);
 }
 
+static void objects_are_asked_changed_and_written_as_json(void **state)
+{
+    static const char text[] =
+        "globalThis.Base = class { constructor() { this.own = 1; } };"
+        "Object.defineProperty(Object.assign(new Base(), { 'ä': [1, 'zwei', null] }), 'kept', { value: 2 })";
+    static const char proxy[] =
+        "new Proxy({}, { deleteProperty() { throw new Error('no') }, set() { throw new Error('no') } })";
+    static const char broken[] = "{ \"a\": 1, }";
+    vigil_js *js = make();
+    vigil_js_value object = NULL, list, other = NULL;
+    vigil_js_error error = VIGIL_JS_ERROR_INIT;
+    size_t length = 0;
+    char *json;
+    (void)state;
+    assert_int_equal(vigil_js_eval(js, text, sizeof text - 1, "t.js", &object), 0);
+    assert_int_equal(vigil_js_eval(js, proxy, sizeof proxy - 1, "t.js", &other), 0);
+    assert_true(vigil_js_has(js, object, "own") && vigil_js_has(js, object, "ä"));
+    assert_true(vigil_js_has(js, object, "toString") && !vigil_js_has(js, object, "none"));
+    assert_false(vigil_js_has(js, vigil_js_number(js, 1), "own"));
+    json = vigil_js_json_text(js, object, &length);
+    assert_string_equal(json, "{\"own\":1,\"ä\":[1,\"zwei\",null]}");
+    assert_int_equal(length, strlen(json));
+    list = vigil_js_json_parse(js, json, length);
+    assert_true(list && vigil_js_has(js, list, "ä"));
+    free(json);
+    assert_null(vigil_js_json_parse(js, broken, sizeof broken - 1));
+    assert_null(vigil_js_json_text(js, vigil_js_undefined(js), NULL));
+    json = vigil_js_json_text(js, vigil_js_keys(js, object), NULL);
+    assert_string_equal(json, "[\"own\",\"ä\"]");
+    free(json);
+    assert_null(vigil_js_keys(js, vigil_js_null(js)));
+    assert_int_equal(vigil_js_remove(js, object, "own"), 0);
+    assert_int_equal(vigil_js_remove(js, object, "never"), 0);
+    assert_false(vigil_js_has(js, object, "own"));
+    assert_int_equal(vigil_js_remove(js, object, "kept"), -EPERM);
+    assert_int_equal(vigil_js_remove(js, vigil_js_null(js), "x"), -EINVAL);
+    assert_int_equal(vigil_js_remove(js, other, "x"), -EIO);
+    assert_int_equal(vigil_js_error_get(js, &error), 0);
+    assert_string_equal(error.message, "Error: no");
+    list = vigil_js_array(js, 0, NULL);
+    assert_int_equal(vigil_js_set_index(js, list, 2, vigil_js_bool(js, true)), 0);
+    json = vigil_js_json_text(js, list, NULL);
+    assert_string_equal(json, "[null,null,true]");
+    free(json);
+    assert_int_equal(vigil_js_set_index(js, other, 0, list), -EIO);
+    assert_int_equal(vigil_js_set_index(js, list, 0, NULL), -EINVAL);
+    assert_true(vigil_js_is_instance(js, object, vigil_js_get(js, vigil_js_global(js), "Base")));
+    assert_false(vigil_js_is_instance(js, list, vigil_js_get(js, vigil_js_global(js), "Base")));
+    assert_false(vigil_js_is_instance(js, list, vigil_js_number(js, 1)));
+    vigil_js_destroy(js);
+}
+
 int main(void)
 {
     /* cmocka takes over the signals that the engine uses to interrupt compiled code; it can also poll. */
@@ -503,6 +555,7 @@ int main(void)
         cmocka_unit_test(c_functions_are_called_and_may_throw),
         cmocka_unit_test(functions_that_nobody_holds_are_freed),
         cmocka_unit_test(c_classes_have_instances_subclasses_and_finalizers),
+        cmocka_unit_test(objects_are_asked_changed_and_written_as_json),
         cmocka_unit_test(bytes_are_shared_without_a_copy),
         cmocka_unit_test(the_checkpoint_follows_a_call_from_c),
         cmocka_unit_test(promises_are_settled_and_work_is_posted_from_other_threads),
