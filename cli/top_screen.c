@@ -49,7 +49,8 @@ static double rate(uint64_t now, uint64_t before, double seconds)
 static void draw_head(struct screen *s)
 {
     const vg_snapshot *now = s->look->now;
-    char program[64], up[WORDS], version[33], keys[80];
+    static const char *const keys[] = {"q quit  t threads  f functions  s streams  j jobs  ? help", "q quit  ? help"};
+    char program[64], up[WORDS], version[33];
     const char *state = look_state(now);
     clean_text(version, sizeof version, now->library, sizeof now->library, false);
     top_pen(A_BOLD);
@@ -59,10 +60,14 @@ static void draw_head(struct screen *s)
     top_put("  %s", state);
     top_pen(A_NORMAL);
     top_put("  up %s  vigil %s", words_ago(up, now->age_ns), version);
-    snprintf(keys, sizeof keys, "%s q quit  t threads  f functions  s streams  j jobs  ? help",
-             s->paused ? "PAUSED " : "");
-    if (getcury(stdscr) == 0 && (int)strlen(keys) + getcurx(stdscr) + 2 < COLS)
-        mvaddstr(0, COLS - (int)strlen(keys) - 1, keys);
+    if (s->paused)
+        top_put("  PAUSED");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) { /* as many as there is room for */
+        if (getcury(stdscr) != 0 || (int)strlen(keys[i]) + getcurx(stdscr) + 2 >= COLS)
+            continue;
+        mvaddstr(0, COLS - (int)strlen(keys[i]) - 1, keys[i]);
+        break;
+    }
     s->row = 1;
 }
 
