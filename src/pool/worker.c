@@ -42,9 +42,6 @@ void vg_worker_state(vg_worker *worker, vigil_worker_state state)
     atomic_store_explicit(&counts->state_since, now, memory_order_relaxed);
     atomic_store_explicit(&counts->state, (uint64_t)state, memory_order_relaxed);
     vg_history_put(counts->history, &counts->changes, (uint64_t)state, now);
-    const uint64_t late = vg_ticks() - now;
-    if (__builtin_expect(late > VG_SPENT_LATE, 0))
-        vg_spent_amend(&counts->lasts, counts->time, (unsigned)before, late);
 }
 
 static bool wait_expired(const vg_wait *wait)

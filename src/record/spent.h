@@ -8,9 +8,7 @@
  * after the clock was read the sum is told, and one that ended since then is in the sum or lasts, but does not count
  * twice.
  *
- * Between the writer's clock and its store readers count on in the old state. If the writer loses its CPU just there, that
- * is milliseconds, so it looks at the clock again afterwards and leaves them to the old state (vg_spent_amend). What
- * remains is VG_SPENT_LATE.
+ * What remains is the time between the writer's clock and its store: nanoseconds, unless it loses its CPU just there.
  */
 #ifndef VG_RECORD_SPENT_H
 #define VG_RECORD_SPENT_H
@@ -18,8 +16,7 @@
 #include "cell.h"
 
 enum {
-    VG_SPENT_STATE = 60, /* bits below the state; ticks are counted without those above */
-    VG_SPENT_LATE = 4096 /* ticks, one or two microseconds: more than a change takes */
+    VG_SPENT_STATE = 60 /* bits below the state; ticks are counted without those above */
 };
 #define VG_SPENT_TICKS ((UINT64_C(1) << VG_SPENT_STATE) - 1)
 
@@ -45,16 +42,6 @@ static inline void vg_spent_change(vg_cell *lasts, vg_cell *sums, unsigned state
        the order of the fields */
     atomic_store_explicit(lasts, state == 0 ? 0 : (uint64_t)state << VG_SPENT_STATE | (begin & VG_SPENT_TICKS),
                           memory_order_release);
-}
-
-/* The change away from `before` was stored `late` ticks after its clock was read. */
-static inline void vg_spent_amend(vg_cell *lasts, vg_cell *sums, unsigned before, uint64_t late)
-{
-    const uint64_t word = atomic_load_explicit(lasts, memory_order_relaxed);
-    if (before != 0)
-        vg_cell_add(&sums[before], late);
-    if (word != 0) /* release: as in vg_spent_change */
-        atomic_store_explicit(lasts, (word & ~VG_SPENT_TICKS) | ((word + late) & VG_SPENT_TICKS), memory_order_release);
 }
 
 static inline uint64_t vg_spent_lasts(const vg_cell *lasts)

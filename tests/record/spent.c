@@ -55,23 +55,6 @@ static void one_that_reads_late_tells_what_was_true_at_some_moment(void **state)
     must_equal(vg_spent_in(2, lasts, worker.sums[2], 1350), 200);
 }
 
-/* The writer took its clock at 1100 and lost its CPU until 1140: readers counted on in the old state. */
-static void a_change_that_came_late_leaves_the_old_state_what_was_told(void **state)
-{
-    (void)state;
-    struct worker worker = {0};
-    change(&worker, 1, 1000);
-    must_equal(told(&worker, 1, 1139), 139);
-    change(&worker, 2, 1100);
-    vg_spent_amend(&worker.lasts, worker.sums, 1, 40);
-    must_equal(told(&worker, 1, 1150), 140);
-    must_equal(told(&worker, 2, 1150), 10);
-    change(&worker, 0, 1200);
-    vg_spent_amend(&worker.lasts, worker.sums, 2, 5);
-    must_equal(told(&worker, 2, 1300), 65);
-    must_equal(told(&worker, 0, 1300), 0);
-}
-
 static void a_clock_that_was_set_back_keeps_the_sum(void **state)
 {
     (void)state;
@@ -90,7 +73,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(the_sum_of_all_stays_is_told_at_each_moment),
         test(one_that_reads_late_tells_what_was_true_at_some_moment),
-        test(a_change_that_came_late_leaves_the_old_state_what_was_told),
         test(a_clock_that_was_set_back_keeps_the_sum),
     };
     return run_all(tests);
