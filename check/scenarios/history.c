@@ -2,8 +2,6 @@
 /*
  * A worker's history of states (vg_worker_state) against vigil_pool_worker_history. Property: what is told is what was, each state with
  * its time, without a gap; and what may be half overwritten is not told. (The same through the recorder's file: recorder_waits.c.)
- *
- * The time in a state against vigil_pool_worker_stats_get. Property: it never falls, and no stay counts twice.
  */
 #include "protocol.h"
 
@@ -68,50 +66,6 @@ static void history(void)
     vgc_thread_join(worker);
     vgc_assert(check_told(all) == (all < VG_FILE_HISTORY ? (int)all : VG_FILE_HISTORY - 1), "what lies still is told");
 }
-
-static const vigil_worker_state there_and_back[] = {VIGIL_WORKER_LOOKING, VIGIL_WORKER_PARKED, VIGIL_WORKER_LOOKING};
-
-/* So that the checker sees that a reading before the clock moves is another than one after it. */
-static _Atomic unsigned moves;
-
-static void *go_there_and_back(void *arg)
-{
-    for (unsigned i = 1; i < sizeof there_and_back / sizeof there_and_back[0]; i++) {
-        vgc_clock_advance(STEP);
-        atomic_store_explicit(&moves, i, memory_order_relaxed);
-        vg_worker_state(arg, there_and_back[i]);
-    }
-    return NULL;
-}
-
-static void times(void)
-{
-    vigil_worker_stats told[3] = {VIGIL_WORKER_STATS_INIT, VIGIL_WORKER_STATS_INIT, VIGIL_WORKER_STATS_INIT};
-    bare_pool_init(1, VG_FENCE_SYMMETRIC);
-    atomic_store_explicit(&moves, 0, memory_order_relaxed);
-    vgc_clock_advance(1);
-    const uint64_t begin = vgc_clock_now();
-    vg_worker_state(&bare_workers[0], there_and_back[0]);
-    pthread_t worker = vgc_thread_start(go_there_and_back, &bare_workers[0]);
-    for (unsigned i = 0; i < 3; i++) {
-        if (i == 2)
-            vgc_thread_join(worker);
-        (void)atomic_load_explicit(&moves, memory_order_relaxed);
-        vgc_assert(vigil_pool_worker_stats_get(pool, 0, &told[i]) == 0, "the worker is known");
-        for (unsigned s = 0; s < VIGIL_WORKER_STATES; s++) {
-            vgc_assert(i == 0 || told[i].time_ns[s] >= told[i - 1].time_ns[s], "the time in a state never falls");
-            vgc_assert(told[i].time_ns[s] <= vgc_clock_now() - begin, "no stay counts twice");
-        }
-    }
-    const uint64_t *last = told[2].time_ns;
-    vgc_assert(last[VIGIL_WORKER_PARKED] == STEP, "a stay that is over is counted");
-    vgc_assert(last[VIGIL_WORKER_LOOKING] + STEP == vgc_clock_now() - begin, "so is one that lasts, with those before");
-}
-
-/* With weak memory the clock would run ahead of all stores, as no machine's does. */
-VGC_REGISTER(times, "times_there_and_back", times, "the time in a state never falls",
-             .bound = "2 changes between 2 states beside 2 readings; sequential consistency, 3 preemptions",
-             .opt.mode = VGC_PREEMPT, .opt.preemptions = 3, .opt.sc_memory = true);
 
 #define TOLD "a state is told with its own time, and what is half overwritten is not told"
 static const plan plan_first = {.before = 1, .beside = 2};

@@ -58,7 +58,8 @@ static uint64_t past_wait(const uint32_t *waits)
 
 static uint64_t past_time(const vg_file_worker *mine, vigil_worker_state state, uint64_t now)
 {
-    return vg_spent_in(state, vg_peek(&mine->lasts), vg_peek(&mine->time[state]), now);
+    const uint64_t since = vg_peek(&mine->state_since);
+    return vg_peek(&mine->time[state]) + (vg_peek(&mine->state) == (uint64_t)state && now > since ? now - since : 0);
 }
 
 void vg_past_step(vg_worker *worker, uint64_t now)

@@ -47,8 +47,11 @@ typedef struct seat_view {
 
 static uint64_t state_ticks(const vg_file_worker *counts, unsigned state, uint64_t now)
 {
-    const uint64_t lasts = vg_spent_lasts(&counts->lasts);
-    return vg_spent_in(state, lasts, atomic_load_explicit(&counts->time[state], memory_order_relaxed), now);
+    uint64_t ticks = vg_read_counter(&counts->time[state]);
+    uint64_t since = atomic_load_explicit(&counts->state_since, memory_order_relaxed);
+    if (atomic_load_explicit(&counts->state, memory_order_relaxed) == state && now > since)
+        ticks += now - since; /* the current state counts too */
+    return ticks;
 }
 
 static void add_seat(vg_seat *seat, void *arg)

@@ -38,7 +38,8 @@ void vg_worker_state(vg_worker *worker, vigil_worker_state state)
     vg_trace_pause(worker);
     if (state == VIGIL_WORKER_RUNNING && worker->depth == 0)
         worker->last_end = now;
-    vg_spent_change(&counts->lasts, counts->time, (unsigned)state, now);
+    uint64_t since = atomic_load_explicit(&counts->state_since, memory_order_relaxed);
+    vg_count_release(&counts->time[before], now > since ? now - since : 0);
     atomic_store_explicit(&counts->state_since, now, memory_order_relaxed);
     atomic_store_explicit(&counts->state, (uint64_t)state, memory_order_relaxed);
     vg_history_put(counts->history, &counts->changes, (uint64_t)state, now);

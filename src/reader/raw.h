@@ -40,7 +40,6 @@ typedef struct vg_raw {
     void *before[VG_FILE_BLOCKS]; /* of all but HISTS: what was read before `memory`, */
     void *after[VG_FILE_BLOCKS];  /* and after it */
     size_t copied;                /* bytes in all */
-    uint64_t begun;               /* ticks, before the first block was copied into memory */
     uint64_t last;                /* the latest time stamp that was found */
     vg_snapshot *snapshot;
 } vg_raw;

@@ -97,10 +97,9 @@ static void show_doing(const vg_raw *raw, const vg_file_worker *before, const vg
             vg_copy_text(view->label, sizeof view->label, (const char *)from->label, sizeof from->label);
     }
     view->wait = vg_raw_wait(raw, &before->wait, &from->wait, &after->wait);
-    const uint64_t lasts = vg_raw_get(&from->lasts);
-    const uint64_t at = raw->snapshot->alive ? raw->begun : raw->snapshot->now_ticks;
     for (unsigned s = 0; s < VG_FILE_STATES; s++)
-        view->time_ns[s] = vg_raw_ns(raw, vg_spent_in(s, lasts, vg_raw_get(&from->time[s]), at));
+        view->time_ns[s] = vg_raw_ns(raw, vg_raw_get(&from->time[s]));
+    view->time_ns[view->state] += view->state_age_ns;
 }
 
 static void show_worker(const vg_raw *raw, const vg_file_worker *before, const vg_file_worker *from,

@@ -307,7 +307,6 @@ static int copy_all(vg_raw *raw)
     copy_blocks(raw, true, raw->before);
     /* acquire: what the counts of changes count is seen; pairs with the releases in vg_change_end and vg_history_put */
     atomic_thread_fence(memory_order_acquire);
-    raw->begun = vg_ticks();
     copy_blocks(raw, true, NULL);
     copy_blocks(raw, false, NULL);
     /* acquire: of what was written over the copied words the counts tell us now; pairs with the fences in

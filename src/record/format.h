@@ -12,7 +12,7 @@
 #include "format_pool.h"
 
 #define VG_FILE_MAGIC   UINT64_C(0x4345524c49474956) /* "VIGILREC" on a little-endian machine */
-#define VG_FILE_VERSION 7U
+#define VG_FILE_VERSION 6U
 #define VG_FILE_ORDER   UINT32_C(0x01020304)
 
 /* ---- the header: offset 0 ---------------------------------------------------------------------------------------- */

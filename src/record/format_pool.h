@@ -6,7 +6,6 @@
 #define VG_RECORD_FORMAT_POOL_H
 
 #include "format_hist.h"
-#include "spent.h"
 #include "format_wait.h"
 
 #include <stdalign.h>
@@ -32,8 +31,7 @@ typedef struct vg_file_worker {
     vg_cell steals_tried, steals_won, steals_lost;
     vg_cell parks, wakes_sent, wakes_useful, wakes_spurious;
     vg_cell ageing_picks;
-    vg_cell lasts;                /* which vigil_worker_state, and since when (spent.h); read before time */
-    vg_cell time[VG_FILE_STATES]; /* ticks in each, without the stay that lasts; UNUSED is not timed */
+    vg_cell time[VG_FILE_STATES]; /* ticks in each vigil_worker_state, without the present stay */
     vg_cell state, state_since;   /* vigil_worker_state; together they are the history's last entry */
     vg_cell changes;              /* entries that the history has had */
     vg_file_change history[VG_FILE_HISTORY];
