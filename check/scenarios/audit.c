@@ -87,6 +87,85 @@ static void spawn_it(void)
     vg_current_worker = NULL;
 }
 
+/* A worker discards a task whose cancel callback submits another one. Until that callback has returned, the first is in no queue and in
+   no counter. */
+static void submit_another(vigil_task *task)
+{
+    (void)task;
+    submit(1);
+}
+
+static void spawn_it_and_cancel(void)
+{
+    static vigil_task discarded;
+    vigil_task_init(&discarded, counted_run, submit_another);
+    vg_current_worker = &bare_workers[0]; /* as in spawn_it */
+    vgc_assert(vigil_group_init(&group, pool, 0) == 0 && vigil_group_spawn(&group, &discarded) == 0 &&
+                   vigil_group_cancel(&group) == 0,
+               "a spawn is taken");
+    vg_current_worker = NULL;
+}
+
+/* A task joins, and another worker looks for work: the second half is taken back, or stolen, and becomes a task only then. */
+static int half(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static int join_halves(vigil_task *task)
+{
+    (void)task;
+    return vigil_join(pool, half, NULL, half, NULL);
+}
+
+static void submit_join(void)
+{
+    static vigil_task joins;
+    vigil_task_init(&joins, join_halves, NULL);
+    atomic_store_explicit(&pool->shortcut, pool->fences == VG_FENCE_MEMBARRIER, memory_order_relaxed);
+    vgc_assert(vigil_pool_submit(pool, &joins, VIGIL_NORMAL) == 0, "the task is accepted");
+}
+
+/* A task spawns, which makes the deque's array, and pops the spawn itself. */
+static int spawn_and_wait(vigil_task *task)
+{
+    (void)task;
+    vgc_assert(vigil_group_init(&group, pool, 0) == 0 && vigil_group_spawn(&group, &counted_make(1)->task) == 0,
+               "a spawn is taken");
+    return vigil_group_wait(&group);
+}
+
+static void submit_spawner(void)
+{
+    static vigil_task spawns;
+    vigil_task_init(&spawns, spawn_and_wait, NULL);
+    vgc_assert(vigil_pool_submit(pool, &spawns, VIGIL_NORMAL) == 0, "the task is accepted");
+}
+
+static void take_once(vg_worker *worker)
+{
+    unsigned looked_at = 0;
+    vg_worker_here(worker);
+    vigil_task *task = vg_take(worker, &looked_at);
+    if (task != NULL)
+        vg_run(worker, task);
+}
+
+static void *take_first(void *arg)
+{
+    (void)arg;
+    take_once(&bare_workers[0]);
+    return NULL;
+}
+
+static void *take_second(void *arg)
+{
+    (void)arg;
+    take_once(&bare_workers[1]);
+    return NULL;
+}
+
 /* The other worker spawns: a task leaves the queues in one look, and another comes in the next. */
 static void *spawn_one(void *arg)
 {
@@ -229,6 +308,7 @@ BESIDE(submit, NULL, submit_one, "1 submit");
 BESIDE(mail, NULL, mail_one, "1 mail");
 BESIDE(take, submit_it, take_one, "1 task is taken and run");
 BESIDE(pop, spawn_it, take_one, "1 spawn is taken back and run");
+BESIDE(cancel_submits, spawn_it_and_cancel, take_one, "1 task is discarded, and its cancel callback submits 1");
 BESIDE(take_mail, mail_it, take_one, "1 mail is taken and run");
 BESIDE(cancel, make_job, cancel_it, "1 job is cancelled");
 BESIDE(delay, NULL, delay_one, "1 delayed task");
@@ -244,6 +324,15 @@ BESIDE_IN(park, VG_FENCE_SYMMETRIC, NULL, submit_and_park, "1 submit, 1 worker t
                  .opt.mode = VGC_PREEMPT, .opt.preemptions = 2)
 TWO_BESIDE(take_spawn, submit_it, take_one, spawn_one, "1 task is taken and run, 1 spawned by another worker");
 TWO_BESIDE(retire, spawn_two, retire_first, retire_second, "2 workers retire, each with 1 spawn");
+#define FIRST_BESIDE(id, how, before_, size)                                                                           \
+    static const act act_##id = {.fences = (how), .before = (before_), .beside = take_first, .second = take_second};   \
+    VGC_REGISTER(id, "audit_" #id, audit_beside, "an audit beside the first use of a deque sees all of it or nothing", \
+                 .arg = &act_##id, .bound = size ", 1 worker looks for work", .opt.allow_leaks = true,                 \
+                 .opt.allow_sleepers = true, .opt.mode = VGC_PCT, .opt.runs = 1000)
+FIRST_BESIDE(join, VG_FENCE_SYMMETRIC, submit_join, "1 task joins");
+FIRST_BESIDE(join_m, VG_FENCE_MEMBARRIER, submit_join, "membarrier, 1 task joins");
+FIRST_BESIDE(wait, VG_FENCE_SYMMETRIC, submit_spawner, "1 task spawns and waits");
+FIRST_BESIDE(wait_m, VG_FENCE_MEMBARRIER, submit_spawner, "membarrier, 1 task spawns and waits");
 static const act act_sweep = {.fences = VG_FENCE_SYMMETRIC};
 VGC_REGISTER(sweep_park, "sweep_park", sweep_beside, "who sweeps husks out tells of the task that came meanwhile",
              .arg = &act_sweep, .bound = "1 submit, 1 worker that leaves the task to the sweep, 1 job is cancelled",

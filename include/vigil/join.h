@@ -120,7 +120,8 @@ VG_JOIN_INLINE bool vg_forks_take_back(struct vigil_forks *forks, const void *en
     const bool taken =
         top == index && __atomic_compare_exchange_n(&forks->vg_top, &top, top + 1, 0,
                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    __atomic_store_n(&forks->vg_bottom, index + 1, __ATOMIC_RELAXED);
+    /* release: as in vg_deque_pop */
+    __atomic_store_n(&forks->vg_bottom, index + 1, __ATOMIC_RELEASE);
     return taken;
 }
 

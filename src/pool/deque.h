@@ -90,8 +90,9 @@ static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fenc
                                                      memory_order_relaxed))
             task = NULL;
     }
-    /* relaxed: top is at least bottom + 1 by now, so a thief that reads this finds nothing or fails at top */
-    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_relaxed);
+    /* top is at least bottom + 1 by now, so a thief that reads this finds nothing or fails at top. release: an audit
+       with an older top reads the slot and its array, as with D1; pairs with D4 in vg_deque_tasks */
+    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release);
     return task;
 }
 

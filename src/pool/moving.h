@@ -29,6 +29,22 @@ static inline void vg_handling(vg_worker *worker, bool yes)
     atomic_store_explicit(&worker->seat.handling, yes ? 1 : (worker->moves += 2), memory_order_release);
 }
 
+/* A callback of the user runs in the middle of a move. The moves that it makes must not end the outer one: until
+   vg_handling_go_on, every end stores an odd number. true: this call began it; else nothing moves, or an outer call
+   did. */
+static inline bool vg_handling_hold(vg_worker *worker)
+{
+    if (worker->moves % 2 != 0 || atomic_load_explicit(&worker->seat.handling, memory_order_relaxed) % 2 == 0)
+        return false;
+    worker->moves++;
+    return true;
+}
+
+static inline void vg_handling_go_on(vg_worker *worker)
+{
+    worker->moves++;
+}
+
 /* The same end for the hot paths, with the old number: the move has raised the number of accepted or started tasks,
    which the audit compares too. release: as above. */
 static inline void vg_handled_and_counted(vg_worker *worker)

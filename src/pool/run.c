@@ -58,6 +58,9 @@ _Thread_local vg_cancelling *vg_cancelling_top;
 static __attribute__((noinline)) void cancel_guarded(vigil_pool *pool, vigil_task *task)
 {
     vg_cancelling here = {.pool = pool, .outer = vg_cancelling_top};
+    vg_worker *worker = vg_worker_of(pool);
+    /* for the audit: the task is in no queue, and the callback may submit another one */
+    const bool held = worker != NULL && vg_handling_hold(worker);
     vg_raise_frame frame;
     vg_cancelling_top = &here;
     vg_raise_push(&frame);
@@ -69,6 +72,8 @@ static __attribute__((noinline)) void cancel_guarded(vigil_pool *pool, vigil_tas
     }
     vg_raise_pop(&frame);
     vg_cancelling_top = here.outer;
+    if (held)
+        vg_handling_go_on(worker);
 }
 
 /* on_failure may leave by vigil_raise: that ends the hook alone. */

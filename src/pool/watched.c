@@ -36,7 +36,7 @@ static vg_doing worker_doing(vg_seat *seat, uint64_t state)
     case VIGIL_WORKER_STARTING:
         return VG_DOING_START;
     case VIGIL_WORKER_RUNNING:
-        return atomic_load_explicit(&seat->handling, memory_order_relaxed) == 1 ? VG_DOING_HANDLING : VG_DOING_TASK;
+        return atomic_load_explicit(&seat->handling, memory_order_relaxed) % 2 != 0 ? VG_DOING_HANDLING : VG_DOING_TASK;
     case VIGIL_WORKER_LOOKING:
     case VIGIL_WORKER_STEALING:
     case VIGIL_WORKER_SPINNING:

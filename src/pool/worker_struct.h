@@ -81,7 +81,7 @@ typedef struct vg_seat {
     _Atomic uint32_t waiter;
     _Atomic uint32_t mail_waits;  /* parked with mail of these full classes (bits) */
     _Atomic uintptr_t waiting_on; /* the job it waits for */
-    _Atomic uint64_t handling;    /* 1: between a queue and a counter; else even (moving.h) */
+    _Atomic uint64_t handling;    /* odd: between a queue and a counter (moving.h) */
     vigil_pool *pool;
     unsigned index;
     bool spare;
@@ -136,7 +136,7 @@ struct vg_worker {
     vigil_group *group;         /* of the running task */
     unsigned depth;             /* tasks on this thread's stack */
     unsigned announced;         /* classes whose deque is in the table (bits) */
-    uint64_t moves;             /* the last even value of seat.handling */
+    uint64_t moves;             /* the last value of seat.handling but 1 (moving.h) */
     vg_own_queue queues[VG_CLASSES];
     vigil_task *mail_first[VG_CLASSES]; /* from the mailbox, oldest first */
     vigil_task *mail_last[VG_CLASSES];

@@ -290,6 +290,45 @@ static void a_struct_without_its_size_is_refused(void **state)
 
 /* ---- on the way from one queue to another ---------------------------------------------------------------------- */
 
+/* A cancel callback on a worker submits a task, and somebody audits before it has returned. */
+static vigil_task cleans_up;
+static int audit_in_cancel;
+
+static void submit_and_audit(vigil_task *task)
+{
+    vigil_audit audit = {.size = sizeof audit};
+    (void)task;
+    vigil_task_init(&cleans_up, item_run, NULL);
+    must_equal(vigil_pool_submit(vigil_pool_current(), &cleans_up, VIGIL_NORMAL), 0);
+    audit_in_cancel = vigil_pool_audit(vigil_pool_current(), &audit);
+}
+
+static int cancel_a_group(vigil_task *task)
+{
+    vigil_task child;
+    vigil_group group;
+    (void)task;
+    vigil_task_init(&child, item_run, submit_and_audit);
+    must_equal(vigil_group_init(&group, vigil_pool_current(), 0), 0);
+    must_equal(vigil_group_spawn(&group, &child), 0);
+    must_equal(vigil_group_cancel(&group), 0);
+    must_equal(vigil_group_wait(&group), -ECANCELED);
+    return 0;
+}
+
+static void a_task_whose_cancel_callback_submits_is_not_called_lost(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(1);
+    vigil_task task;
+    vigil_task_init(&task, cancel_a_group, NULL);
+    must_equal(vigil_pool_submit(pool, &task, VIGIL_NORMAL), 0);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    must_equal(audit_in_cancel, -EAGAIN);
+    audit_finds(pool, 0);
+    pool_close(pool);
+}
+
 /* Linked with --wrap. Where the queues of a worker that goes are in its hands, on their way to the others, somebody audits. */
 static _Thread_local bool this_one_goes;
 static int audit_on_the_way;
@@ -344,6 +383,7 @@ int main(void)
         test(amid_a_storm_of_submits_and_cancels_it_never_cries_wolf),
         test(a_job_inside_its_cancel_callback_is_not_called_lost),
         test(a_task_inside_its_cancel_callback_is_not_called_lost),
+        test(a_task_whose_cancel_callback_submits_is_not_called_lost),
         test(what_a_worker_that_goes_hands_over_is_not_called_lost),
         test(a_struct_without_its_size_is_refused),
     };
