@@ -12,17 +12,24 @@ struct fib {
     uint64_t value;
 };
 
+static int join_fib(void *argument);
+
+static uint64_t fib_of(unsigned n)
+{
+    if (n < 2)
+        return n;
+    struct fib left, right;
+    left.n = n - 1;
+    right.n = n - 2;
+    bench_must(vigil_join(pool, join_fib, &left, join_fib, &right) == 0, "vigil_join");
+    return left.value + right.value;
+}
+
 static int join_fib(void *argument)
 {
     struct fib *fib = argument;
-    if (fib->n < 2) {
-        fib->value = fib->n;
-        return 0;
-    }
-    struct fib left = {.n = fib->n - 1}, right = {.n = fib->n - 2};
-    const int status = vigil_join(pool, join_fib, &left, join_fib, &right);
-    fib->value = left.value + right.value;
-    return status;
+    fib->value = fib_of(fib->n);
+    return 0;
 }
 
 static void start(unsigned workers, size_t tasks)

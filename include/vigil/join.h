@@ -28,8 +28,7 @@ struct __attribute__((may_alias)) vigil_forks {
     uint64_t vg_busy_mask;
     vigil_pool *vg_pool;
     const uint64_t *vg_idle;
-    const uint32_t *vg_shortcut; /* 0: nobody takes back */
-    void **vg_raise_top;
+    void *vg_joins; /* the newest vigil_join_frame; vigil_raise follows vg_outer */
     void (*vg_clean)(void *frame);
     vigil_group **vg_group; /* of the running task */
     uint32_t vg_joins_left;
@@ -38,13 +37,12 @@ struct __attribute__((may_alias)) vigil_forks {
 /* One join, on its caller's stack. The deque holds its address with the lowest bit set. Whoever
    takes that out makes the task and the group; who takes it back needs neither. */
 struct vigil_join_frame {
-    void *vg_outer; /* these two: what vigil_raise calls while a or b runs here */
-    void (*vg_clean)(void *frame);
+    void *vg_outer; /* the next older frame in vg_joins */
     int (*vg_b)(void *arg);
     void *vg_arg;
     vigil_group *vg_parent;
-    VIGIL_ATOMIC(uint32_t) vg_made;
-    int vg_raised; /* the status of a raise in b, on another worker */
+    VIGIL_ATOMIC(uint32_t) vg_made; /* 0: b can be taken back */
+    int vg_raised;                  /* the status of a raise in b, on another worker */
     vigil_task vg_task;
     vigil_group vg_own;
 };
@@ -98,16 +96,16 @@ VG_JOIN_INLINE bool vg_forks_announced(const struct vigil_forks *forks)
 }
 
 /* Pop the entry that was pushed at index if it is the newest and still there; else change nothing.
-   It was pushed once. Only with light fences. index is remembered, not read again: a chain of loads
-   that wait for the stores before them is what a join costs. */
-VG_JOIN_INLINE bool vg_forks_take_back(struct vigil_forks *forks, const void *entry, int64_t index)
+   Only with light fences. index is remembered, not read again: a chain of loads that wait for the
+   stores before them is what a join costs. */
+VG_JOIN_INLINE bool vg_forks_take_back(struct vigil_forks *forks,
+                                       const struct vigil_join_frame *both, int64_t index)
 {
-    /* The slot names what was pushed at this index last. If that is still there, no other entry has
-       its address. If it is gone, it was stolen and top is beyond it. */
-    if (__builtin_expect(__atomic_load_n(&forks->vg_bottom, __ATOMIC_RELAXED) != index + 1, 0) ||
-        __builtin_expect(
-            __atomic_load_n(&forks->vg_slots[index & forks->vg_mask], __ATOMIC_RELAXED) != entry,
-            0))
+    /* An entry leaves the deque with a task made of it, by this worker, or by a thief, who moves
+       top beyond it. relaxed, both: own writes, or top decides */
+    if (__builtin_expect(__atomic_load_n((const uint32_t *)&both->vg_made, __ATOMIC_RELAXED) != 0,
+                         0) ||
+        __builtin_expect(__atomic_load_n(&forks->vg_bottom, __ATOMIC_RELAXED) != index + 1, 0))
         return false;
     /* D2 release: a thief that reads this bottom may read the older slots; pairs with D4 */
     __atomic_store_n(&forks->vg_bottom, index, __ATOMIC_RELEASE);
@@ -130,28 +128,25 @@ VG_JOIN_INLINE int vg_join_here(struct vigil_forks *forks, int (*a)(void *arg), 
                                 int (*b)(void *arg), void *arg_b)
 {
     struct vigil_join_frame both;
-    void *const entry = (char *)&both + 1;
+    both.vg_outer = forks->vg_joins;
     both.vg_b = b;
     both.vg_arg = arg_b;
     both.vg_parent = *forks->vg_group;
     /* relaxed: D1 shows it to thieves */
     __atomic_store_n((uint32_t *)&both.vg_made, 0U, __ATOMIC_RELAXED);
     int64_t index;
-    const bool pushed = vg_forks_push(forks, entry, &index);
+    const bool pushed = vg_forks_push(forks, (char *)&both + 1, &index);
     if (__builtin_expect(!pushed || !vg_forks_announced(forks), 0))
         vigil_join_push(forks, &both, pushed);
-    both.vg_outer = *forks->vg_raise_top;
-    both.vg_clean = forks->vg_clean;
-    *forks->vg_raise_top = &both;
+    forks->vg_joins = &both;
     const int status_a = a(arg_a);
     if (__builtin_expect(status_a < 0, 0) ||
-        __builtin_expect(__atomic_load_n(forks->vg_shortcut, __ATOMIC_RELAXED) == 0, 0) ||
-        __builtin_expect(!vg_forks_take_back(forks, entry, index), 0))
+        __builtin_expect(!vg_forks_take_back(forks, &both, index), 0))
         return vigil_join_elsewhere(forks, &both, status_a);
     /* relaxed: nobody else has it any more. For vg_clean, if b raises */
     __atomic_store_n((uint32_t *)&both.vg_made, VG_JOIN_HERE, __ATOMIC_RELAXED);
     const int status_b = b(arg_b);
-    *forks->vg_raise_top = both.vg_outer;
+    forks->vg_joins = both.vg_outer;
     if (__builtin_expect(status_b < 0, 0) || __builtin_expect(--forks->vg_joins_left == 0, 0))
         return vigil_join_count(forks, &both, status_b);
     return 0;

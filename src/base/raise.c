@@ -7,6 +7,8 @@
 #include <vigil/base.h>
 
 _Thread_local vg_raise_frame *vg_raise_top;
+vg_raise_links vg_raise_no_links;
+_Thread_local vg_raise_links *vg_raise_links_here = &vg_raise_no_links;
 
 #ifndef VG_RAISE_LIBC
 bool vg_raise_landed(const vg_raise_frame *frame)
@@ -15,16 +17,30 @@ bool vg_raise_landed(const vg_raise_frame *frame)
 }
 #endif
 
+/* A clean-up may raise too, into a frame of its own: what it cleans up is off the chain before. */
+static void clean_links(const void *older)
+{
+    vg_raise_links *links = vg_raise_links_here;
+    /* NULL before `older`: the child of a task has left the pool with the frame still there */
+    for (void *link; (link = links->newest) != older && link != NULL;) {
+        links->newest = *(void **)link;
+        links->clean(link);
+    }
+}
+
 void vigil_raise(int status)
 {
-    vg_raise_frame *frame = vg_raise_top;
-    while (frame != NULL && frame->clean != NULL) {
-        vg_raise_top = frame->outer; /* first: it may raise too, into a frame of its own */
-        frame->clean(frame);
+    vg_raise_frame *frame;
+    for (;;) {
         frame = vg_raise_top;
+        if (frame == NULL)
+            abort(); /* outside a task or callback there is nowhere to go */
+        clean_links(frame->links);
+        if (frame->clean == NULL)
+            break;
+        vg_raise_top = frame->outer;
+        frame->clean(frame);
     }
-    if (frame == NULL)
-        abort(); /* outside a task or callback there is nowhere to go */
     frame->status = status < 0 ? status : -EIO;
     vg_raise_jump(frame);
 }

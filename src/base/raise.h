@@ -14,6 +14,8 @@
 #ifndef VG_BASE_RAISE_H
 #define VG_BASE_RAISE_H
 
+#include "raise_links.h"
+
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +36,7 @@
 typedef struct vg_raise_frame {
     struct vg_raise_frame *outer;
     void (*clean)(struct vg_raise_frame *frame); /* NULL: a raise lands here */
+    void *links;                                 /* vg_raise_links_here->newest when it was pushed */
 #ifdef VG_RAISE_LIBC
     jmp_buf where;
 #else
@@ -48,14 +51,15 @@ static inline void vg_raise_push(vg_raise_frame *frame)
 {
     frame->outer = vg_raise_top;
     frame->clean = NULL;
+    frame->links = vg_raise_links_here->newest;
     vg_raise_top = frame;
 }
 
-/* top: the thread's vg_raise_top. */
 static inline void vg_raise_push_on(vg_raise_frame **top, vg_raise_frame *frame, void (*clean)(vg_raise_frame *frame))
 {
     frame->outer = *top;
     frame->clean = clean;
+    frame->links = vg_raise_links_here->newest;
     *top = frame;
 }
 
@@ -64,17 +68,12 @@ static inline void vg_raise_pop(const vg_raise_frame *frame)
     vg_raise_top = frame->outer;
 }
 
-#ifdef VG_RAISE_LIBC
-#define VG_RAISE_LAND(frame) _setjmp((frame)->where)
-#else
-#define VG_RAISE_LAND(frame) __builtin_setjmp((frame)->where)
-#endif
-
 /*
  * vg_raise_call: fn(arg), or the status of a raise; *raised tells which. The frame is on the chain and stays.
  * vg_raise_jump: go to the frame.
  */
 #ifdef VG_RAISE_LIBC
+#define VG_RAISE_LAND(frame) _setjmp((frame)->where)
 static __attribute__((noinline, unused)) int vg_raise_call(vg_raise_frame *frame, int (*fn)(void *arg), void *arg,
                                                            bool *raised)
 {
@@ -91,6 +90,7 @@ static inline _Noreturn void vg_raise_jump(vg_raise_frame *frame)
     longjmp(frame->where, 1); /* the name that the thread sanitizer knows; no signal mask is saved */
 }
 #else
+#define VG_RAISE_LAND(frame) __builtin_setjmp((frame)->where)
 _Static_assert(offsetof(vg_raise_frame, status) == offsetof(vg_raise_frame, where) + 64, "as below");
 
 /* After vg_raise_call: did a raise land? Never inlined. */

@@ -54,7 +54,9 @@ VG_PLAIN_STACK static void thread_is_ended(void *arg)
     if (top == NULL)
         abort(); /* not in user code */
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    const uintptr_t deep = (uintptr_t)top;
+    /* a join inside the frame lies deeper */
+    const void *link = vg_raise_links_here->newest;
+    const uintptr_t deep = (uintptr_t)(worker->hook_frame == NULL && link != top->links ? link : top);
     if (here > deep && here - deep < VG_STACK_MOST)
         worker->apart = alloca(here - deep + VG_BELOW);
     leave_innermost(worker);

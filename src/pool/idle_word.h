@@ -10,6 +10,7 @@
  *     bits 32-47   credits     blocked workers whose place nobody has taken yet, biased by CREDIT_ZERO; below zero
  *                              there are more spares at work than blocked workers
  *     bits 48-52   ready       classes that may have queued work
+ *     bit  53      no take-back   the pool discards: a join's second half is a task like others (join.c)
  */
 #ifndef VG_POOL_IDLE_WORD_H
 #define VG_POOL_IDLE_WORD_H
@@ -37,15 +38,16 @@
 #endif
 #define VG_SEAT_WORDS ((VG_MAX_SEATS + VG_SEAT_BITS - 1) / VG_SEAT_BITS)
 
-#define VG_SEARCH_ONE  UINT64_C(1)
-#define VG_SEARCH_MASK UINT64_C(0xffff)
-#define VG_PARKED_ONE  (UINT64_C(1) << 16)
-#define VG_PARKED_MASK (UINT64_C(0xffff) << 16)
-#define VG_CREDIT_ONE  (UINT64_C(1) << 32)
-#define VG_CREDIT_MASK (UINT64_C(0xffff) << 32)
-#define VG_CREDIT_ZERO (UINT64_C(0x8000) << 32)
-#define VG_READY_SHIFT 48
-#define VG_READY_ALL   (UINT64_C(0x1f) << VG_READY_SHIFT)
+#define VG_SEARCH_ONE   UINT64_C(1)
+#define VG_SEARCH_MASK  UINT64_C(0xffff)
+#define VG_PARKED_ONE   (UINT64_C(1) << 16)
+#define VG_PARKED_MASK  (UINT64_C(0xffff) << 16)
+#define VG_CREDIT_ONE   (UINT64_C(1) << 32)
+#define VG_CREDIT_MASK  (UINT64_C(0xffff) << 32)
+#define VG_CREDIT_ZERO  (UINT64_C(0x8000) << 32)
+#define VG_READY_SHIFT  48
+#define VG_READY_ALL    (UINT64_C(0x1f) << VG_READY_SHIFT)
+#define VG_NO_TAKE_BACK (UINT64_C(1) << 53)
 
 typedef struct vg_idle {
     alignas(64) _Atomic uint64_t word;
@@ -91,7 +93,7 @@ static inline uint64_t vg_idle_busy(unsigned class_)
 
 static inline uint64_t vg_idle_busy_mask(unsigned class_)
 {
-    return VG_SEARCH_MASK | VG_PARKED_MASK | VG_CREDIT_MASK | vg_ready_bit(class_);
+    return VG_SEARCH_MASK | VG_PARKED_MASK | VG_CREDIT_MASK | VG_NO_TAKE_BACK | vg_ready_bit(class_);
 }
 
 #endif

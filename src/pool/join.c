@@ -31,14 +31,11 @@ SAME(busy, vg_busy);
 SAME(busy_mask, vg_busy_mask);
 SAME(pool, vg_pool);
 SAME(idle, vg_idle);
-SAME(shortcut, vg_shortcut);
-SAME(raise_top, vg_raise_top);
-SAME(clean, vg_clean);
+SAME(links.newest, vg_joins);
+SAME(links.clean, vg_clean);
 SAME(group, vg_group);
 SAME(joins_left, vg_joins_left);
-_Static_assert(offsetof(join_frame, vg_outer) == offsetof(vg_raise_frame, outer) &&
-                   offsetof(join_frame, vg_clean) == offsetof(vg_raise_frame, clean),
-               "a frame begins as one of base/raise.h that has no landing place");
+_Static_assert(offsetof(join_frame, vg_outer) == 0, "a link of base/raise.h");
 
 /* vigil_join_frame.vg_made: do task and group exist? */
 enum {
@@ -109,9 +106,11 @@ static int join_wait(join_frame *both, const vg_own_queue *queue)
 }
 
 /* A half has left by vigil_raise. If it is a, the frame goes when b has ended; if it is b, here, it has ended now. */
-static void join_clean_up(vg_raise_frame *frame)
+static void join_clean_up(void *link)
 {
-    join_frame *both = (join_frame *)(void *)frame;
+    join_frame *both = link;
+    if (vg_current_worker == NULL)
+        return; /* in the child of a task */
     vg_own_queue *queue = vg_current_worker->queue;
     if (atomic_load_explicit(&both->vg_made, memory_order_relaxed) != VG_JOIN_HERE) /* our own store */
         (void)join_wait(both, queue);
@@ -123,8 +122,7 @@ void vg_join_queue_init(vg_own_queue *queue, vg_worker *worker)
 {
     queue->pool = worker->pool;
     queue->idle = &worker->pool->idle.word;
-    queue->shortcut = &worker->pool->shortcut;
-    queue->clean = join_clean_up;
+    queue->links = (vg_raise_links){.clean = join_clean_up};
     queue->group = &worker->group;
     queue->joins_left = VG_JOINS_COUNTED;
     queue->worker = worker;
@@ -153,16 +151,21 @@ void vigil_join_push(struct vigil_forks *forks, join_frame *both, bool pushed)
     vg_worker *worker = queue->worker;
     if (pushed) {
         vg_announce_own(worker, queue);
-        return;
+    } else {
+        vg_handling(worker, 1); /* without memory it becomes a task here */
+        vg_push_own_slow(worker, queue, (vigil_task *)(void *)((char *)both + 1));
+        vg_handling(worker, 0);
     }
-    vg_handling(worker, 1); /* without memory it becomes a task here */
-    vg_push_own_slow(worker, queue, (vigil_task *)(void *)((char *)both + 1));
-    vg_handling(worker, 0);
+    /* A task is not taken back, but waited for. relaxed: a join that misses the bit runs its b as if it had begun
+       before the close. */
+    if (queue->busy == UINT64_MAX ||
+        (atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed) & VG_NO_TAKE_BACK) != 0)
+        join_make(both, queue);
 }
 
 int vigil_join_elsewhere(struct vigil_forks *forks, join_frame *both, int status_a)
 {
-    *forks->vg_raise_top = both->vg_outer;
+    forks->vg_joins = both->vg_outer;
     const int status_b = join_wait(both, queue_of_forks(forks));
     if (__builtin_expect(both->vg_raised != 0, 0))
         vigil_raise(both->vg_raised);

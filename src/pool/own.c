@@ -81,10 +81,9 @@ void vg_worker_here(vg_worker *worker)
     vg_current_worker = worker;
     if (worker == NULL) {
         vigil_forks = NULL;
+        vg_raise_links_here = &vg_raise_no_links;
         return;
     }
     worker->raise_top = &vg_raise_top;
-    for (unsigned class_ = 0; class_ < VG_CLASSES; class_++)
-        worker->queues[class_].raise_top = worker->raise_top;
     vg_worker_spawns_to(worker, worker->queue);
 }

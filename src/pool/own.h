@@ -65,6 +65,7 @@ static inline void vg_worker_spawns_to(vg_worker *worker, vg_own_queue *queue)
 {
     worker->queue = queue;
     vigil_forks = (struct vigil_forks *)(void *)queue;
+    vg_raise_links_here = &queue->links;
 }
 
 /* An entry has left the deque. A join's becomes a task, counted by its taker (NULL: no worker). */

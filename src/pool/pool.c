@@ -111,7 +111,6 @@ static int init_parts(vigil_pool *pool, const vigil_pool_options *options)
     int error = choose_fences(options->fences, &pool->fences);
     if (error != 0)
         return error;
-    atomic_init(&pool->shortcut, pool->fences == VG_FENCE_MEMBARRIER ? 1U : 0U);
     if (options->cpu_count != 0) {
         pool->cpus = malloc(options->cpu_count * sizeof *pool->cpus);
         if (pool->cpus == NULL)

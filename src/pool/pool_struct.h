@@ -91,7 +91,6 @@ struct vigil_pool {
     uint8_t level;        /* of the recorder */
     uint32_t record_epoch;
     _Atomic uint32_t phase;      /* vg_phase, only grows */
-    _Atomic uint32_t shortcut;   /* 1: an owner may take back its last push with a light fence */
     _Atomic uint32_t quit;       /* every task has ended: workers leave */
     _Atomic unsigned high;       /* seats 0..high-1 have been used by workers */
     _Atomic unsigned spare_high; /* the same for spares, from VG_MAX_WORKERS */

@@ -26,7 +26,7 @@ static void raise_phase(vigil_pool *pool, vg_phase phase)
                                                   memory_order_relaxed)) {
     }
     if (phase == VG_DISCARDING)
-        atomic_store_explicit(&pool->shortcut, 0, memory_order_relaxed);
+        (void)atomic_fetch_or_explicit(&pool->idle.word, VG_NO_TAKE_BACK, memory_order_relaxed); /* see join.c */
     vg_cell_set(&pool->shared->phase, atomic_load_explicit(&pool->phase, memory_order_relaxed)); /* may lag */
 }
 

@@ -105,12 +105,10 @@ typedef struct vg_own_queue {
     uint64_t busy; /* the masked idle word that leaves a publisher nothing to do: vg_queue_busy */
     uint64_t busy_mask;
     vigil_pool *pool;
-    const _Atomic uint64_t *idle;     /* the pool's word */
-    const _Atomic uint32_t *shortcut; /* the pool's */
-    vg_raise_frame **raise_top;       /* as the worker's */
-    void (*clean)(vg_raise_frame *frame);
-    vigil_group **group; /* the worker's */
-    uint32_t joins_left; /* before the joins are counted (join.c) */
+    const _Atomic uint64_t *idle; /* the pool's word */
+    vg_raise_links links;         /* the joins that are under way */
+    vigil_group **group;          /* the worker's */
+    uint32_t joins_left;          /* before the joins are counted (join.c) */
     unsigned class_;
     vg_class_counts *counts;
     vg_worker *worker;

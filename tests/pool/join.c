@@ -2,6 +2,10 @@
 /* vigil_join: two functions side by side. Both have ended when it returns, whatever became of them. */
 #include "support.h"
 
+#include <stdlib.h>
+#include <vigil/flow.h>
+#include <vigil/sync.h>
+
 /* Run fn(arg) inside a task of the pool and give back its status. */
 static int status_inside(vigil_pool *pool, int (*fn)(void *), void *arg)
 {
@@ -197,6 +201,143 @@ static void a_raise_in_a_leaves_the_calling_task_after_b_has_ended(void **state)
     }
 }
 
+/* ---- a raise that passes several joins --------------------------------------------------------------------------- */
+
+struct nested_joins {
+    vigil_pool *pool;
+    unsigned depth;
+    struct side *b; /* one for each join */
+    bool isolated;  /* a frame of another kind between any two joins */
+    bool came_back;
+};
+
+static int raise_below(void *arg);
+
+static int join_below(void *arg)
+{
+    struct nested_joins *it = arg;
+    struct nested_joins left = {.pool = it->pool, .depth = it->depth - 1, .b = it->b, .isolated = it->isolated};
+    const int status = vigil_join(it->pool, raise_below, &left, side_run, &it->b[it->depth]);
+    it->came_back = true;
+    return status;
+}
+
+static int raise_below(void *arg)
+{
+    struct nested_joins *it = arg;
+    if (it->depth == 0)
+        vigil_raise(-EDOM);
+    return it->isolated ? vigil_isolate(join_below, it) : join_below(it);
+}
+
+static void a_raise_through_many_joins_waits_for_each_b(void **state)
+{
+    (void)state;
+    enum {
+        DEPTH = 700 /* more than the first array of a deque has slots */
+    };
+    for (unsigned workers = 1; workers <= 3; workers += 2) {
+        vigil_pool *pool = pool_of(workers);
+        for (int isolated = 0; isolated < 2; isolated++) {
+            struct side *b = calloc(DEPTH + 1, sizeof *b);
+            must(b != NULL);
+            struct nested_joins it = {.pool = pool, .depth = DEPTH, .b = b, .isolated = isolated != 0};
+            must_equal(status_inside(pool, raise_below, &it), -EDOM);
+            must(!it.came_back);
+            for (unsigned i = 1; i <= DEPTH; i++)
+                must_equal(b[i].runs, 1);
+            free(b);
+        }
+        pool_close(pool);
+    }
+}
+
+/* A place to land between two joins: the inner join is left, the outer one is not. */
+struct landing {
+    vigil_pool *pool;
+    struct pair inner;
+    int landed;
+};
+
+static int land_below(void *arg)
+{
+    struct landing *it = arg;
+    vigil_once once = VIGIL_ONCE_INIT;
+    it->landed = vigil_once_run(&once, join_pair, &it->inner, VIGIL_FOREVER, NULL);
+    return 0;
+}
+
+static int join_around(void *arg)
+{
+    struct landing *it = arg;
+    struct side b = {0};
+    const int status = vigil_join(it->pool, land_below, it, side_run, &b);
+    must_equal(b.runs, 1);
+    return status;
+}
+
+static void a_raise_leaves_the_joins_around_its_landing_place_alone(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 3; workers += 2) {
+        vigil_pool *pool = pool_of(workers);
+        for (uint64_t round = scaled(200, 10); round > 0; round--) {
+            struct landing it = {.pool = pool, .inner = {.pool = pool, .a = {.status = -EDOM, .raises = true}}};
+            must_equal(status_inside(pool, join_around, &it), 0);
+            must_equal(it.landed, -EDOM);
+            must(!it.inner.came_back);
+            must_equal(it.inner.b.runs, 1);
+        }
+        pool_close(pool);
+    }
+}
+
+/* ---- a pool that closes ------------------------------------------------------------------------------------------ */
+
+struct until_closed {
+    vigil_pool *pool;
+    struct event started;
+};
+
+static int join_until_cancelled(void *arg)
+{
+    struct until_closed *it = arg;
+    event_set(&it->started);
+    int status = 0;
+    while (status == 0) {
+        struct side a = {0};
+        struct side b = {0};
+        status = vigil_join(it->pool, side_run, &a, side_run, &b);
+        must_equal(a.runs, 1);
+        must_equal(b.runs, status == 0 ? 1 : 0);
+    }
+    return status;
+}
+
+static void a_close_cancels_the_second_halves_of_later_joins(void **state)
+{
+    (void)state;
+    for (int fences = VIGIL_FENCE_AUTO; fences <= VIGIL_FENCE_SYMMETRIC; fences++) {
+        for (unsigned workers = 1; workers <= 3; workers += 2) {
+            vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+            options.workers = workers;
+            options.fences = (vigil_fence_mode)fences;
+            vigil_pool *pool = pool_with(&options);
+            struct until_closed it = {.pool = pool};
+            vigil_job job;
+            int status = 0;
+            must_equal(vigil_job_call(pool, join_until_cancelled, &it, NULL, &job), 0);
+            event_wait(&it.started);
+            must_equal(vigil_pool_close(pool, VIGIL_FOREVER), 0); /* waits for the task */
+            must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, &status), 0);
+            must_equal(status, -ECANCELED);
+            must_equal(vigil_job_unref(pool, job), 0);
+            pool_unwatch(pool);
+            must_equal(vigil_pool_destroy(pool), 0);
+        }
+    }
+}
+
 /* ---- a that helps: b is run by the same worker before the join comes to it --------------------------------------------- */
 
 struct helper {
@@ -320,6 +461,9 @@ int main(void)
         test(a_raise_in_a_stolen_b_leaves_the_calling_task),
         test(joins_are_counted_and_the_audit_knows_them),
         test(a_raise_in_a_leaves_the_calling_task_after_b_has_ended),
+        test(a_raise_through_many_joins_waits_for_each_b),
+        test(a_raise_leaves_the_joins_around_its_landing_place_alone),
+        test(a_close_cancels_the_second_halves_of_later_joins),
         test(b_may_run_inside_a_that_helps),
         test(the_two_can_run_at_the_same_time),
         test(bad_arguments_are_refused_and_neither_runs),
