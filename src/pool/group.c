@@ -14,6 +14,7 @@
 #include "counter.h"
 #include "deque.h"
 #include "idle.h"
+#include "inherit.h"
 #include "injector.h"
 #include "member.h"
 #include "moving.h"
@@ -84,8 +85,7 @@ static int group_guard(const vigil_group *group)
     return vg_pool_guard(group->vg_pool);
 }
 
-/* Count one more task; `amount` may carry VG_GROUP_MEMBERS. */
-static void open_from_outside(vigil_group *group, uint64_t amount)
+void vg_group_open(vigil_group *group, uint64_t amount)
 {
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
     /* relaxed: the counted task is published later */
@@ -106,9 +106,9 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     task->vg_group = group;
     task->vg_kind = VG_KIND_PLAIN;
     task->vg_flags = 0;
-    /* A task can run what it waits for only if a job stands for it in the queue. */
-    const bool inside = vg_in_task(vg_worker_of(group->vg_pool));
-    open_from_outside(group, inside ? VG_GROUP_MEMBERS : 0);
+    /* A task, of this pool or another, can run what it waits for only if a job stands for it in the queue. */
+    const bool inside = vg_in_task(vg_current_worker);
+    vg_group_open(group, inside ? VG_GROUP_MEMBERS : 0);
     error = inside ? vg_member_submit(group, task, (unsigned)priority) : -ENOMEM;
     if (error == -ENOMEM)
         error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
@@ -136,7 +136,7 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
     task->vg_class = (uint8_t)worker->queue->class_;
     task->vg_kind = VG_KIND_PLAIN;
     task->vg_flags = 0;
-    open_from_outside(group, 0);
+    vg_group_open(group, 0);
     vg_handling(worker, 1);
     vg_count_release(&worker->queue->counts->spawned, 1);
     vg_push_own(worker, worker->queue, task);
@@ -232,8 +232,10 @@ static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
     const vg_waiting waiting = vg_trace_wait(group->vg_pool, NULL, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
     const uint64_t local = (uint64_t)group->vg_local;
     int error = 0;
-    if (blocked)
+    if (blocked) {
         (void)vg_wait_note_begin(vg_current_worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
+        vg_group_inherit(group);
+    }
     group->vg_local = 0;
     group->vg_bell = NULL;
     atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);

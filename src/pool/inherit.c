@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherit.c - a queued job inherits the class of a waiter that cannot run it. A waiter of the same pool runs the job
- * itself; one of another pool submits a call of its own class that runs the job, wherever that is queued. If the job
- * has begun by then, the call does nothing. It takes no place of max_queue: the waiter must not wait for room.
+ * inherit.c - queued work inherits the class of a waiter that cannot run it. A waiter of the same pool runs the job or
+ * the members of the group itself; one of another pool submits a call of its own class that runs them, wherever they
+ * are queued. If they have begun by then, the call does nothing. It takes no place of max_queue: the waiter must not
+ * wait for room. The call for a group is one of its tasks, so the group stays until the call is over.
  */
 #include "inherit.h"
 
 #include "call.h"
 #include "job.h"
+#include "group.h"
 #include "job_struct.h"
+#include "member.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -46,4 +49,39 @@ void vg_job_inherit(vigil_pool *pool, vg_job *job)
     it->job = vg_handles_acquire(&pool->jobs, vg_handles_name(job)); /* held by the caller: not stale */
     if (vg_pool_call_beyond(pool, inheritance_run, inheritance_end, it, mine) != 0)
         inheritance_end(it);
+}
+
+typedef struct group_inheritance {
+    vigil_pool *pool;
+    vigil_group *group; /* counts this call */
+} group_inheritance;
+
+static void group_inheritance_end(void *arg)
+{
+    const group_inheritance it = *(group_inheritance *)arg;
+    free(arg);
+    vg_group_finish(it.pool, vg_worker_of(it.pool), it.group, 0); /* the last touch of the group */
+}
+
+static int group_inheritance_run(void *arg)
+{
+    const group_inheritance *it = arg;
+    (void)vg_members_run(vg_current_worker, it->group);
+    group_inheritance_end(arg);
+    return 0;
+}
+
+void vg_group_inherit(vigil_group *group)
+{
+    const unsigned mine = vg_current_worker->queue->class_;
+    /* relaxed: the waiter's own submits, or those that it was told of */
+    if (mine + 1 == VG_CLASSES || atomic_load_explicit(&group->vg_members, memory_order_relaxed) == NULL)
+        return;
+    group_inheritance *it = malloc(sizeof *it);
+    if (it == NULL)
+        return;
+    *it = (group_inheritance){.pool = group->vg_pool, .group = group};
+    vg_group_open(group, 0);
+    if (vg_pool_call_beyond(it->pool, group_inheritance_run, group_inheritance_end, it, mine) != 0)
+        group_inheritance_end(it);
 }

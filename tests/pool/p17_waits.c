@@ -375,6 +375,64 @@ static void p17_a_job_that_becomes_due_is_run_by_the_task_that_waits_for_it(void
     pool_close(pool);
 }
 
+/* A task waits for a group of another pool, whose LOW member is queued behind another LOW task. */
+struct across {
+    vigil_pool *other;
+    struct hold hold; /* the only worker of the other pool is busy until the wait has begun */
+    struct child low;
+    vigil_task member;
+    bool low_first;
+};
+
+static int across_member(vigil_task *task)
+{
+    struct across *it = (struct across *)(void *)((char *)task - offsetof(struct across, member));
+    it->low_first = it->low.runs != 0;
+    return 0;
+}
+
+static void wait_across(vigil_pool *pool, void *arg)
+{
+    (void)pool;
+    struct across *it = arg;
+    vigil_group group;
+    must_equal(vigil_group_init(&group, it->other, 0), 0);
+    must_equal(vigil_group_submit(&group, &it->member, VIGIL_LOW), 0);
+    must_equal(vigil_group_wait(&group), 0);
+}
+
+static void *release_when_inherited(void *arg)
+{
+    struct across *it = arg;
+    while (pool_stats(it->other).by_class[VIGIL_NORMAL].queued == 0) /* the class of the waiter */
+        yield();
+    hold_release(&it->hold);
+    return NULL;
+}
+
+static void p17_a_group_of_another_pool_inherits_the_class_of_its_waiter(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.strict_classes = true;
+    for (uint64_t round = scaled(100, 5); round > 0; round--) {
+        vigil_pool *pool = pool_of(1);
+        struct across it = {.other = pool_with(&options)};
+        hold_workers(&it.hold, it.other, 1);
+        child_init(&it.low);
+        vigil_task_init(&it.member, across_member, NULL);
+        must_equal(vigil_pool_submit(it.other, &it.low.task, VIGIL_LOW), 0);
+        const pthread_t releaser = start_thread(release_when_inherited, &it);
+        run_inside(pool, wait_across, &it);
+        join_thread(releaser);
+        must(!it.low_first);
+        pool_close(it.other);
+        must_equal(it.low.runs, 1);
+        pool_close(pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +445,7 @@ int main(void)
         test(p17_help_on_request_goes_to_the_stated_depth_and_no_further),
         test(p17_what_is_waited_for_runs_before_its_class_and_spawns_in_the_waiters),
         test(p17_a_job_that_becomes_due_is_run_by_the_task_that_waits_for_it),
+        test(p17_a_group_of_another_pool_inherits_the_class_of_its_waiter),
     };
     return run_all(tests);
 }
