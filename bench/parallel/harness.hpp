@@ -83,16 +83,22 @@ struct matrix_part {
     std::size_t rows, inner, columns, width;
 };
 
+/* Never inlined: it is the same code for all peers. Inside a peer's own functions the compiler makes other loops of it. */
+__attribute__((noinline)) inline void multiply_block(const matrix_part &m)
+{
+    for (std::size_t i = 0; i < m.rows; i++)
+        for (std::size_t k = 0; k < m.inner; k++)
+            for (std::size_t j = 0; j < m.columns; j++)
+                m.c[i * m.width + j] += m.a[i * m.width + k] * m.b[k * m.width + j];
+}
+
 template <class P> void multiply(const matrix_part &m)
 {
     matrix_part one = m;
     matrix_part two = m;
     const std::size_t most = std::max({m.rows, m.inner, m.columns});
     if (most <= 32) {
-        for (std::size_t i = 0; i < m.rows; i++)
-            for (std::size_t k = 0; k < m.inner; k++)
-                for (std::size_t j = 0; j < m.columns; j++)
-                    m.c[i * m.width + j] += m.a[i * m.width + k] * m.b[k * m.width + j];
+        multiply_block(m);
         return;
     }
     const std::size_t half = most / 2;

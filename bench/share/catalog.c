@@ -79,11 +79,27 @@ static const struct bench_def benches[] = {
         .cases = {{1, 1, 0}, {1, 1, 1}, {1, 1, 64}, {1, 1, -1}, {4, 4, 0}, {4, 4, 1}, {4, 4, 64}, {4, 4, -1}},
         .peers = "vigil go",
     },
+    {
+        .name = "share-full",
+        .what = "P producers that block on a full queue, W consumers, tasks of 1 us: wall and CPU ns per task",
+        .long_ = "n tasks in all, from the start of the threads to the end of the last task. condition: a ring, a "
+                 "mutex and two\n"
+                 "    condition variables.",
+        .param = "places",
+        .n = 320000,
+        .n_quick = 64000,
+        .n_smoke = 640,
+        .metrics = {{"ns_per_op", "ns", 1, BENCH_LOWER}, {"cpu_ns", "cpu ns", 1, BENCH_LOWER}},
+        .cases = {{2, 64, 64}, {2, 64, 1000}},
+        .peers = "pool condition",
+    },
     {0},
 };
 
 static const struct bench_peer peers[] = {
     {"vigil", "vigil_mutex, vigil_semaphore, vigil_channel", "", BENCH_OURS},
+    {"pool", "vigil_pool with max_queue and VIGIL_FULL_BLOCK", "", BENCH_OURS},
+    {"condition", "a ring, a mutex, two condition variables", "", BENCH_PEER},
     {"glibc", "pthread_mutex_t, sem_t", "", BENCH_PEER},
     {"futex", "a bare futex mutex", "", BENCH_FLOOR},
     {"parking_lot", "parking_lot 0.12, RawMutex", "librust-parking-lot-dev cargo", BENCH_PEER},
