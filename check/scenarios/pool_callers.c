@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls on every worker, threads from outside that work for a pool, and jobs that inherit the class of a waiter in another pool.
+ * Calls on every worker, threads from outside that work for a pool, and jobs and groups that inherit the class of a
+ * waiter in another pool.
  */
 #include "pool_common.h"
 
+#include <stdlib.h>
 #include <vigil/flow.h>
 
 /* ---- broadcast ---- */
@@ -147,9 +149,49 @@ static void inherit_class(void)
     vgc_assert(vigil_pool_destroy(second) == 0, "the pool goes");
 }
 
+/* The same with a group. It lies on the heap, so that a touch after the wait is seen. */
+static vigil_task member;
+static int member_wrote; /* plainly; read after the wait */
+
+static int be_member(vigil_task *task)
+{
+    (void)task;
+    vgc_assert(atomic_fetch_add_explicit(&wanted_ran, 1, memory_order_relaxed) == 0, "the member runs once");
+    member_wrote = 1;
+    return 0;
+}
+
+static int wait_for_group_in_first(counted *self)
+{
+    (void)self;
+    vigil_group *group = malloc(sizeof *group);
+    vgc_assert(group != NULL && vigil_group_init(group, second, 0) == 0, "a group is made");
+    vgc_assert(vigil_group_submit(group, &member, VIGIL_LOW) == 0, "the member is accepted");
+    vgc_assert(vigil_group_wait(group) == 0 && member_wrote == 1, "the wait ends after the member");
+    free(group);
+    return 0;
+}
+
+static void group_inherits_class(void)
+{
+    vigil_pool_options options = options_of(the_setup());
+    pool_make();
+    vgc_assert(vigil_pool_create(&second, &options) == 0, "the pool is made");
+    vigil_task_init(&member, be_member, NULL);
+    counted_make(0)->body = wait_for_group_in_first;
+    submit_made(0, VIGIL_HIGH);
+    finish();
+    if (the_setup()->end == AT_REST)
+        return;
+    vgc_assert(vigil_pool_shutdown(second, VIGIL_FOREVER) == 0, "the pool stops");
+    vgc_assert(vigil_pool_destroy(second) == 0, "the pool goes");
+}
+
 #define EVERYWHERE "each worker makes the call once, and the job ends after the last"
 #define GUEST      "a thread from outside works as a worker does, and the end of the pool waits for it"
-#define INHERITS   "a job that a waiter of another pool has lifted runs once, and the wait returns"
+#define GROUP \
+    "a member that a waiter of another pool has lifted runs once, and nothing touches the group after the wait"
+#define INHERITS "a job that a waiter of another pool has lifted runs once, and the wait returns"
 
 SCENARIOS(broadcast_two, broadcast_and_wait, EVERYWHERE, "2 workers, 1 task", 2);
 SCENARIOS(guest_spawns, guest_spawns, GUEST, "1 worker, 1 guest with 2 children, 1 task", 1);
@@ -160,3 +202,4 @@ SCENARIO(guest_helps, guest_helps, GUEST, "1 worker, a guest that helps; at rest
 SCENARIO(guest_helps_stop, guest_helps, GUEST, "1 worker, a guest that helps; graceful stop", 1, VIGIL_FENCE_MEMBARRIER,
          STOP_GRACEFUL, BY_CHANCE);
 SCENARIOS(inherit_one, inherit_class, INHERITS, "2 pools of 1 worker, 1 job", 1);
+SCENARIOS(inherit_group, group_inherits_class, GROUP, "2 pools of 1 worker, 1 member", 1);
