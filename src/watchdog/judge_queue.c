@@ -15,7 +15,8 @@ enum {
     STARVED_FEW = 4,            /* the same in all, when tasks are so long that the bound is far */
     /* picks for each worker: the waiting classes take turns, so twice a round is beyond doubt */
     STARVED_PICKS = 2 * VG_FACT_CLASSES,
-    STARVED_PATIENCE = 4 /* times what the debt explains: the worker may be preempted too */
+    STARVED_PATIENCE = 4, /* times what the debt explains: the worker may be preempted too */
+    STARVED_CPU_PART = 40 /* of the limit: CPU time of the pool in which ageing gives each class its turn many times */
 };
 #define STARVED_LONG_NS UINT64_C(10000000000)
 
@@ -55,6 +56,31 @@ static bool waits_for_share(const vg_pool_history *history, unsigned class_, siz
            facts->ageing_picks - history->starve_picks[class_] < STARVED_PICKS * (uint64_t)workers;
 }
 
+/* CPU time of the pool's threads so far; 0: the system does not say. */
+static uint64_t pool_ran_ns(const vg_pool_facts *facts)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < facts->count; i++)
+        sum += vg_thread_ran_ns(facts->worker[i].thread);
+    return sum;
+}
+
+/* Did the pool run while the class waited? Short tasks are started by the hundred in a millisecond: on a full machine
+   that is all that the workers get in a second, and shares are shares of that. The threads are asked only about a class
+   that has waited for half of the limit. */
+static bool pool_had_cpu(vg_pool_history *history, unsigned class_, uint64_t age, const vg_look *look)
+{
+    if (age < look->stuck_ns / 2)
+        return false;
+    const uint64_t ran = pool_ran_ns(&history->facts);
+    if (ran == 0)
+        return true;
+    uint64_t *from = &history->starve_ran[class_];
+    if (*from == 0 || ran < *from) /* a spare has ended, and its time with it */
+        *from = ran;
+    return ran - *from >= look->stuck_ns / STARVED_CPU_PART;
+}
+
 static void judge_starved(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
 {
     const vg_pool_facts *facts = &history->facts;
@@ -71,6 +97,7 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
             history->starve_others[c] = facts->all_started;
             history->starve_above[c] = started_above(facts, c);
             history->starve_picks[c] = facts->ageing_picks;
+            history->starve_ran[c] = 0;
             history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
             continue;
         }
@@ -78,6 +105,8 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
             history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
         const uint64_t age = look->now - history->starve_since[c];
         const uint64_t others = facts->all_started - history->starve_others[c];
+        if (!pool_had_cpu(history, c, age, look))
+            continue;
         const bool broken = age >= look->stuck_ns && others >= STARVED_BOUND * (uint64_t)workers;
         if (!broken && (age < STARVED_LONG_NS || others < STARVED_FEW))
             continue;

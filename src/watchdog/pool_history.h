@@ -29,6 +29,7 @@ typedef struct vg_pool_history {
     uint64_t lost_wake_since;                       /* 0: not */
     uint64_t starve_since[VG_FACT_CLASSES], starve_started[VG_FACT_CLASSES], starve_others[VG_FACT_CLASSES];
     uint64_t starve_above[VG_FACT_CLASSES], starve_picks[VG_FACT_CLASSES];
+    uint64_t starve_ran[VG_FACT_CLASSES];   /* CPU time of the workers after half of the limit; 0: not known yet */
     uint64_t starve_until[VG_FACT_CLASSES]; /* by then what its share of time was in debt with must be paid */
     uint64_t age_debt_ns;                   /* of all workers, at the last look */
     uint64_t age_started;                   /* all_started when that changed */

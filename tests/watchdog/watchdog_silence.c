@@ -4,7 +4,16 @@
  * the promise). A machine that is so busy that it does not run us is not silent about it: NO_CPU is the truth then, and not counted.
  * test: serial - time in which other tests keep a worker off the CPU is charged to its class, which then waits for it
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "watchdog_test.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static unsigned seconds(void)
 {
@@ -175,6 +184,41 @@ static void nothing_is_said_with_many_more_workers_than_cpus(void **state)
     full_load(33);
 }
 
+/* ---- a full machine: the workers run for a millisecond in a second, and that is enough for a thousand tasks ---- */
+
+static pid_t spinner_begin(void)
+{
+    const pid_t child = fork();
+    must(child >= 0);
+    if (child != 0)
+        return child;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;)
+        atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void nothing_is_said_beside_many_busy_processes(void **state)
+{
+    (void)state;
+    pid_t spinners[20];
+    cpu_set_t all;
+    cpu_set_t one;
+    must_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    must_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (size_t i = 0; i < count_of(spinners); i++)
+        spinners[i] = spinner_begin();
+    full_load(2);
+    for (size_t i = 0; i < count_of(spinners); i++) {
+        must_equal(kill(spinners[i], SIGKILL), 0);
+        must_equal(waitpid(spinners[i], NULL, 0), spinners[i]);
+    }
+    must_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 int main(int count, char **words)
 {
     if (count > 1)
@@ -184,6 +228,7 @@ int main(int count, char **words)
         cmocka_unit_test(nothing_is_said_about_an_idle_process),
         cmocka_unit_test(nothing_is_said_about_a_process_at_full_load),
         cmocka_unit_test(nothing_is_said_with_many_more_workers_than_cpus),
+        cmocka_unit_test(nothing_is_said_beside_many_busy_processes),
     };
     return run_all(tests);
 }
