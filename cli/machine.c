@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "processes.h"
+#include "reader/process.h"
 #include "say.h"
 
 /* The beginning of a file of /proc, as clean text; zeros between words become spaces. */
@@ -73,7 +74,9 @@ static json_object *process_json(pid_t pid, bool vigil)
     json_object_object_add(o, "pid", json_object_new_int(pid));
     read_words(text, sizeof text, pid, "comm");
     json_object_object_add(o, "name", json_object_new_string(text));
-    read_words(text, sizeof text, pid, "cmdline");
+    text[0] = '\0';
+    if (vg_process_command_arrives(pid, sizeof text)) /* the kernel reads it from the memory of the process */
+        read_words(text, sizeof text, pid, "cmdline");
     json_object_object_add(o, "command", json_object_new_string(text));
     const struct passwd *who = getpwuid(user);
     if (who != NULL)

@@ -14,10 +14,9 @@
 #include <sys/syscall.h>
 
 enum {
-    CONVOY_LEAST = 3,       /* waiters */
-    STARVED_NS = 350000000, /* that it was looked at */
-    YIELDS_LEAST = 8,       /* switches */
-    YIELDS_NS = 200000      /* between two of them; a slice is longer */
+    CONVOY_LEAST = 3,  /* waiters */
+    YIELDS_LEAST = 8,  /* switches */
+    YIELDS_NS = 200000 /* between two of them; a slice is longer */
 };
 
 const char *vg_diagnosis_name(vg_diagnosis_kind kind)
@@ -379,7 +378,7 @@ static bool yields(const vg_exam_thread *t)
 
 static void find_starved(vg_exam *exam, const vg_needed *needed)
 {
-    const uint64_t part = vg_limits_starved_part();
+    const vg_starving rule = vg_limits_starving();
     static const char *const policies[] = {"", "SCHED_FIFO", "SCHED_RR",      "SCHED_BATCH",
                                            "", "SCHED_IDLE", "SCHED_DEADLINE"};
     for (unsigned i = 0; i < exam->thread_count; i++) {
@@ -387,8 +386,8 @@ static void find_starved(vg_exam *exam, const vg_needed *needed)
         /* The kernel adds up how long a thread has waited only when it runs again: only run time tells. While we stop
            the thread that keeps it from running, it runs: that does not count. */
         const uint64_t span = t->calm_ns - t->first_seen_ns, run = t->calm_run_ns - t->first_run_ns;
-        if (!needed->is[t->process] || t->gone || !t->ready || t->looks < 3 || span < STARVED_NS ||
-            t->blocks != t->first_blocks || yields(t) || run > span / part)
+        if (!needed->is[t->process] || t->gone || !t->ready || t->looks < 3 || span < rule.least_ns ||
+            t->blocks != t->first_blocks || yields(t) || run > span / rule.part)
             continue;
         vg_diagnosis *f = vg_diagnose_add(exam, VG_DIAGNOSIS_STARVED, true);
         f->count = 1;

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,21 @@ static vg_exam *exam_create(const vg_exam_options *options)
     return exam;
 }
 
+/* A thread with a real-time policy keeps its processor from everybody else, us among them: run elsewhere, if there is
+   another one. `before` is where we may run. */
+static bool leave_processors(const vg_exam *exam, cpu_set_t *before)
+{
+    if (sched_getaffinity(0, sizeof *before, before) != 0)
+        return false;
+    cpu_set_t rest = *before;
+    for (unsigned i = 0; i < exam->thread_count; i++) {
+        const vg_exam_thread *t = &exam->threads[i];
+        if (t->state == 'R' && (t->policy == SCHED_FIFO || t->policy == SCHED_RR) && t->processor >= 0)
+            CPU_CLR((size_t)t->processor, &rest);
+    }
+    return CPU_COUNT(&rest) != 0 && !CPU_EQUAL(&rest, before) && sched_setaffinity(0, sizeof rest, &rest) == 0;
+}
+
 int vg_exam_process_run(vg_exam **result, pid_t pid, const vg_exam_options *options)
 {
     vg_exam *exam = exam_create(options);
@@ -232,6 +248,8 @@ int vg_exam_process_run(vg_exam **result, pid_t pid, const vg_exam_options *opti
         vg_peers_free(peers);
         return -ESRCH;
     }
+    cpu_set_t everywhere;
+    const bool left = leave_processors(exam, &everywhere);
     classify_all(exam, peers);
     for (unsigned round = 0; round + 1 < EXAM_ROUNDS; round++) {
         const unsigned known = exam->process_count;
@@ -253,9 +271,12 @@ int vg_exam_process_run(vg_exam **result, pid_t pid, const vg_exam_options *opti
     wait_ns(exam->options.span_ns / EXAM_ROUNDS);
     look_at_all(exam);
     classify_all(exam, peers);
+    look_at_all(exam); /* a thread that was woken before its memory was read holds what it waited for */
     for (unsigned i = 0; i < exam->process_count; i++)
         if (exam->processes[i].count > 0 && exam->threads[exam->processes[i].first].looks < 2)
             exam->processes[i].grew = true; /* seen once: who knows */
+    if (left)
+        (void)sched_setaffinity(0, sizeof everywhere, &everywhere);
     vg_peers_free(peers);
     conclude(exam);
     vg_limits_judge(exam, &limits);

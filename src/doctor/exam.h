@@ -101,8 +101,8 @@ typedef struct vg_exam_thread {
     uint64_t arg[6], sp, bp, ip;
     uint64_t regs[17]; /* by their DWARF numbers; only of a thread that was stopped */
     bool has_regs;
-    char where[48]; /* wchan */
-    int policy, nice;
+    char where[48];              /* wchan */
+    int policy, nice, processor; /* processor: where it ran last, -1 unknown */
     vg_need wait;
     bool can_move; /* after the graph was solved */
     bool spins;

@@ -15,16 +15,20 @@
 
 enum {
     FULL_PERCENT = 80,
-    UNFAIR_PART = 30,  /* of what everybody would get */
-    STARVED_PART = 100 /* a thread that could run and got less than one in so many of the time is starved */
+    UNFAIR_PART = 30,   /* of what everybody would get */
+    STARVED_PART = 100, /* a thread that could run and got less than one in so many of the time is starved */
+    STARVED_NS = 350000000,
+    SLICE_NS = 4000000, /* what each sharer of a processor gets before the next one */
+    ROUNDS = 4
 };
 
-uint64_t vg_limits_starved_part(void)
+vg_starving vg_limits_starving(void)
 {
     char text[128];
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    vg_starving rule = {.part = STARVED_PART, .least_ns = STARVED_NS};
     if (processors <= 0 || vg_proc_read(text, sizeof text, "/proc/loadavg") <= 0)
-        return STARVED_PART;
+        return rule;
     /* "1.20 0.90 0.40 3/512 4711": the load of the last minute, and how many threads can run now. */
     const double load = strtod(text, NULL);
     const char *slash = strchr(text, '/'), *runnable = slash;
@@ -33,7 +37,11 @@ uint64_t vg_limits_starved_part(void)
     const double now = runnable != NULL ? strtod(runnable, NULL) : 0;
     const uint64_t sharers = (uint64_t)((load > now ? load : now) / (double)processors) + 1;
     /* A fair share is for equals: one of nice 10 gets a tenth of it. */
-    return sharers * UNFAIR_PART > STARVED_PART ? sharers * UNFAIR_PART : STARVED_PART;
+    if (sharers * UNFAIR_PART > rule.part)
+        rule.part = sharers * UNFAIR_PART;
+    if (sharers * ROUNDS * SLICE_NS > rule.least_ns)
+        rule.least_ns = sharers * ROUNDS * SLICE_NS;
+    return rule;
 }
 
 /* The directory of a controller's cgroup. A path of the patient's namespace that is not below the mount gives none. */

@@ -17,8 +17,11 @@ void vg_limits_begin(const vg_exam *exam, vg_limits *limits);
 /* At the last one: adds findings. */
 void vg_limits_judge(vg_exam *exam, const vg_limits *before);
 
-/* A thread that could run, and got less than one in so many of the time, is starved: also on a full machine, where
-   everybody gets little. */
-uint64_t vg_limits_starved_part(void);
+/* A thread that could run for at least so long, and got less than one in so many of that time, is starved: also on a
+   full machine, where everybody gets little, and seldom. */
+typedef struct vg_starving {
+    uint64_t part, least_ns;
+} vg_starving;
+vg_starving vg_limits_starving(void);
 
 #endif

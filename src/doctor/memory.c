@@ -10,9 +10,8 @@
 #include "memory.h"
 #include "child.h"
 #include "core.h"
+#include "base/present.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -23,8 +22,6 @@ enum {
     MEMORY_PIECES = 64,
     MEMORY_MOST_MS = 5000 /* for a page to arrive: from a slow disk, on a full machine */
 };
-#define MEMORY_PRESENT (UINT64_C(1) << 63)
-#define MEMORY_SWAPPED (UINT64_C(1) << 62)
 
 static size_t read_directly(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
@@ -50,40 +47,6 @@ static size_t read_directly(pid_t pid, uint64_t address, void *to, size_t bytes)
             break;
     }
     return done;
-}
-
-int vg_memory_pagemap(pid_t pid)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* How many bytes from `address` on lie in pages with one of these bits. Everything, if the kernel does not say. */
-static size_t bytes_there(int pagemap, uint64_t bits, uint64_t address, size_t bytes)
-{
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    size_t there = 0;
-    while (there < bytes) {
-        const uint64_t at = address + there;
-        uint64_t entry = 0;
-        if (pread(pagemap, &entry, sizeof entry, (off_t)(at / page * sizeof entry)) != (ssize_t)sizeof entry)
-            return there == 0 ? bytes : there;
-        if ((entry & bits) == 0)
-            break;
-        there += (size_t)(page - at % page);
-    }
-    return there < bytes ? there : bytes;
-}
-
-bool vg_memory_there(pid_t pid, uint64_t address, size_t bytes)
-{
-    const int pagemap = vg_memory_pagemap(pid);
-    if (pagemap < 0)
-        return true;
-    const size_t there = bytes_there(pagemap, MEMORY_PRESENT | MEMORY_SWAPPED, address, bytes);
-    (void)close(pagemap);
-    return there == bytes;
 }
 
 typedef struct absent_read {
@@ -134,9 +97,9 @@ size_t vg_memory_read_some(const vg_exam *exam, unsigned process, uint64_t addre
         return read_directly(p->pid, address, to, bytes);
     if (p->pagemap > 0)
         return read_directly(p->pid, address, to,
-                             bytes_there(p->pagemap, MEMORY_PRESENT | MEMORY_SWAPPED, address, bytes));
-    const int pagemap = vg_memory_pagemap(p->pid);
-    const size_t there = pagemap < 0 ? bytes : bytes_there(pagemap, MEMORY_PRESENT, address, bytes);
+                             vg_present_bytes(p->pagemap, VG_PRESENT_IN_MEMORY | VG_PRESENT_SWAPPED, address, bytes));
+    const int pagemap = vg_present_open(p->pid);
+    const size_t there = pagemap < 0 ? bytes : vg_present_bytes(pagemap, VG_PRESENT_IN_MEMORY, address, bytes);
     if (pagemap >= 0)
         (void)close(pagemap);
     return there == bytes ? read_directly(p->pid, address, to, bytes) : read_absent(exam, process, address, to, bytes);

@@ -11,10 +11,4 @@ bool vg_memory_read(const vg_exam *exam, unsigned process, uint64_t address, voi
 /* Read as much as there is, up to `bytes`; how much it was. */
 size_t vg_memory_read_some(const vg_exam *exam, unsigned process, uint64_t address, void *to, size_t bytes);
 
-/* A descriptor that says which pages of a process are in memory, or -1: for vg_exam_process.pagemap. */
-int vg_memory_pagemap(pid_t pid);
-
-/* Are these bytes in memory or swapped out, so that reading them ends? true, too, if the kernel does not say. */
-bool vg_memory_there(pid_t pid, uint64_t address, size_t bytes);
-
 #endif

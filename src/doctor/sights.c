@@ -3,9 +3,9 @@
 #define _GNU_SOURCE 1
 #endif
 #include "sights.h"
-#include "memory.h"
 #include "procfs.h"
 #include "base/clock.h"
+#include "base/present.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -45,15 +45,17 @@ static bool read_stat(const char *text, vg_exam_thread *thread)
 {
     /* The name may hold anything, parentheses too: it ends at the last one. */
     const char *end = strrchr(text, ')');
-    int policy = 0, nice = 0;
+    int policy = 0, nice = 0, processor = -1;
     if (end == NULL || end[1] == '\0')
         return false;
     thread->state = end[2];
-    /* field 3 is the state; 19 nice, 41 policy */
+    /* field 3 is the state; 19 nice, 39 the processor, 41 policy */
     int field = 3;
     for (const char *at = end + 2; *at != '\0'; field++) {
         if (field == 19)
             nice = atoi(at);
+        if (field == 39)
+            processor = atoi(at);
         if (field == 41)
             policy = atoi(at);
         at = strchr(at, ' ');
@@ -63,6 +65,7 @@ static bool read_stat(const char *text, vg_exam_thread *thread)
     }
     thread->nice = nice;
     thread->policy = policy;
+    thread->processor = processor;
     return true;
 }
 
@@ -152,18 +155,8 @@ static uint64_t signal_bit(int number)
      signal_bit(SIGTERM) | signal_bit(SIGCHLD) | signal_bit(SIGIO) | ~UINT64_C(0) << 33)
 
 enum {
-    STAT_WORDS = 48, /* arg_start */
     COMMAND_BYTES = 256
 };
-
-/* A field of /proc/PID/stat; 0: it is not told. */
-static uint64_t stat_number(const char *text, int wanted)
-{
-    const char *at = strrchr(text, ')'); /* the end of field 2, which may hold anything */
-    for (int field = 2; at != NULL && field < wanted; field++)
-        at = (at = strchr(at, ' ')) != NULL ? at + 1 : NULL;
-    return at != NULL ? strtoull(at, NULL, 10) : 0;
-}
 
 static void describe(vg_exam_process *process)
 {
@@ -172,11 +165,9 @@ static void describe(vg_exam_process *process)
     (void)vg_proc_read(text, sizeof text, "/proc/%d/comm", pid);
     text[strcspn(text, "\n")] = '\0';
     vg_text_copy(process->name, sizeof process->name, text, strlen(text), false);
-    (void)vg_proc_read(text, sizeof text, "/proc/%d/stat", pid);
-    const uint64_t words = stat_number(text, STAT_WORDS);
     text[0] = '\0';
     /* The kernel reads the command line from the memory of the process. */
-    const ssize_t length = words == 0 || vg_memory_there(process->pid, words, COMMAND_BYTES)
+    const ssize_t length = vg_present_command(process->pid, COMMAND_BYTES)
                                ? vg_proc_read(text, COMMAND_BYTES, "/proc/%d/cmdline", pid)
                                : 0;
     for (ssize_t i = 0; i + 1 < length; i++)

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "modules.h"
 #include "unwinding.h"
+#include "base/present.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static void read_stacks(void *arg)
             sessions[i] = vg_unwinding_open(exam, i);
     for (unsigned i = 0; i < exam->process_count; i++) /* a page that never arrives would cost all later stacks */
         if (sessions[i] != NULL && exam->core == NULL) {
-            const int pagemap = vg_memory_pagemap(exam->processes[i].pid);
+            const int pagemap = vg_present_open(exam->processes[i].pid);
             exam->processes[i].pagemap = pagemap > 0 ? pagemap : VG_MEMORY_DIRECT;
         }
     vg_fence_in();

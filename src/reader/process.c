@@ -14,6 +14,7 @@
 #include "process.h"
 
 #include "base/lock_words.h"
+#include "base/present.h"
 
 #include "raw.h"
 #include "reader.h"
@@ -269,12 +270,18 @@ int vg_reader_open_pid(vg_reader **result, pid_t pid)
     return error != 0 ? error : -ENOENT;
 }
 
+bool vg_process_command_arrives(pid_t pid, size_t bytes)
+{
+    return vg_present_command(pid, bytes);
+}
+
 int vg_process_mutex_owner(pid_t pid, uint64_t address, uint32_t expected)
 {
     vg_mutex_words mutex;
     const struct iovec here = {.iov_base = &mutex, .iov_len = sizeof mutex};
     const struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = sizeof mutex}; // NOLINT
-    if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof mutex || !vg_mutex_words_fit(&mutex))
+    if (!vg_present(pid, address, sizeof mutex) ||
+        process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof mutex || !vg_mutex_words_fit(&mutex))
         return 0;
     const int owner = vg_mutex_words_owner(&mutex, expected);
     return owner > 0 ? owner : 0;

@@ -37,6 +37,9 @@ int vg_processes(vg_process *processes, size_t room);
    it is none, or cannot be read. */
 int vg_process_mutex_owner(pid_t pid, uint64_t address, uint32_t expected);
 
+/* Does a read of so many bytes of /proc/PID/cmdline end (base/present.h)? */
+bool vg_process_command_arrives(pid_t pid, size_t bytes);
+
 /* The process of an open record. */
 void vg_process_describe(const vg_reader *reader, vg_process *process);
 

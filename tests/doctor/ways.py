@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
 VIGIL = os.environ["VIGIL"]
 BIN = os.environ["DOCTOR_CORPUS"]
@@ -214,6 +215,17 @@ class Words(unittest.TestCase):
                 # The threads beside it have their stacks, and the page has cost nobody the time of all stacks.
                 self.assertFalse(any("stacks" in note for note in told["notes"]), told["notes"])
                 self.assertIn("absent.c:", doctor(patient.pid).stdout)
+
+    def test_a_page_that_never_arrives_does_not_keep_the_server(self):
+        patient = self.absent("words")
+        server = subprocess.Popen([VIGIL, "serve", "--port", "0", str(patient.pid)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (server.kill(), server.communicate()))
+        url, _, token = server.stdout.readline().strip().partition("?token=")
+        request = urllib.request.Request(url + "processes.json", headers={"Authorization": "Bearer " + token})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            found = {process["pid"]: process for process in json.loads(answer.read())["processes"]}
+        self.assertEqual((found[patient.pid]["name"], found[patient.pid]["command"]), ("absent", ""))
+        self.assertIn("ways.py", found[os.getpid()]["command"])
 
     def test_by_name_as_a_graph_and_watched(self):
         with tempfile.TemporaryDirectory() as folder:
