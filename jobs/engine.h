@@ -106,6 +106,7 @@ struct vg_jobs_want {
 struct vg_jobs_next {
     unsigned claimed;
     int64_t due_ms; /* until the next job is due or lease runs out; negative: none is known */
+    int unrecorded; /* 0, or why the ends were not recorded although jobs were claimed */
 };
 
 /* A lease to extend. */
@@ -172,7 +173,7 @@ struct vg_jobs_engine {
     int (*spool_number)(struct vg_jobs_conn *conn, const char *spool, uint64_t *number);
     /* How many jobs wait, counted up to `most`. */
     int (*waiting)(struct vg_jobs_conn *conn, uint64_t most, uint64_t *waiting);
-    /* Record ends, then claim. */
+    /* Record ends and claim. Either may be a transaction of its own. */
     int (*exchange)(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                     const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next);
     /* Whether a quarantined job of the want's kinds is due: 1 or 0. */

@@ -415,6 +415,8 @@ static void disconnect(struct vg_jobs_conn *conn)
 {
     if (conn->ear != NULL)
         disconnect(conn->ear);
+    if (conn->mate != NULL)
+        disconnect(conn->mate);
     (void)pthread_mutex_lock(&conn->site->lock);
     if (conn->site->runner == conn)
         conn->site->runner = NULL;
@@ -431,7 +433,6 @@ static void disconnect(struct vg_jobs_conn *conn)
     free(conn);
 }
 
-/* Without a server yet. */
 struct vg_jobs_conn *vg_pq_make(struct vg_jobs_site *site)
 {
     struct vg_jobs_conn *it = calloc(1, sizeof *it);

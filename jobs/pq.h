@@ -39,6 +39,7 @@ enum vg_pq_sql {
     VG_PQ_BATCH_RELEASE_ALL,
     VG_PQ_WORKER,
     VG_PQ_CLAIM,
+    VG_PQ_CLAIM_ONE,
     VG_PQ_CLAIM_QUARANTINE,
     VG_PQ_QUARANTINED,
     VG_PQ_LIMITED_DUE,
@@ -47,6 +48,7 @@ enum vg_pq_sql {
     VG_PQ_CLAIM_FAIR,
     VG_PQ_SPEND,
     VG_PQ_COMPLETE_MANY,
+    VG_PQ_COMPLETE_ONE,
     VG_PQ_END_ONE,
     VG_PQ_AGAIN,
     VG_PQ_GIVE_BACK,
@@ -101,12 +103,14 @@ struct vg_jobs_conn {
     vigil_watch watch;
     int socket; /* a copy of libpq's, while it is watched */
     bool watched, listens, waits, timer_fired;
-    struct vg_jobs_conn *ear; /* of the runner's: where it listens; the runner's thread alone */
-    bool broken;              /* connect anew before the next call */
-    int failure;              /* the first error of the pipeline */
-    uint64_t preparing;       /* which of the statements sent are preparations */
-    unsigned events;          /* what the loop has seen */
-    uint32_t ended;           /* notifications of ended jobs, and pokes */
+    struct vg_jobs_conn *ear;  /* of the runner's: where it listens; the runner's thread alone */
+    struct vg_jobs_conn *mate; /* of the runner's: where large numbers of ends are recorded (pq_beside.c) */
+    uint64_t mate_at;          /* CLOCK_MONOTONIC ms: when a mate may be tried again */
+    bool broken;               /* connect anew before the next call */
+    int failure;               /* the first error of the pipeline */
+    uint64_t preparing;        /* which of the statements sent are preparations */
+    unsigned events;           /* what the loop has seen */
+    uint32_t ended;            /* notifications of ended jobs, and pokes */
     vigil_post poke;
     char *lookers;      /* of one that waits: who may have missed it (pq_listen.c), as an array; NULL: nobody */
     int64_t lookers_ms; /* the pause before it looks again because of them */
@@ -185,6 +189,10 @@ struct vg_pq_sent {
 };
 int vg_pq_send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct vg_pq_sent *sent);
 void vg_pq_read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, const struct vg_pq_sent *sent);
+/* The same on the second connection, while this one claims. -ENOTCONN: nothing was sent, record them here. */
+int vg_pq_send_beside(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct vg_pq_sent *sent);
+/* 0: they are recorded or refused. */
+int vg_pq_read_beside(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct vg_pq_sent *sent);
 /* Who gets the claimed rows. */
 struct vg_pq_taker {
     const struct vg_jobs_want *want;

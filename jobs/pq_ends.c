@@ -62,6 +62,12 @@ static size_t group_end(const struct vg_pq_sent *sent, size_t from)
 static int send_plain(struct vg_jobs_conn *conn, const struct vg_pq_sent *sent)
 {
     int error = 0;
+    if (sent->plain_count == 1) {
+        struct vg_pq_call call = {.count = 0};
+        vg_pq_number(&call, (int64_t)sent->plain[0]->id);
+        vg_pq_number(&call, (int64_t)sent->plain[0]->number);
+        return vg_pq_send(conn, VG_PQ_COMPLETE_ONE, &call);
+    }
     for (size_t from = 0, to; from < sent->plain_count && error == 0; from = to) {
         struct vg_pq_array ids = {0};
         to = group_end(sent, from);

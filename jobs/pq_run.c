@@ -16,6 +16,7 @@ enum {
     FULL_LOOK_SHARE = 20,    /* such a look may take one part in so many of the time: dead entries can make it long */
     FULL_LOOK_CHEAP_MS = 20, /* one that is faster is made whenever jobs are missing */
     FULL_LOOK_MOST_MS = 5000,
+    BESIDE_LEAST = 64, /* ends, and jobs wanted: fewer share one transaction, which is one sync of the disk */
 };
 
 /* The place of a kind in the want; rows of one kind come one after the other. */
@@ -163,6 +164,8 @@ static int send_claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want
     vg_pq_text_of(&call, arrays->classes.text);
     vg_pq_text_of(&call, arrays->versions.text);
     vg_pq_text_of(&call, arrays->low.text);
+    if (count == 1)
+        return vg_pq_send(conn, VG_PQ_CLAIM_ONE, &call);
     vg_pq_number(&call, count);
     return vg_pq_send(conn, VG_PQ_CLAIM, &call);
 }
@@ -537,6 +540,32 @@ static int exchange_all(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, si
     return 0;
 }
 
+/* Large numbers of ends and a large claim: the server works on both at the same time. Not with limits, whose counts
+   must see the ends. */
+static bool is_large(const struct vg_jobs_want *want, size_t end_count)
+{
+    bool limited = false;
+    for (unsigned i = 0; i < want->kind_count; i++)
+        limited = limited || is_limited(&want->kinds[i]);
+    return end_count >= BESIDE_LEAST && want->count >= BESIDE_LEAST && !limited;
+}
+
+static int exchange_beside(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
+                           const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
+{
+    struct vg_pq_sent sent = {0};
+    int error = vg_pq_send_beside(conn, ends, end_count, &sent);
+    if (error != 0)
+        return exchange_all(conn, ends, end_count, want, take, arg, next);
+    error = exchange_all(conn, NULL, 0, want, take, arg, next);
+    next->unrecorded = vg_pq_read_beside(conn, ends, end_count, &sent);
+    if (error != 0 && next->unrecorded == 0) { /* an error of the claim ends the claiming alone */
+        next->due_ms = 100;
+        error = 0;
+    }
+    return error;
+}
+
 int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
                    const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
 {
@@ -574,6 +603,8 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
     }
     if (in_turns > 0 && rest.count == 0)
         conn->was_short = false;
+    else if (error == 0 && is_large(&rest, unrecorded))
+        error = exchange_beside(conn, ends, unrecorded, &rest, take, arg, next);
     else if (error == 0)
         error = exchange_all(conn, ends, unrecorded, &rest, take, arg, next);
     next->claimed += in_turns;

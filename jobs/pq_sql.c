@@ -8,10 +8,14 @@
  * planned for ten rows, and costs the square of the batch. The claim is an array subselect for the same reason. The
  * claim reads the index of due jobs from a watermark on: dead entries below it cost nothing while a foreign snapshot
  * is open. NOW is computed once for a statement, as a subselect, and not for each row: it goes through numeric.
+ *
+ * A single job has statements of its own: what counts there is how long the server takes to set a plan up, which grows
+ * with its nodes. NOW_INLINE has none.
  */
 #include "pq.h"
 
-#define NOW "(SELECT (extract(epoch from now()) * 1000)::bigint)"
+#define NOW        "(SELECT (extract(epoch from now()) * 1000)::bigint)"
+#define NOW_INLINE "((date_part('epoch', now()) * 1000)::bigint)"
 
 const char *const vg_pq_schema =
     "SET client_min_messages = warning;"
@@ -80,10 +84,26 @@ const char *const vg_pq_schema =
 #define CLAIMED                                                                                                  \
     "j.id, j.number, coalesce(j.batch, 0), j.class, j.version, j.errors, j.crashes, coalesce(j.max_errors, 0), " \
     "coalesce(j.limit_ms, 0), j.content_type, j.payload, j.checkpoint, j.due, j.kind"
-#define TAKE                                                               \
-    "UPDATE vigil_jobs j SET state = 1, number = number + 1, lease = " NOW \
-    " + $1::bigint, worker = $2::bigint, started = " NOW                   \
+#define TAKE_AT(now)                                                       \
+    "UPDATE vigil_jobs j SET state = 1, number = number + 1, lease = " now \
+    " + $1::bigint, worker = $2::bigint, started = " now                   \
     ", cancel = false, ukey = CASE WHEN ustart THEN NULL ELSE ukey END "
+#define TAKE TAKE_AT(NOW)
+/* The first that may start, of the kinds, classes, versions and watermarks in $3 to $6. */
+#define FIRST(now, most)                                                                                             \
+    "SELECT s.id FROM unnest($3::text[], $4::int[], $5::int[], $6::bigint[]) AS p(kind, class, version, low) CROSS " \
+    "JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due >= "      \
+    "p.low AND due <= " now " AND version <= p.version ORDER BY due, id LIMIT " most                                 \
+    " FOR UPDATE SKIP LOCKED) s WHERE " NOT_PAUSED("p.kind") " LIMIT " most
+/* Completions without result and batch. */
+#define COMPLETE(which, now)                                                                                        \
+    "WITH gone AS (DELETE FROM vigil_jobs WHERE " which " AND number = $2::bigint RETURNING id, number, due, "      \
+    "created, started, limit_ms, worker, class, errors, crashes, max_errors, version, ustart, kind, content_type, " \
+    "ukey, text, error, tenant, verdict) INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS                               \
+    ") SELECT id, number, due, created, started, " now                                                              \
+    ", limit_ms, NULL, worker, class, 4, errors, crashes, max_errors, version, ustart, kind, content_type, ukey, "  \
+    "text, error, NULL, NULL, tenant, verdict FROM gone RETURNING id, CASE WHEN EXISTS(SELECT 1 FROM "              \
+    "vigil_jobs_waiters) THEN pg_notify('vigil_ended', '') END"
 #define NOT_PAUSED(kind) "NOT ARRAY['', " kind "] && ARRAY(SELECT k.kind FROM vigil_jobs_kinds k WHERE k.paused)"
 /* How many jobs of kind $3 may start: $5 is the cap, $6 the rate, $7 what is wanted. */
 #define ROOM_OF_KIND                                                                                           \
@@ -147,11 +167,8 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "j.after_batch AND closed AND open = 0) RETURNING pg_notify('vigil_jobs', 'w')",
     [VG_PQ_WORKER] =
         "INSERT INTO vigil_jobs_workers(name, identity, started) VALUES($1::text, $2::text, " NOW ") RETURNING id",
-    [VG_PQ_CLAIM] = TAKE
-    "WHERE id = ANY(ARRAY(SELECT s.id FROM unnest($3::text[], $4::int[], $5::int[], $6::bigint[]) AS p(kind, class, "
-    "version, low) CROSS JOIN LATERAL (SELECT id FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class "
-    "AND due >= p.low AND due <= " NOW " AND version <= p.version ORDER BY due, id LIMIT $7::bigint FOR UPDATE SKIP "
-    "LOCKED) s WHERE " NOT_PAUSED("p.kind") " LIMIT $7::bigint)) RETURNING " CLAIMED,
+    [VG_PQ_CLAIM] = TAKE "WHERE id = ANY(ARRAY(" FIRST(NOW, "$7::bigint") ")) RETURNING " CLAIMED,
+    [VG_PQ_CLAIM_ONE] = TAKE_AT(NOW_INLINE) "WHERE id = (" FIRST(NOW_INLINE, "1") ") RETURNING " CLAIMED,
     [VG_PQ_CLAIM_QUARANTINE] = TAKE
     "WHERE id = ANY(ARRAY(SELECT q.id FROM vigil_jobs q JOIN unnest($3::text[], $4::int[]) AS p(kind, version) ON "
     "q.kind = p.kind AND q.version <= p.version WHERE q.state = 3 AND q.due <= " NOW
@@ -212,18 +229,8 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         ") ON CONFLICT(kind) "
         "DO UPDATE SET tokens = least($2::float8, coalesce(vigil_jobs_kinds.tokens + greatest(0, excluded.stamp - "
         "vigil_jobs_kinds.stamp) * $2::float8 / 1000, $2::float8)) - $3::float8, stamp = excluded.stamp",
-    [VG_PQ_COMPLETE_MANY] =
-        "WITH gone AS (DELETE FROM vigil_jobs WHERE id = ANY($1::bigint[]) AND number = $2::bigint RETURNING id, "
-        "number, due, "
-        "created, started, limit_ms, worker, class, errors, crashes, max_errors, version, ustart, kind, content_type, "
-        "ukey, "
-        "text, error, tenant, verdict) INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS
-        ") SELECT id, number, due, created, started, " NOW
-        ", limit_ms, NULL, worker, class, 4, errors, crashes, max_errors, version, ustart, kind, content_type, ukey, "
-        "text, "
-        "error, NULL, NULL, tenant, verdict FROM gone RETURNING id, CASE WHEN EXISTS(SELECT 1 FROM vigil_jobs_waiters) "
-        "THEN "
-        "pg_notify('vigil_ended', '') END",
+    [VG_PQ_COMPLETE_MANY] = COMPLETE("id = ANY($1::bigint[])", NOW),
+    [VG_PQ_COMPLETE_ONE] = COMPLETE("id = $1::bigint", NOW_INLINE),
     [VG_PQ_END_ONE] =
         "WITH gone AS (DELETE FROM vigil_jobs WHERE id = $1::bigint AND number = $2::bigint RETURNING *)" LEAVE_BATCH
         "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS ") SELECT id, number, due, created, started, " NOW

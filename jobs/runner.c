@@ -301,7 +301,8 @@ static int exchange(struct vg_jobs_round *round)
         round->lone_until = 0;
         round->lone_ms = LONE_MS;
     }
-    land(round);
+    if (next.unrecorded == 0)
+        land(round);
     launch(round);
     /* Fewer than wanted: there is nothing more until somebody rings or something is due. */
     if (want.count > 0) {
@@ -310,7 +311,7 @@ static int exchange(struct vg_jobs_round *round)
             next.due_ms = BAD_SCHEDULE_MS;
         round->due_at = next.due_ms < 0 ? NEVER : vg_jobs_now_ms() + (uint64_t)next.due_ms;
     }
-    return 0;
+    return next.unrecorded; /* then the ends are still here and are sent again */
 }
 
 /* Under load there is always ordinary work, and nothing ever runs alone. So the claiming stops for a while when a

@@ -21,6 +21,7 @@
 enum {
     WORKERS = 3,
     LEASE_MS = 300,
+    BURST = 200,
     LONGEST_LOG = 64 << 20,
 };
 
@@ -72,11 +73,25 @@ static vigil_jobs *open_with_short_lease(struct hands *hands)
     return jobs;
 }
 
+/* So many at once that their ends are recorded in large numbers. */
+static void enqueue_burst(struct hands *hands, vigil_jobs *jobs)
+{
+    vigil_jobs_item items[BURST];
+    for (int i = 0; i < BURST; i++)
+        items[i] = (vigil_jobs_item){.kind = "work", .payload = "x", .length = 1};
+    if (vigil_jobs_enqueue_many(jobs, items, BURST) == BURST)
+        for (int i = 0; i < BURST; i++)
+            note(hands->log, 'E', items[i].id, 0);
+}
+
 /* Enqueue until killed. */
 static _Noreturn void be_a_worker(struct hands *hands)
 {
     vigil_jobs *jobs = open_with_short_lease(hands);
-    for (;;) {
+    bool bursts = getpid() % 8 == 0; /* few do: of each burst many are quarantined, and run one at a time */
+    for (unsigned round = 0;; round++) {
+        if (round == 5 && bursts)
+            enqueue_burst(hands, jobs);
         uint64_t id = 0;
         if (vigil_jobs_enqueue(jobs, "work", "x", 1, NULL, &id) == 0)
             note(hands->log, 'E', id, 0);

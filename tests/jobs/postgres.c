@@ -157,6 +157,56 @@ static void jobs_go_on_after_the_server_was_away(void **state)
     vigil_jobs_close(jobs);
 }
 
+/* End the connections whose last statement recorded completions alone. Gives how many. */
+static int cut_mates(void)
+{
+    PGconn *connection = PQconnectdb(where);
+    PGresult *result = PQexec(connection, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = "
+                                          "'client backend' AND query LIKE 'WITH gone AS (DELETE%'");
+    must_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+    int cut = PQntuples(result);
+    PQclear(result);
+    PQfinish(connection);
+    return cut;
+}
+
+static int count_run(vigil_jobs_run *run, void *arg)
+{
+    (void)run;
+    tally_add(arg, 1);
+    return 0;
+}
+
+/* Large numbers of ends go over a connection of their own. It is cut while they are in flight, and while it is idle. */
+static void many_ends_survive_the_cut_of_their_connection(void **state)
+{
+    (void)state;
+    enum {
+        MANY = 2000
+    };
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    struct tally runs = {0};
+    must_equal(vigil_jobs_handle(jobs, "quick", count_run, &runs, NULL), 0);
+    must_equal(vigil_jobs_start(jobs), 0);
+    vigil_jobs_item items[MANY];
+    for (int i = 0; i < MANY; i++)
+        items[i] = (vigil_jobs_item){.kind = "quick"};
+    unsigned total = 0;
+    for (int cut = 0; cut < 5;) {
+        must_equal(vigil_jobs_enqueue_many(jobs, items, MANY), MANY);
+        total += MANY;
+        tally_wait(&runs, total - MANY / 2);
+        cut += cut_mates();
+        while (account_of(jobs).completed < total)
+            yield();
+        cut += cut_mates();
+    }
+    must_equal(tally_get(&runs), total); /* each ran once, and is completed once */
+    must_equal(account_of(jobs).completed, total);
+    must_equal(account_of(jobs).running, 0);
+    vigil_jobs_close(jobs);
+}
+
 /* Its snapshot keeps the rows of ended jobs on the disk. */
 static void an_old_foreign_transaction_is_told(void **state)
 {
@@ -269,6 +319,7 @@ int main(void)
         test(a_role_without_the_right_to_make_tables_works),
         test(a_transaction_that_is_open_for_long_is_told),
         test(jobs_go_on_after_the_server_was_away),
+        test(many_ends_survive_the_cut_of_their_connection),
         test(an_old_foreign_transaction_is_told),
         test(a_wait_that_begins_before_the_commit_of_the_end_is_told),
         test(those_who_wait_for_long_stay_known),
