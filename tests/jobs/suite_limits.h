@@ -119,6 +119,44 @@ static void limited_kinds_have_their_class_and_their_turn(void **state)
     vigil_jobs_close(jobs);
 }
 
+/* The same with prefetch, while more plain jobs wait than a claim can take. */
+static void limited_kinds_do_not_starve_behind_plain_ones(void **state)
+{
+    (void)state;
+    enum {
+        PLAIN = 2000,
+        EACH = 6
+    };
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 2;
+    options.prefetch = 8;
+    vigil_jobs *jobs = NULL;
+    must_work(vigil_jobs_open(&jobs, fresh_queue(), &options));
+    struct order plain = {0}, limited = {0};
+    vigil_jobs_kind capped = VIGIL_JOBS_KIND_INIT, rated = VIGIL_JOBS_KIND_INIT, tenants = VIGIL_JOBS_KIND_INIT;
+    capped.cap = 2;
+    rated.rate = 1000;
+    tenants.tenant_cap = 2;
+    must_equal(vigil_jobs_handle(jobs, "plain", note, &plain, NULL), 0);
+    must_equal(vigil_jobs_handle(jobs, "capped", note, &limited, &capped), 0);
+    must_equal(vigil_jobs_handle(jobs, "rated", note, &limited, &rated), 0);
+    must_equal(vigil_jobs_handle(jobs, "tenants", note, &limited, &tenants), 0);
+    vigil_jobs_item items[PLAIN];
+    for (int i = 0; i < PLAIN; i++)
+        items[i] = (vigil_jobs_item){.kind = "plain", .payload = "p", .length = 1};
+    must_equal(vigil_jobs_enqueue_many(jobs, items, PLAIN), PLAIN);
+    for (int i = 0; i < EACH; i++) {
+        (void)enqueue(jobs, "capped", "c", NULL);
+        (void)enqueue(jobs, "rated", "r", NULL);
+        (void)enqueue_for(jobs, "tenants", "x", "t");
+    }
+    must_equal(vigil_jobs_start(jobs), 0);
+    tally_wait(&limited.done, 3 * EACH);
+    must(atomic_load(&plain.count) < PLAIN / 2);
+    tally_wait(&plain.done, PLAIN);
+    vigil_jobs_close(jobs);
+}
+
 static int stay_if_told(vigil_jobs_run *run, void *arg)
 {
     struct stage *stage = arg;
@@ -257,10 +295,11 @@ static void tables_of_an_older_library_gain_what_they_lack(void **state)
     must_equal(vigil_jobs_open(&jobs, where, NULL), -EPROTO);
 }
 
-#define JOBS_SUITE_LIMITS                                                                                              \
-    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),       \
-        test(limited_kinds_have_their_class_and_their_turn), test(a_cap_of_tenants_holds_one_back_and_not_the_others), \
-        test(a_rate_of_tenants_spreads_the_starts_of_one), test(a_key_may_be_kept_for_a_time),                         \
-        test(a_full_queue_refuses_or_waits), test(tables_of_an_older_library_gain_what_they_lack)
+#define JOBS_SUITE_LIMITS                                                                                            \
+    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),     \
+        test(limited_kinds_have_their_class_and_their_turn), test(limited_kinds_do_not_starve_behind_plain_ones),    \
+        test(a_cap_of_tenants_holds_one_back_and_not_the_others), test(a_rate_of_tenants_spreads_the_starts_of_one), \
+        test(a_key_may_be_kept_for_a_time), test(a_full_queue_refuses_or_waits),                                     \
+        test(tables_of_an_older_library_gain_what_they_lack)
 
 #endif
