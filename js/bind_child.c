@@ -287,10 +287,9 @@ static void collect(vg_sync *sync, unsigned i)
         return;
     }
     take = (size_t)count;
-    if (sync->out[i].length + take > sync->most && i > 0) {
-        take = sync->most - sync->out[i].length;
+    /* What was read is kept, also beyond the limit, as Node does. */
+    if (sync->out[i].length + take > sync->most && i > 0)
         stop(sync, -ENOBUFS);
-    }
     if (i > 0 && !vg_buffer_add(&sync->out[i], bytes, take))
         stop(sync, -ENOMEM);
 }

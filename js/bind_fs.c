@@ -60,7 +60,8 @@ static vg_val outcome(vg_fs_op *op, vg_engine *engine)
     switch (op->kind) {
     case VG_FS_STAT:
     case VG_FS_LSTAT:
-    case VG_FS_FSTAT: {
+    case VG_FS_FSTAT:
+    case VG_FS_STATFS: {
         vg_val items[VG_FS_STATS];
         for (int i = 0; i < VG_FS_STATS; i++)
             items[i] = vg_number(engine, op->stat[i]);
@@ -332,11 +333,11 @@ static const struct {
     int value;
 } numbers[] = {NUMBER(F_OK) NUMBER(R_OK) NUMBER(W_OK) NUMBER(X_OK) NUMBER(O_RDONLY) NUMBER(O_WRONLY) NUMBER(O_RDWR)
                    NUMBER(O_CREAT) NUMBER(O_EXCL) NUMBER(O_NOCTTY) NUMBER(O_TRUNC) NUMBER(O_APPEND) NUMBER(O_DIRECTORY)
-                       NUMBER(O_NOFOLLOW) NUMBER(O_SYNC) NUMBER(O_DSYNC) NUMBER(O_NONBLOCK) NUMBER(S_IFMT)
-                           NUMBER(S_IFREG) NUMBER(S_IFDIR) NUMBER(S_IFCHR) NUMBER(S_IFBLK) NUMBER(S_IFIFO)
-                               NUMBER(S_IFLNK) NUMBER(S_IFSOCK) NUMBER(S_IRWXU) NUMBER(S_IRUSR) NUMBER(S_IWUSR)
-                                   NUMBER(S_IXUSR) NUMBER(S_IRWXG) NUMBER(S_IRGRP) NUMBER(S_IWGRP) NUMBER(S_IXGRP)
-                                       NUMBER(S_IRWXO) NUMBER(S_IROTH) NUMBER(S_IWOTH) NUMBER(S_IXOTH)};
+                       NUMBER(O_NOFOLLOW) NUMBER(O_SYNC) NUMBER(O_NOATIME) NUMBER(O_DSYNC) NUMBER(O_NONBLOCK)
+                           NUMBER(S_IFMT) NUMBER(S_IFREG) NUMBER(S_IFDIR) NUMBER(S_IFCHR) NUMBER(S_IFBLK)
+                               NUMBER(S_IFIFO) NUMBER(S_IFLNK) NUMBER(S_IFSOCK) NUMBER(S_IRWXU) NUMBER(S_IRUSR)
+                                   NUMBER(S_IWUSR) NUMBER(S_IXUSR) NUMBER(S_IRWXG) NUMBER(S_IRGRP) NUMBER(S_IWGRP)
+                                       NUMBER(S_IXGRP) NUMBER(S_IRWXO) NUMBER(S_IROTH) NUMBER(S_IWOTH) NUMBER(S_IXOTH)};
 #undef NUMBER
 
 static vg_val fs_constants(vg_call *call)

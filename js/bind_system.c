@@ -2,6 +2,7 @@
 /* What lib/process.js, lib/os.js and lib/crypto.js need from the system. */
 #include "bind_system.h"
 
+#include <grp.h>
 #include <limits.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -103,6 +104,22 @@ static vg_val file_mask(vg_call *call)
     return vg_number(call->engine, before);
 }
 
+/* priority(pid), priority(pid, value): the niceness, or a negative error less 100 so that neither is taken for the other. */
+static vg_val priority(vg_call *call)
+{
+    id_t pid = (id_t)vg_arg_number(call, 0);
+    int result;
+    if (call->count > 1)
+        result = setpriority(PRIO_PROCESS, pid, (int)vg_arg_number(call, 1)) == 0 ? 0 : -100 - errno;
+    else {
+        errno = 0;
+        result = getpriority(PRIO_PROCESS, pid);
+        if (result == -1 && errno != 0)
+            result = -100 - errno;
+    }
+    return vg_number(call->engine, result);
+}
+
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
 static vg_val hrtime(vg_call *call)
@@ -189,6 +206,66 @@ static vg_val parent_pid(vg_call *call)
 {
     return vg_number(call->engine, getppid());
 }
+/* setId(which, id): 0 uid, 1 euid, 2 gid, 3 egid. 0 or a negative error. */
+static vg_val set_id(vg_call *call)
+{
+    int which = (int)vg_arg_number(call, 0), result = -1;
+    id_t id = (id_t)vg_arg_number(call, 1);
+    errno = EINVAL;
+    if (which == 0)
+        result = setuid(id);
+    else if (which == 1)
+        result = seteuid(id);
+    else if (which == 2)
+        result = setgid(id);
+    else if (which == 3)
+        result = setegid(id);
+    return vg_number(call->engine, result == 0 ? 0 : -errno);
+}
+
+/* idOf(name, ofGroup): the number of a user or group, or a negative error. */
+static vg_val id_of(vg_call *call)
+{
+    char *name = vg_arg_text(call, 0, NULL);
+    const struct passwd *user = name && vg_arg_number(call, 1) == 0 ? getpwnam(name) : NULL;
+    const struct group *group = name && vg_arg_number(call, 1) != 0 ? getgrnam(name) : NULL;
+    double id = user ? (double)user->pw_uid : group ? (double)group->gr_gid : -ENOENT;
+    free(name);
+    return vg_number(call->engine, id);
+}
+
+/* getgroups(): the numbers of the supplementary groups, or a negative error. */
+static vg_val get_groups(vg_call *call)
+{
+    gid_t groups[NGROUPS_MAX];
+    vg_val items[256];
+    int count = getgroups(NGROUPS_MAX, groups);
+    if (count < 0)
+        return vg_number(call->engine, -errno);
+    if (count > 256)
+        count = 256;
+    for (int i = 0; i < count; i++)
+        items[i] = vg_number(call->engine, groups[i]);
+    return vg_array(call->engine, (size_t)count, items);
+}
+
+/* setgroups(id...), initgroups(name, gid): 0 or a negative error. */
+static vg_val set_groups(vg_call *call)
+{
+    gid_t groups[256];
+    size_t count = 0;
+    for (; count < call->count && count < sizeof groups / sizeof *groups; count++)
+        groups[count] = (gid_t)vg_arg_number(call, count);
+    return vg_number(call->engine, setgroups(count, groups) == 0 ? 0 : -errno);
+}
+static vg_val init_groups(vg_call *call)
+{
+    char *name = vg_arg_text(call, 0, NULL);
+    int result = name ? initgroups(name, (gid_t)vg_arg_number(call, 1)) == 0 ? 0 : -errno : -ENOMEM;
+    free(name);
+    return vg_number(call->engine, result);
+}
+
 static vg_val get_uid(vg_call *call)
 {
     return vg_number(call->engine, getuid());
@@ -410,12 +487,18 @@ static const vg_binding_entry entries[] = {
     {"cwd", cwd},
     {"chdir", change_folder},
     {"umask", file_mask},
+    {"priority", priority},
     {"hrtime", hrtime},
     {"uptime", uptime},
     {"memoryUsage", memory_usage},
     {"resourceUsage", resource_usage},
     {"cpuUsage", cpu_usage},
     {"ppid", parent_pid},
+    {"setId", set_id},
+    {"idOf", id_of},
+    {"getgroups", get_groups},
+    {"setgroups", set_groups},
+    {"initgroups", init_groups},
     {"getuid", get_uid},
     {"geteuid", get_euid},
     {"getgid", get_gid},

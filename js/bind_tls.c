@@ -298,7 +298,10 @@ static const vg_binding_entry entries[] = {
 
 bool vg_js_bind_tls(vigil_js *js)
 {
-    return vg_js_bind(js, js->binding, entries, sizeof entries / sizeof *entries) && vg_js_bind_tls_words(js);
+    vg_val thrown = NULL;
+    vg_val version = vg_string(js->engine, OpenSSL_version(OPENSSL_VERSION_STRING));
+    return version && vg_set(js->engine, js->binding, "opensslVersion", version, &thrown) &&
+           vg_js_bind(js, js->binding, entries, sizeof entries / sizeof *entries) && vg_js_bind_tls_words(js);
 }
 
 void vg_js_tls_end(vigil_js *js)

@@ -12,6 +12,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define CHUNK    (1U << 20)
@@ -349,7 +350,34 @@ static int64_t set_times(vg_fs_op *op)
         times[i].tv_sec = (time_t)whole;
         times[i].tv_nsec = (long)((at[i] - whole) * 1e9);
     }
-    return answer(op->path ? utimensat(AT_FDCWD, op->path, times, 0) : futimens((int)op->n3, times));
+    if (!op->path)
+        return answer(futimens((int)op->n3, times));
+    return answer(utimensat(AT_FDCWD, op->path, times, op->n3 == VG_FS_LINK_ITSELF ? AT_SYMLINK_NOFOLLOW : 0));
+}
+
+static int64_t change_owner(vg_fs_op *op)
+{
+    uid_t user = (uid_t)(int64_t)op->n1;
+    gid_t group = (gid_t)(int64_t)op->n2;
+    if (!op->path)
+        return answer(fchown((int)op->n3, user, group));
+    return answer(op->n3 == VG_FS_LINK_ITSELF ? lchown(op->path, user, group) : chown(op->path, user, group));
+}
+
+/* The file system of a path, in the order of lib/fs_results.js. */
+static int64_t look_at_system(vg_fs_op *op)
+{
+    struct statfs found;
+    if (statfs(op->path, &found) < 0)
+        return -errno;
+    op->stat[0] = (double)found.f_type;
+    op->stat[1] = (double)found.f_bsize;
+    op->stat[2] = (double)found.f_blocks;
+    op->stat[3] = (double)found.f_bfree;
+    op->stat[4] = (double)found.f_bavail;
+    op->stat[5] = (double)found.f_files;
+    op->stat[6] = (double)found.f_ffree;
+    return 0;
 }
 
 static int64_t look(vg_fs_op *op)
@@ -406,8 +434,7 @@ static int64_t run(vg_fs_op *op)
     case VG_FS_CHMOD:
         return answer(op->path ? chmod(op->path, (mode_t)op->n1) : fchmod((int)op->n2, (mode_t)op->n1));
     case VG_FS_CHOWN:
-        return answer(op->path ? chown(op->path, (uid_t)op->n1, (gid_t)op->n2)
-                               : fchown((int)op->n3, (uid_t)op->n1, (gid_t)op->n2));
+        return change_owner(op);
     case VG_FS_UTIMES:
         return set_times(op);
     case VG_FS_ACCESS:
@@ -424,6 +451,8 @@ static int64_t run(vg_fs_op *op)
         return make_temporary(op);
     case VG_FS_RM:
         return remove_path(op);
+    case VG_FS_STATFS:
+        return look_at_system(op);
     default:
         break;
     }

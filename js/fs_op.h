@@ -5,7 +5,8 @@
 
 #include "port.h"
 
-#define VG_FS_STATS 20 /* the numbers of a stat; lib/fs.js knows their order */
+#define VG_FS_STATS       20 /* the numbers of a stat; lib/fs_results.js knows their order */
+#define VG_FS_LINK_ITSELF 1  /* n3 of CHOWN and UTIMES with a path: a symbolic link is not followed */
 
 typedef struct vg_fs_op {
     vg_done done;

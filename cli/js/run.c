@@ -22,6 +22,8 @@ static void usage(FILE *to)
         "\n"
         "  -e, --eval CODE      run this text\n"
         "  -p, --print CODE     run this text and print its value\n"
+        "  -r, --require FILE   load this first; may come again\n"
+        "  --input-type TYPE    what a text of -e or standard input is: module or commonjs\n"
         "  --env-file FILE      set what the file says (NAME=value lines) and the environment does not; may "
         "come again\n"
         "  --test               run files of tests (node:test), each in a process of its own; without words\n"
@@ -29,6 +31,9 @@ static void usage(FILE *to)
         "  --test-reporter NAME tap or spec (default: spec on a terminal)\n"
         "  --test-concurrency N files at a time (default: one less than there are processors)\n"
         "  --watch              start FILE again when a file that it has loaded changes\n"
+        "  --unhandled-rejections=MODE   throw (default), strict, warn, none or warn-with-error-code, as in Node\n"
+        "  --no-warnings, --trace-warnings, --no-deprecation, --trace-deprecation, --throw-deprecation,\n"
+        "  --pending-deprecation, --expose-gc, --title=TEXT   as in Node\n"
         "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
         "  --end-stalls         and end it; the next callback runs\n"
         "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
@@ -81,10 +86,56 @@ typedef struct request {
     const char *reporter;
     long concurrency;
     bool print, test, watch;
-    bool watched;    /* by another process, which wants to know what is loaded: watch.c */
-    bool test_child; /* results go to descriptor 3, as JSON: lib/test_report.js */
-    int rest;        /* the first word that is the program's */
+    bool watched;          /* by another process, which wants to know what is loaded: watch.c */
+    bool test_child;       /* results go to descriptor 3, as JSON: lib/test_report.js */
+    const char *words[32]; /* options that JavaScript carries out: lib/run_options.js */
+    unsigned word_count;
+    const char *first[16]; /* what is loaded before the program */
+    unsigned first_count;
+    const char *input_type;
+    int rest; /* the first word that is the program's */
 } request;
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(word, *list) == 0)
+            return true;
+    return false;
+}
+
+/* Options of Node that lib/run_options.js carries out, and what is loaded first. Returns how many words it took;
+   0: it is none of them; -1: its value is missing, or there are too many. */
+static int parse_shared(char **argv, int i, int argc, request *it)
+{
+    static const char *const simple[] = {"--no-warnings",    "--no-deprecation",    "--throw-deprecation",
+                                         "--trace-warnings", "--trace-deprecation", "--pending-deprecation",
+                                         "--expose-gc",      "--expose_gc",         NULL};
+    const char *word = argv[i], *value = strchr(word, '=');
+    int took = 1;
+    if (is_one_of(word, simple) || strncmp(word, "--unhandled-rejections=", 23) == 0 ||
+        strncmp(word, "--title=", 8) == 0) {
+        if (it->word_count == sizeof it->words / sizeof *it->words)
+            return -1;
+        it->words[it->word_count++] = word;
+        return 1;
+    }
+    if (strcmp(word, "-r") == 0 || strcmp(word, "--require") == 0 || strcmp(word, "--input-type") == 0) {
+        value = i + 1 < argc ? argv[i + 1] : NULL;
+        took = 2;
+    } else if (strncmp(word, "--require=", 10) == 0 || strncmp(word, "--input-type=", 13) == 0) {
+        value++;
+    } else {
+        return 0;
+    }
+    if (!value || (word[2] != 'i' && it->first_count == sizeof it->first / sizeof *it->first))
+        return -1;
+    if (strncmp(word, "--input-type", 12) == 0)
+        it->input_type = value;
+    else
+        it->first[it->first_count++] = value;
+    return took;
+}
 
 /* 0; otherwise the exit status to end with. */
 static int parse(int argc, char **argv, request *it)
@@ -117,6 +168,13 @@ static int parse(int argc, char **argv, request *it)
             it->js.module_cache = false;
             continue;
         }
+        amount = parse_shared(argv, i, argc, it);
+        if (amount < 0)
+            return wrong("a value is missing, or there are too many of", word);
+        if (amount > 0) {
+            i += (int)amount - 1;
+            continue;
+        }
         if (strncmp(word, "--env-file=", 11) == 0)
             value = word + 11;
         else
@@ -128,7 +186,7 @@ static int parse(int argc, char **argv, request *it)
                 return wrong("there are more than eight", "--env-file");
             it->env_files[it->env_count++] = value;
         } else if (strcmp(word, "-e") == 0 || strcmp(word, "--eval") == 0 || strcmp(word, "-p") == 0 ||
-                   strcmp(word, "--print") == 0) {
+                   strcmp(word, "--print") == 0 || strcmp(word, "-pe") == 0) {
             if (!value)
                 return wrong("a text must follow", word);
             it->code = value;
@@ -179,6 +237,44 @@ static int load_environment(vigil_js *js, const request *it)
                           thrown.message ? thrown.message : "no memory");
             return 9;
         }
+    }
+    return 0;
+}
+
+static vigil_js_value list_of(vigil_js *js, unsigned count, const char *const *words)
+{
+    vigil_js_value list[64];
+    unsigned used = 0;
+    for (; used < count && used < sizeof list / sizeof *list; used++)
+        list[used] = vigil_js_text(js, words[used], strlen(words[used]));
+    return vigil_js_array(js, used, list);
+}
+
+/* 0; otherwise the exit status to end with. */
+static int begin_options(vigil_js *js, const request *it, char **argv)
+{
+    static const char text[] = "process.getBuiltinModule('module')[Symbol.for('vigil.host')].options";
+    const char *type = it->input_type ? it->input_type : "";
+    vigil_js_value begin = NULL, wrong_words = NULL, args[5];
+    if (it->rest == 1)
+        return 0;
+    args[0] = list_of(js, (unsigned)it->rest - 1, (const char *const *)argv + 1);
+    args[1] = list_of(js, it->word_count, it->words);
+    args[2] = list_of(js, it->first_count, it->first);
+    args[3] = vigil_js_text(js, type, strlen(type));
+    args[4] = vigil_js_bool(js, it->print);
+    if (vigil_js_eval(js, text, sizeof text - 1, "vigil:run", &begin) < 0 ||
+        vigil_js_call(js, begin, NULL, 5, args, &wrong_words) < 0) {
+        vigil_js_error thrown = {.size = sizeof thrown};
+        vigil_js_error_get(js, &thrown);
+        (void)fprintf(stderr, "%s\n", thrown.stack ? thrown.stack : thrown.message ? thrown.message : "no memory");
+        return 1;
+    }
+    if (vigil_js_type_of(js, wrong_words) == VIGIL_JS_STRING) {
+        char *words = vigil_js_to_text(js, wrong_words, NULL);
+        (void)fprintf(stderr, "vigil run: %s\n", words ? words : "no memory");
+        free(words);
+        return 9;
     }
     return 0;
 }
@@ -270,6 +366,8 @@ int vg_cli_run(int argc, char **argv)
         return 1;
     }
     status = load_environment(js, &it);
+    if (status == 0)
+        status = begin_options(js, &it, argv);
     if (status != 0) {
         vigil_js_destroy(js);
         vigil_pool_destroy(pool);
@@ -283,10 +381,6 @@ int vg_cli_run(int argc, char **argv)
     if (it.test) {
         if (!run_tests(js, &it, argv))
             (void)wrong("no memory for the tests", NULL);
-    } else if (it.code && it.print) {
-        static const char print[] = "console.log(eval(process.env.VIGIL_RUN_PRINT)); ";
-        (void)setenv("VIGIL_RUN_PRINT", it.code, 1);
-        vigil_js_run_text(js, print, sizeof print - 1, "[eval]");
     } else if (it.code) {
         vigil_js_run_text(js, it.code, strlen(it.code), "[eval]");
     } else if (input) {

@@ -89,6 +89,8 @@ function loadPackage(name, module) {
   if (file.startsWith('node-inspect')) text = text.replace(/(\w+)\((\w+),"constructor"\)/g, '($safe.maker($2)||$1($2,"constructor"))');
   // It tries all methods of Map and Set; those that a program has added may answer anything.
   if (file.startsWith('node-inspect')) text = text.replaceAll('Symbol.iterator in(', 'Symbol.iterator in Object(');
+  // Buffer as a function, and with `new`: lib/buffer.js knows how Node does that.
+  if (file === 'buffer/index.js') text = text.replace('function Buffer (arg, encodingOrOffset, length) {', '$&\n  if (!(arg instanceof ArrayBuffer)) return Buffer["vigil:old"](arg, encodingOrOffset, length)');
   let shadow = '';
   let given = [];
   if (file.startsWith('node-inspect')) {

@@ -30,6 +30,23 @@ function checkedNumber(encoding) {
   return number;
 }
 
+// Buffer(x) and new Buffer(x). The warning is for the program's own code; that of packages is warned of on request.
+let warned = false;
+Object.defineProperty(Buffer, 'vigil:old', {
+  value(value, encoding, length) {
+    if (!warned) {
+      const inPackage = () => load('util').getCallSites(1)[0]?.scriptName.includes('/node_modules/');
+      if (binding.pendingDeprecation || !inPackage()) {
+        warned = true;
+        process.emitWarning('Buffer() is deprecated due to security and usability issues. Please use the Buffer.alloc(), Buffer.allocUnsafe(), ' +
+                            'or Buffer.from() methods instead.', 'DeprecationWarning', 'DEP0005');
+      }
+    }
+    if (typeof value !== 'number') return Buffer.from(value, encoding, length);
+    if (typeof encoding === 'string') throw new codes.ERR_INVALID_ARG_TYPE('string', 'string', value);
+    return Buffer.alloc(value);
+  },
+});
 Buffer.from = function from(value, encoding, length) {
   if (typeof value === 'string') return fromBytes(binding.bytesOf(value, typeof encoding === 'string' || encoding == null ? checkedNumber(encoding) : bad(encoding)));
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean' ||
@@ -47,7 +64,7 @@ Buffer.from = function from(value, encoding, length) {
 function bad(encoding) {
   throw new codes.ERR_UNKNOWN_ENCODING(encoding);
 }
-const fromWhat = ['string', 'Buffer', 'ArrayBuffer', 'Array', 'an Array-like Object'];
+const fromWhat = ['string', 'Buffer', 'ArrayBuffer', 'Array', 'Array-like Object'];
 function overMemory(memory, offset, length) {
   offset = +offset || 0;
   const most = memory.byteLength - offset;
@@ -60,7 +77,7 @@ function overMemory(memory, offset, length) {
 Buffer.isEncoding = (encoding) => typeof encoding === 'string' && encoding.length > 0 && numberOf(encoding) !== undefined;
 Buffer.byteLength = (value, encoding) => {
   if (typeof value !== 'string') {
-    if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer) && value?.[Symbol.toStringTag] !== 'SharedArrayBuffer') {
+    if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer) && !load('util_types').isAnyArrayBuffer(value)) {
       throw new codes.ERR_INVALID_ARG_TYPE('string', ['string', 'Buffer', 'ArrayBuffer'], value);
     }
     return value.byteLength;
@@ -79,6 +96,14 @@ Buffer.byteLength = (value, encoding) => {
   }
 };
 Buffer.prototype.toString = function toString(encoding, start, end) {
+  if (arguments.length > 1) {
+    start = start > 0 ? Math.trunc(start) : 0;
+    end = end === undefined || end > this.length ? this.length : end > 0 ? Math.trunc(end) : 0;
+    if (start >= end) {
+      if (encoding !== undefined && encoding !== null) checkedNumber(encoding);
+      return '';
+    }
+  }
   if (arguments.length === 0 || isUtf8(encoding)) return binding.utf8Decode(this, start ?? 0, end ?? this.length);
   switch (`${encoding}`.toLowerCase()) {
     case 'hex':
@@ -193,6 +218,7 @@ function search(bytes, value, offset, encoding, backwards) {
   }
   if (value.length === 0) return Math.min(offset, bytes.length);
   if (before && backwards) return -1;
+  if (step === 2 && (bytes.length < 2 || value.length < 2)) return -1;
   return binding.findBytes(bytes, value, offset, backwards, step);
 }
 Buffer.prototype.indexOf = function indexOf(value, offset, encoding) { return search(this, value, offset, encoding, false); };
@@ -280,13 +306,29 @@ for (const name of Object.getOwnPropertyNames(Buffer.prototype)) {
 
 binding.safe.adopt(Buffer.prototype);
 
+// The bytes of any view or ArrayBuffer.
+function memoryOf(input) {
+  const isView = ArrayBuffer.isView(input);
+  if (!isView && !(input instanceof ArrayBuffer)) throw new codes.ERR_INVALID_ARG_TYPE('input', ['ArrayBuffer', 'Buffer', 'TypedArray'], input);
+  const memory = isView ? input.buffer : input;
+  if (memory.detached) throw new codes.ERR_INVALID_STATE('Cannot validate on a detached buffer');
+  return new Uint8Array(memory, isView ? input.byteOffset : 0, input.byteLength);
+}
+let inspectMax = 50;
+
 module.exports = {
   Buffer, fromBytes,
-  SlowBuffer: lib.SlowBuffer,
+  SlowBuffer: function SlowBuffer(size) {
+    return Buffer.allocUnsafeSlow(size);
+  },
   kMaxLength: lib.kMaxLength,
   kStringMaxLength: 2 ** 31 - 2,
   constants: { MAX_LENGTH: lib.kMaxLength, MAX_STRING_LENGTH: 2 ** 31 - 2 },
-  INSPECT_MAX_BYTES: 50,
+  get INSPECT_MAX_BYTES() { return inspectMax; },
+  set INSPECT_MAX_BYTES(value) {
+    load('errors').validateNumber(value, 'INSPECT_MAX_BYTES', 0);
+    inspectMax = value;
+  },
   get Blob() { return load('blob').Blob; },
   get File() { return load('blob').File; },
   get atob() { return load('encoding').atob; },
@@ -294,8 +336,8 @@ module.exports = {
   get Blob() { return load('blob').Blob; },
   get File() { return load('blob').File; },
   get btoa() { return load('encoding').btoa; },
-  isUtf8: (input) => binding.utf8Valid(new Uint8Array(input.buffer ?? input, input.byteOffset ?? 0, input.byteLength)),
-  isAscii: (input) => new Uint8Array(input.buffer ?? input, input.byteOffset ?? 0, input.byteLength).every((byte) => byte < 128),
+  isUtf8: (input) => binding.utf8Valid(memoryOf(input)),
+  isAscii: (input) => memoryOf(input).every((byte) => byte < 128),
   transcode(source, from, to) {
     let text = Buffer.from(source).toString(from);
     const most = /^ascii$/i.test(to) ? 0x7f : /^(latin1|binary)$/i.test(to) ? 0xff : 0x10ffff;

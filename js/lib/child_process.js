@@ -64,6 +64,7 @@ function normalize(file, args, options) {
     }
   }
   const { shell } = options;
+  if (typeof shell === 'string') checkText(shell, 'options.shell');
   if (shell !== undefined && shell !== null && typeof shell !== 'boolean' && typeof shell !== 'string') {
     throw new codes.ERR_INVALID_ARG_TYPE('options.shell', ['boolean', 'string'], shell);
   }
@@ -77,7 +78,10 @@ function normalize(file, args, options) {
   }
   const env = [];
   const from = options.env || process.env;
-  for (const key of Object.keys(from)) {
+  const keys = Object.keys(from);
+  // Inherited ones, too. The environment itself is asked for its own alone.
+  if (from !== process.env) for (const key in from) if (!keys.includes(key)) keys.push(key);
+  for (const key of keys) {
     if (from[key] === undefined) continue;
     checkText(key, `options.env['${key}']`);
     checkText(`${from[key]}`, `options.env['${key}']`);
@@ -136,6 +140,11 @@ class ChildProcess extends EventEmitter {
     this.spawnargs = [];
   }
   spawn(options) {
+    if (options === null || typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
+    if (options.envPairs !== undefined && !Array.isArray(options.envPairs)) throw new codes.ERR_INVALID_ARG_TYPE('options.envPairs', 'Array', options.envPairs);
+    validateString(options.file, 'options.file');
+    if (options.args !== undefined && !Array.isArray(options.args)) throw new codes.ERR_INVALID_ARG_TYPE('options.args', 'Array', options.args);
+    options = { ...options, args: options.args ?? [], envPairs: options.envPairs ?? [] };
     const { fds, channel } = stdioOf(options.stdio, false);
     const { serialization = 'json' } = options;
     if (serialization !== 'json' && serialization !== 'advanced') {
@@ -246,6 +255,11 @@ function spawn(file, args, options) {
   }
   return child;
 }
+// The options of this process, without the text that it runs.
+function ownOptions() {
+  const at = process.execArgv.findIndex((word) => /^(-e|--eval|-p|--print|-pe)$/.test(word));
+  return at < 0 ? process.execArgv : process.execArgv.toSpliced(at, 2);
+}
 // Another program of this host, with a channel to it. What `vigil run` is started as takes the file as its first argument.
 function fork(file, args, options) {
   if (file instanceof load('url').URL) file = load('url').fileURLToPath(file);
@@ -257,7 +271,7 @@ function fork(file, args, options) {
   } else if (!Array.isArray(args)) throw new codes.ERR_INVALID_ARG_TYPE('args', 'Array', args);
   if (options !== undefined && options !== null && typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
   options = { ...options, shell: false };
-  const { execPath = process.execPath, execArgv = process.execArgv, silent = false } = options;
+  const { execPath = process.execPath, execArgv = ownOptions(), silent = false } = options;
   const three = (kind) => [kind, kind, kind, 'ipc'];
   if (typeof options.stdio === 'string') {
     if (!['pipe', 'ignore', 'inherit', 'overlapped'].includes(options.stdio)) throw new codes.ERR_INVALID_ARG_VALUE('stdio', options.stdio);
@@ -385,14 +399,13 @@ function exec(command, options, callback) {
   return execFile(command, options, callback);
 }
 const promised = (original) => (...args) => {
-  let child;
-  const promise = new Promise((resolve, reject) => {
-    child = original(...args, (error, stdout, stderr) => {
-      if (error === null) resolve({ stdout, stderr });
-      else reject(Object.assign(error, { stdout, stderr }));
-    });
+  const settle = {};
+  const promise = new Promise((resolve, reject) => Object.assign(settle, { resolve, reject }));
+  // Wrong arguments are thrown, and do not reject.
+  promise.child = original(...args, (error, stdout, stderr) => {
+    if (error === null) settle.resolve({ stdout, stderr });
+    else settle.reject(Object.assign(error, { stdout, stderr }));
   });
-  promise.child = child;
   return promise;
 };
 for (const original of [exec, execFile]) {

@@ -36,11 +36,13 @@ function expectation(expected) {
   const parts = [];
   if (types.length > 0) parts.push(`${types.length > 1 ? 'one of type' : 'of type'} ${either(types)}`);
   if (classes.length > 0) parts.push(`an instance of ${either(classes)}`);
-  if (others.length > 0) parts.push(others.length > 1 ? `one of ${either(others)}` : others[0]);
+  if (others.length > 1) parts.push(`one of ${either(others)}`);
+  else if (others.length === 1) parts.push(`${others[0].toLowerCase() === others[0] ? '' : 'an '}${others[0]}`);
   if (orNull) parts.push('null');
   return parts.join(' or ');
 }
 
+const grouped = (digits) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, '_');
 const messages = {
   ERR_INVALID_ARG_TYPE: ['TypeError', (name, expected, actual) => {
     const what = name.endsWith(' argument') ? `The ${name}` : `The "${name}" ${name.includes('.') ? 'property' : 'argument'}`;
@@ -53,8 +55,22 @@ const messages = {
   }],
   ERR_OUT_OF_RANGE: ['RangeError', (name, range, value) =>
     `The value of "${name}" is out of range. It must be ${range}. Received ${
-      typeof value === 'number' && Math.abs(value) > 2 ** 32 ? String(value).replace(/\B(?=(\d{3})+(?!\d))/g, '_')
-                                                            : inspect(value)}`],
+      Number.isInteger(value) && Math.abs(value) > 2 ** 32 ? grouped(String(value))
+        : typeof value === 'bigint' ? `${value > 2n ** 32n || value < -(2n ** 32n) ? grouped(String(value)) : value}n` : inspect(value)}`],
+  ERR_SYSTEM_ERROR: ['Error', ({ syscall, code, message, path, dest }) =>
+    `A system error occurred: ${syscall} returned ${code} (${message})${path === undefined ? '' : ` ${path}`}${dest === undefined ? '' : ` => ${dest}`}`,
+  (error, info) => {
+    define(error, 'name', { value: 'SystemError', writable: true, configurable: true, enumerable: false });
+    define(error, 'info', { value: info, enumerable: true, configurable: true });
+    for (const name of ['errno', 'syscall', 'path', 'dest']) {
+      if (info[name] !== undefined) define(error, name, { value: info[name], enumerable: true, writable: true, configurable: true });
+    }
+  }],
+  ERR_FS_INVALID_SYMLINK_TYPE: ['Error', (type) => `Symlink type must be one of "dir", "file", or "junction". Received "${type}"`],
+  ERR_INCOMPATIBLE_OPTION_PAIR: ['TypeError', (one, other) => `Option "${one}" cannot be used in combination with option "${other}"`],
+  ERR_STRING_TOO_LONG: ['Error', (most) => `Cannot create a string longer than 0x${most.toString(16)} characters`],
+  ERR_INVALID_OBJECT_DEFINE_PROPERTY: ['TypeError', (text) => text],
+  ERR_UNKNOWN_CREDENTIAL: ['Error', (kind, id) => `${kind} identifier does not exist: ${id}`],
   ERR_INVALID_RETURN_VALUE: ['TypeError', (expected, name, value) =>
     `Expected ${expected} to be returned from the "${name}" function but got ${describe(value).slice(10)}.`],
   ERR_MISSING_ARGS: ['TypeError', (...names) => Array.isArray(names[0])
@@ -63,7 +79,7 @@ const messages = {
   ERR_UNHANDLED_ERROR: ['Error', (value) => `Unhandled error.${value === undefined ? '' : ` (${value})`}`],
   ERR_UNHANDLED_REJECTION: ['Error', (reason) =>
     'This error originated either by throwing inside of an async function without a catch block, ' +
-    `or by rejecting a promise which was not handled with .catch(). The promise rejected with the reason "${reason}".`],
+    `or by rejecting a promise which was not handled with .${'catch'}(). The promise rejected with the reason "${reason}".`],
   ERR_INVALID_TRANSFER_OBJECT: ['TypeError', () => 'Found invalid object in transferList'],
   ERR_INVALID_BUFFER_SIZE: ['RangeError', (bits) => `Buffer size must be a multiple of ${bits}`],
   ERR_INVALID_TUPLE: ['TypeError', (what, shape) => `${what} must be an iterable ${shape} tuple`],
@@ -195,14 +211,20 @@ const messages = {
 
 function make(code) {
   if (!Object.hasOwn(messages, code)) return undefined;
-  const [kind, text] = messages[code];
+  const [kind, text, more] = messages[code];
   const made = function (...args) {
     const error = new globalThis[kind](text(...args));
+    more?.(error, ...args);
     define(error, 'code', { value: code, enumerable: true, writable: true, configurable: true });
+    define(error, 'toString', { value: toString, enumerable: false, writable: true, configurable: true });
     return tag(error, code);
   };
   define(made, 'name', { value: code });
   return made;
+}
+
+function toString() {
+  return `${this.name} [${this.code}]: ${this.message}`;
 }
 
 // Node shows such an error as "TypeError [CODE]: message" in its stack, while its name stays plain.

@@ -252,6 +252,21 @@ function validateInteger(value, name, min = Number.MIN_SAFE_INTEGER, max = Numbe
   if (!Number.isInteger(value)) throw new codes.ERR_OUT_OF_RANGE(name, 'an integer', value);
   if (value < min || value > max) throw new codes.ERR_OUT_OF_RANGE(name, `>= ${min} && <= ${max}`, value);
 }
+function validateBoolean(value, name) {
+  if (typeof value !== 'boolean') throw new codes.ERR_INVALID_ARG_TYPE(name, 'boolean', value);
+}
+function validateNumber(value, name, min, max) {
+  if (typeof value !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', value);
+  if ((min !== undefined && value < min) || (max !== undefined && value > max) || ((min !== undefined || max !== undefined) && Number.isNaN(value))) {
+    const parts = [min === undefined ? '' : `>= ${min}`, max === undefined ? '' : `<= ${max}`].filter((part) => part !== '');
+    throw new codes.ERR_OUT_OF_RANGE(name, parts.join(' && '), value);
+  }
+}
+function validateOneOf(value, name, allowed) {
+  if (allowed.includes(value)) return;
+  const shown = allowed.map((one) => (typeof one === 'string' ? `'${one}'` : String(one))).join(', ');
+  throw new codes.ERR_INVALID_ARG_VALUE(name, value, `must be one of: ${shown}`);
+}
 function validateAbortSignal(signal, name) {
   if (signal !== undefined && (signal === null || typeof signal !== 'object' || !('aborted' in signal))) {
     throw new codes.ERR_INVALID_ARG_TYPE(name, 'AbortSignal', signal);
@@ -264,5 +279,5 @@ module.exports = {
   install, stackOf, codes, AbortError, heads, sources, native, headline, frames, visible, frameText,
   fatalText: (error) => load('error_text').fatalText(error),
   describe: (value) => load('error_codes').describe(value),
-  validateFunction, validateString, validateObject, validateInteger, validateAbortSignal,
+  validateFunction, validateString, validateObject, validateInteger, validateBoolean, validateNumber, validateOneOf, validateAbortSignal,
 };

@@ -4,7 +4,7 @@
 // readFile, writeFile and copyFile also stop between two pieces of a megabyte.
 'use strict';
 
-const { codes, AbortError, validateFunction, validateInteger, validateAbortSignal } = load('errors');
+const { codes, AbortError, validateFunction, validateInteger, validateBoolean, validateAbortSignal } = load('errors');
 const { make: systemError } = load('fserrors');
 const { fsNow, fsLater, fsCancel } = binding;
 const path = load('path');
@@ -54,7 +54,7 @@ function toFlags(flags, fallback) {
   return FLAGS[flags];
 }
 function toMode(mode, fallback, name = 'mode') {
-  if (mode === undefined || mode === null) return fallback;
+  if (mode === undefined || mode === null) mode = fallback;
   if (typeof mode === 'string') {
     if (!/^[0-7]+$/.test(mode)) {
       throw new codes.ERR_INVALID_ARG_VALUE(name, mode, 'must be a 32-bit unsigned integer or an octal string');
@@ -64,11 +64,20 @@ function toMode(mode, fallback, name = 'mode') {
   validateInteger(mode, name, 0, 4294967295);
   return mode;
 }
-function toSeconds(value, name) {
+function toSeconds(value, name = 'time') {
+  if (typeof value === 'string' && +value == value) return +value;
+  if (Number.isFinite(value)) return value < 0 ? Date.now() / 1000 : value;
   if (value instanceof Date) return value.getTime() / 1000;
-  const number = +value;
-  if (!Number.isFinite(number)) throw new codes.ERR_INVALID_ARG_TYPE(name, ['Date', 'Time in seconds'], value);
-  return number;
+  throw new codes.ERR_INVALID_ARG_TYPE(name, ['Date', 'Time in seconds'], value);
+}
+function toOwner(id, name) {
+  validateInteger(id, name, -1, 4294967295);
+  return id;
+}
+function flushes(options) {
+  const flush = options.flush ?? false;
+  validateBoolean(flush, 'options.flush');
+  return flush;
 }
 function toOptions(options, defaults) {
   if (options === undefined || options === null || typeof options === 'function') return { __proto__: null, ...defaults };
@@ -88,7 +97,7 @@ function asBuffer(bytes) {
 // What is to be written: bytes, or a text that C encodes on its way.
 function toBytes(data, encoding) {
   if (typeof data === 'string') {
-    if (encoding === undefined || encoding === null || isUtf8(encoding)) return data;
+    if (typeof encoding !== 'string' || isUtf8(encoding)) return data;
     return load('buffer').Buffer.from(data, encoding);
   }
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -97,62 +106,12 @@ function toBytes(data, encoding) {
 
 // ---- results ------------------------------------------------------------------------------------------------------
 
-class Stats {
-  constructor(v) {
-    [this.dev, this.mode, this.nlink, this.uid, this.gid, this.rdev, this.blksize, this.ino, this.size, this.blocks] = v;
-    this.atimeMs = v[10] * 1000 + v[11] / 1e6;
-    this.mtimeMs = v[12] * 1000 + v[13] / 1e6;
-    this.ctimeMs = v[14] * 1000 + v[15] / 1e6;
-    this.birthtimeMs = v[16] * 1000 + v[17] / 1e6;
-    this.atime = new Date(Math.round(this.atimeMs));
-    this.mtime = new Date(Math.round(this.mtimeMs));
-    this.ctime = new Date(Math.round(this.ctimeMs));
-    this.birthtime = new Date(Math.round(this.birthtimeMs));
-  }
-  #is(kind) { return (Number(this.mode) & constants.S_IFMT) === kind; }
-  isFile() { return this.#is(constants.S_IFREG); }
-  isDirectory() { return this.#is(constants.S_IFDIR); }
-  isSymbolicLink() { return this.#is(constants.S_IFLNK); }
-  isFIFO() { return this.#is(constants.S_IFIFO); }
-  isSocket() { return this.#is(constants.S_IFSOCK); }
-  isBlockDevice() { return this.#is(constants.S_IFBLK); }
-  isCharacterDevice() { return this.#is(constants.S_IFCHR); }
-}
+// Stats, BigIntStats, StatFs and Dirent; a program that only reads files has no use for them.
+const results = () => load('fs_results');
 function statsOf(v, options) {
-  if (!options?.bigint) return new Stats(v);
-  return new BigIntStats(v);
-}
-class BigIntStats extends Stats {
-  constructor(v) {
-    super(v);
-    const names = ['dev', 'mode', 'nlink', 'uid', 'gid', 'rdev', 'blksize', 'size', 'blocks'];
-    for (let i = 0; i < names.length; i++) this[names[i]] = BigInt(this[names[i]]);
-    this.ino = BigInt(v[18]) << 32n | BigInt(v[19]);
-    const times = ['atime', 'mtime', 'ctime', 'birthtime'];
-    for (let i = 0; i < 4; i++) {
-      const ns = BigInt(v[10 + 2 * i]) * 1000000000n + BigInt(v[11 + 2 * i]);
-      this[`${times[i]}Ns`] = ns;
-      this[`${times[i]}Ms`] = ns / 1000000n;
-    }
-  }
+  return options?.bigint ? results().bigStats(v) : results().stats(v);
 }
 
-class Dirent {
-  #type;
-  constructor(name, type, folder) {
-    this.name = name;
-    this.path = folder;
-    this.parentPath = folder;
-    this.#type = type;
-  }
-  isFile() { return this.#type === 8; }
-  isDirectory() { return this.#type === 4; }
-  isSymbolicLink() { return this.#type === 10; }
-  isFIFO() { return this.#type === 1; }
-  isSocket() { return this.#type === 12; }
-  isBlockDevice() { return this.#type === 6; }
-  isCharacterDevice() { return this.#type === 2; }
-}
 // Pairs of name and type, by name.
 function inOrder(flat) {
   const order = [];
@@ -173,7 +132,7 @@ function entriesOf(flat, options, folder) {
   flat = inOrder(flat);
   for (let i = 0; i < flat.length; i += 2) {
     const name = nameIn(options, flat[i]);
-    list.push(options.withFileTypes ? new Dirent(name, flat[i + 1], folder) : name);
+    list.push(options.withFileTypes ? new (results().Dirent)(name, flat[i + 1], folder) : name);
   }
   return list;
 }
@@ -251,6 +210,20 @@ function run(it, callback) {
 
 // ---- the plans ----------------------------------------------------------------------------------------------------
 
+const LINK_ITSELF = 1; // of chown and utimes: a symbolic link is not followed
+let warnedOfX = false;
+let warnedOfRecursive = false;
+let warnedOfTruncate = false;
+function rmdirDeep(file, options) {
+  if (!warnedOfRecursive) {
+    warnedOfRecursive = true;
+    process.emitWarning('In future versions of Node.js, fs.rmdir(path, { recursive: true }) will be removed. ' +
+                        'Use fs.rm(path, { recursive: true }) instead', 'DeprecationWarning', 'DEP0147');
+  }
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  return found?.isDirectory() ? plans.rm(file, { ...options, recursive: true }) : plan('rmdir', [OP.rmdir, file], undefined, options, file);
+}
+
 const plans = {
   open(file, flags, mode) {
     file = toPath(file);
@@ -280,20 +253,25 @@ const plans = {
   },
   writeFile(file, data, options, flag = 'w') {
     options = toOptions(options, { encoding: 'utf8', mode: 0o666, flag });
+    const flush = flushes(options);
     const byFd = isFd(file);
     if (!byFd) file = toPath(file);
-    return plan('open', [OP.writeFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag ?? flag, FLAGS.w),
-                         toMode(options.mode, 0o666), toBytes(data, options.encoding)], undefined, options, byFd ? undefined : file);
+    const it = plan('open', [OP.writeFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag ?? flag, FLAGS.w),
+                             toMode(options.mode, 0o666), toBytes(data, options.encoding)], undefined, options, byFd ? undefined : file);
+    it.flush = flush;
+    return it;
   },
   mkdir(file, options) {
     if (typeof options === 'number' || typeof options === 'string') options = { mode: options };
     file = toPath(file);
-    const recursive = !!options?.recursive;
+    const recursive = options?.recursive ?? false;
+    validateBoolean(recursive, 'options.recursive');
     return plan('mkdir', [OP.mkdir, recursive ? path.resolve(file) : file, undefined, toMode(options?.mode, 0o777), recursive ? 1 : 0],
                 (made) => (recursive && made !== 0 ? made : undefined), options, file);
   },
   rmdir(file, options) {
     file = toPath(file);
+    if (options?.recursive) return rmdirDeep(file, options);
     return plan('rmdir', [OP.rmdir, file], undefined, options, file);
   },
   rm(file, options) {
@@ -324,7 +302,8 @@ const plans = {
     options = toOptions(options, { encoding: 'utf8' });
     return plan('readlink', [OP.readlink, file, undefined, 0, 0, rawNames(options)], (text) => nameIn(options, text), options, file);
   },
-  symlink(target, file) {
+  symlink(target, file, type) {
+    if (type !== undefined && type !== null && !['dir', 'file', 'junction'].includes(type)) throw new codes.ERR_FS_INVALID_SYMLINK_TYPE(type);
     target = toPath(target, 'target');
     file = toPath(file);
     return plan('symlink', [OP.symlink, target, file], undefined, undefined, target, file);
@@ -338,65 +317,115 @@ const plans = {
     file = toPath(file);
     return plan('chmod', [OP.chmod, file, undefined, toMode(mode)], undefined, undefined, file);
   },
-  fchmod: (fd, mode) => plan('fchmod', [OP.chmod, undefined, undefined, toMode(mode), toFd(fd)]),
+  fchmod(fd, mode) {
+    toFd(fd);
+    return plan('fchmod', [OP.chmod, undefined, undefined, toMode(mode), fd]);
+  },
   chown(file, uid, gid) {
     file = toPath(file);
-    return plan('chown', [OP.chown, file, undefined, uid, gid], undefined, undefined, file);
+    return plan('chown', [OP.chown, file, undefined, toOwner(uid, 'uid'), toOwner(gid, 'gid')], undefined, undefined, file);
+  },
+  lchown(file, uid, gid) {
+    file = toPath(file);
+    return plan('lchown', [OP.chown, file, undefined, toOwner(uid, 'uid'), toOwner(gid, 'gid'), LINK_ITSELF], undefined, undefined, file);
+  },
+  fchown(fd, uid, gid) {
+    toFd(fd);
+    return plan('fchown', [OP.chown, undefined, undefined, toOwner(uid, 'uid'), toOwner(gid, 'gid'), fd]);
+  },
+  statfs(file, options) {
+    file = toPath(file);
+    return plan('statfs', [OP.statfs, file], (v) => results().statFs(v, options), options, file);
   },
   utimes(file, atime, mtime) {
     file = toPath(file);
-    return plan('utime', [OP.utimes, file, undefined, toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime')], undefined, undefined, file);
+    return plan('utime', [OP.utimes, file, undefined, toSeconds(atime), toSeconds(mtime)], undefined, undefined, file);
   },
-  futimes: (fd, atime, mtime) =>
-    plan('futime', [OP.utimes, undefined, undefined, toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime'), toFd(fd)]),
+  lutimes(file, atime, mtime) {
+    file = toPath(file);
+    return plan('lutime', [OP.utimes, file, undefined, toSeconds(atime), toSeconds(mtime), LINK_ITSELF], undefined, undefined, file);
+  },
+  futimes(fd, atime, mtime) {
+    toFd(fd);
+    return plan('futime', [OP.utimes, undefined, undefined, toSeconds(atime), toSeconds(mtime), fd]);
+  },
   access(file, mode = 0) {
     file = toPath(file);
     validateInteger(mode, 'mode', 0, 7);
     return plan('access', [OP.access, file, undefined, mode], undefined, undefined, file);
   },
   truncate(file, length = 0) {
+    if (typeof file === 'number') {
+      if (!warnedOfTruncate) {
+        warnedOfTruncate = true;
+        process.emitWarning('Using fs.truncate with a file descriptor is deprecated. Please use fs.ftruncate with a file descriptor instead.',
+                            'DeprecationWarning', 'DEP0081');
+      }
+      return plans.ftruncate(file, length ?? 0);
+    }
     file = toPath(file);
     validateInteger(length, 'len');
     return plan('open', [OP.truncate, file, undefined, Math.max(0, length)], undefined, undefined, file);
   },
-  ftruncate: (fd, length = 0) => plan('ftruncate', [OP.ftruncate, undefined, undefined, toFd(fd), Math.max(0, length)]),
+  ftruncate(fd, length = 0) {
+    toFd(fd);
+    validateInteger(length, 'len');
+    return plan('ftruncate', [OP.ftruncate, undefined, undefined, fd, Math.max(0, length)]);
+  },
   fsync: (fd) => plan('fsync', [OP.fsync, undefined, undefined, toFd(fd), 0]),
   fdatasync: (fd) => plan('fdatasync', [OP.fsync, undefined, undefined, toFd(fd), 1]),
   copyFile(from, to, mode = 0, options = undefined) {
     from = toPath(from, 'src');
     to = toPath(to, 'dest');
+    validateInteger(mode, 'mode', 0, 7);
     return plan('copyfile', [OP.copyFile, from, to, mode], undefined, options, from, to);
   },
   mkdtemp(prefix, options) {
+    options = toOptions(options, { encoding: 'utf8' });
     prefix = toPath(prefix, 'prefix');
-    return plan('mkdtemp', [OP.mkdtemp, prefix], (text) => text, options, `${prefix}XXXXXX`);
+    if (prefix.endsWith('X') && !warnedOfX) {
+      warnedOfX = true;
+      process.emitWarning('mkdtemp() templates ending with X are not portable. For details see: https://nodejs.org/api/fs.html');
+    }
+    return plan('mkdtemp', [OP.mkdtemp, prefix, undefined, 0, 0, rawNames(options)], (text) => nameIn(options, text), options, `${prefix}XXXXXX`);
   },
 };
 
 // read(fd, buffer, offset, length, position) and write, with their many forms.
-function span(buffer, offset, length, name) {
+function span(buffer, offset, length) {
   if (!ArrayBuffer.isView(buffer)) throw new codes.ERR_INVALID_ARG_TYPE('buffer', ['Buffer', 'TypedArray', 'DataView'], buffer);
   offset ??= 0;
   validateInteger(offset, 'offset', 0);
   length ??= buffer.byteLength - offset;
   validateInteger(length, 'length');
   if (offset > buffer.byteLength) throw new codes.ERR_OUT_OF_RANGE('offset', `<= ${buffer.byteLength}`, offset);
-  if (length < 0 || offset + length > buffer.byteLength) {
-    throw new codes.ERR_OUT_OF_RANGE('length', `<= ${buffer.byteLength - offset}`, length);
-  }
+  if (length < 0) throw new codes.ERR_OUT_OF_RANGE('length', '>= 0', length);
+  if (offset + length > buffer.byteLength) throw new codes.ERR_OUT_OF_RANGE('length', `<= ${buffer.byteLength - offset}`, length);
   return new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length);
 }
-function place(position) {
+function place(position, length = 0) {
   if (position === undefined || position === null) return -1;
-  if (typeof position === 'bigint') position = Number(position);
+  if (typeof position === 'bigint') {
+    const most = 2n ** 63n - 1n - BigInt(length);
+    if (position < -1n || position > most) throw new codes.ERR_OUT_OF_RANGE('position', `>= -1 && <= ${most}`, position);
+    return Math.min(Number(position), 2 ** 62);
+  }
+  if (typeof position !== 'number') throw new codes.ERR_INVALID_ARG_TYPE('position', ['integer', 'bigint'], position);
   validateInteger(position, 'position', -1);
   return position;
 }
 function readPlan(fd, buffer, offset, length, position) {
+  toFd(fd);
   if (offset !== null && typeof offset === 'object') ({ offset = 0, length, position = null } = offset);
-  return plan('read', [OP.read, undefined, undefined, toFd(fd), 0, place(position), span(buffer, offset, length)], (n) => n);
+  if (ArrayBuffer.isView(buffer) && buffer.byteLength === 0 && length !== 0) throw new codes.ERR_INVALID_ARG_VALUE('buffer', buffer, 'is empty and cannot be written');
+  const bytes = span(buffer, offset, length);
+  return plan('read', [OP.read, undefined, undefined, fd, 0, place(position, bytes.length), bytes], (n) => n);
 }
 function writePlan(fd, data, offset, length, position) {
+  toFd(fd);
+  if (typeof data !== 'string' && !ArrayBuffer.isView(data)) {
+    throw new codes.ERR_INVALID_ARG_TYPE('buffer', ['string', 'Buffer', 'TypedArray', 'DataView'], data);
+  }
   if (typeof data === 'string') {
     return plan('write', [OP.write, undefined, undefined, toFd(fd), 0, place(offset), toBytes(data, length)], (n) => n);
   }
@@ -406,12 +435,14 @@ function writePlan(fd, data, offset, length, position) {
 
 // ---- the three faces ----------------------------------------------------------------------------------------------
 
-const fs = module.exports = { constants, Stats, Dirent, F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+const fs = module.exports = { constants, F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+fs._toUnixTimestamp = toSeconds; // packages use it
 
 for (const name of Object.keys(plans)) {
   const make = plans[name];
   fs[`${name}Sync`] = function (...args) {
     const it = Reflect.apply(make, undefined, args);
+    if (it.flush) return more.flushedSync(it);
     if (args[1]?.throwIfNoEntry === false) {
       const result = Reflect.apply(fsNow, undefined, it.args);
       if (result === -2) return undefined;
@@ -421,18 +452,27 @@ for (const name of Object.keys(plans)) {
     return runSync(it);
   };
   fs[name] = function (...args) {
-    const callback = args.length > 1 || name === 'close' ? args.pop() : undefined;
-    if (typeof callback !== 'function') throw new codes.ERR_INVALID_ARG_TYPE('cb', 'Function', callback);
-    run(Reflect.apply(make, undefined, args), callback);
+    const callback = args.length > 1 || typeof args[0] === 'function' ? args.pop() : undefined;
+    // close() alone may go without: then an error is thrown.
+    if (typeof callback !== 'function' && (name !== 'close' || callback !== undefined)) throw new codes.ERR_INVALID_ARG_TYPE('cb', 'Function', callback);
+    const it = Reflect.apply(make, undefined, args);
+    if (it.flush) more.flushed(it, callback);
+    else run(it, callback ?? ((error) => { if (error) throw error; }));
   };
   Object.defineProperty(fs[name], 'name', { value: name });
   Object.defineProperty(fs[`${name}Sync`], 'name', { value: `${name}Sync` });
 }
-fs.appendFile = (file, data, options, callback = options) => {
+fs.appendFile = function appendFile(file, data, options, callback = options) {
   validateFunction(callback, 'cb');
-  run(plans.writeFile(file, data, typeof options === 'function' ? undefined : options, 'a'), callback);
+  const it = plans.writeFile(file, data, typeof options === 'function' ? undefined : options, 'a');
+  if (it.flush) more.flushed(it, callback);
+  else run(it, callback);
 };
-fs.appendFileSync = (file, data, options) => runSync(plans.writeFile(file, data, options, 'a'));
+fs.appendFileSync = function appendFileSync(file, data, options) {
+  const it = plans.writeFile(file, data, options, 'a');
+  if (it.flush) more.flushedSync(it);
+  else runSync(it);
+};
 fs.existsSync = (file) => {
   try {
     return fsNow(OP.access, toPath(file), undefined, 0) === 0;
@@ -440,24 +480,33 @@ fs.existsSync = (file) => {
     return false;
   }
 };
-fs.exists = (file, callback) => {
+fs.exists = function exists(file, callback) {
   validateFunction(callback, 'cb');
-  fs.access(file, 0, (error) => callback(!error));
+  try {
+    fs.access(file, 0, (error) => callback(!error));
+  } catch {
+    process.nextTick(callback, false);
+  }
 };
-fs.exists[Symbol.for('nodejs.util.promisify.custom')] = (file) => new Promise((resolve) => fs.exists(file, resolve));
+Object.defineProperty(fs.exists, Symbol.for('nodejs.util.promisify.custom'), {
+  value: function exists(file) { return new Promise((resolve) => fs.exists(file, resolve)); },
+});
 fs.readSync = (fd, buffer, offset, length, position) => runSync(readPlan(fd, buffer, offset, length, position));
 fs.writeSync = (fd, data, offset, length, position) => runSync(writePlan(fd, data, offset, length, position));
 fs.read = (fd, ...args) => {
+  toFd(fd);
   const callback = args.pop();
   validateFunction(callback, 'cb');
   let buffer = args[0];
   let offset = args[1];
   let length = args[2];
   let position = args[3];
-  if (!ArrayBuffer.isView(buffer)) {
+  if (args.length < 2 && !ArrayBuffer.isView(buffer)) {
     const options = buffer ?? {};
-    buffer = options.buffer ?? load('buffer').Buffer.alloc(16384);
-    ({ offset, length, position } = options);
+    if (typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
+    ({ buffer = load('buffer').Buffer.alloc(16384), offset, length, position } = options);
+  } else if (args.length === 2 && offset !== null && typeof offset !== 'object' && offset !== undefined) {
+    throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', offset);
   }
   run(readPlan(fd, buffer, offset, length, position), (error, count) => callback(error, count ?? 0, buffer));
 };
@@ -477,12 +526,18 @@ for (const [name, count] of [['read', 'bytesRead'], ['write', 'bytesWritten']]) 
 }
 fs.realpath.native = fs.realpath;
 fs.realpathSync.native = fs.realpathSync;
-const more = load('fs_more').install(fs, toPath);
-for (const name of ['createReadStream', 'createWriteStream', 'ReadStream', 'WriteStream', 'watch', 'watchFile', 'unwatchFile']) {
+const more = load('fs_more').install(fs, toPath, { run, runSync, toOptions });
+const LAZY = {
+  createReadStream: 'fs_streams', createWriteStream: 'fs_streams', ReadStream: 'fs_streams', WriteStream: 'fs_streams',
+  FileReadStream: 'fs_streams', FileWriteStream: 'fs_streams',
+  watch: 'fs_watch', watchFile: 'fs_watch', unwatchFile: 'fs_watch', Stats: 'fs_results', Dirent: 'fs_results',
+  readv: 'fs_vectors', writev: 'fs_vectors', readvSync: 'fs_vectors', writevSync: 'fs_vectors',
+};
+for (const name of Object.keys(LAZY)) {
   Object.defineProperty(fs, name, {
     enumerable: true, configurable: true,
     get() {
-      const value = load(name.toLowerCase().includes('watch') ? 'fs_watch' : 'fs_streams')[name];
+      const value = load(LAZY[name])[name];
       Object.defineProperty(fs, name, { value, enumerable: true, configurable: true, writable: true });
       return value;
     },
@@ -492,4 +547,4 @@ for (const name of ['createReadStream', 'createWriteStream', 'ReadStream', 'Writ
   });
 }
 Object.defineProperty(fs, 'promises', { enumerable: true, configurable: true, get: () => load('fs_promises') });
-Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, readPlan, writePlan, Stats, statsOf, toFlags, toPath, more } });
+Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, runSync, readPlan, writePlan, statsOf, plan, place, toFd, toOptions, toFlags, toPath, more } });

@@ -3,7 +3,7 @@
 'use strict';
 
 const path = load('path');
-const { codes, validateFunction } = load('errors');
+const { codes, validateFunction, validateInteger, validateBoolean, validateObject } = load('errors');
 
 // ---- deep ---------------------------------------------------------------------------------------------------------
 
@@ -40,6 +40,7 @@ class Dir {
   #entries;
   #closed = false;
   constructor(folder, entries) {
+    if (folder === undefined) throw new codes.ERR_MISSING_ARGS('handle');
     Object.defineProperty(this, 'path', { value: folder, enumerable: true });
     this.#entries = entries;
   }
@@ -120,6 +121,18 @@ function checkTree(from, to) {
     throw copyError('ERR_FS_CP_EINVAL', `Cannot copy ${from} to a subdirectory of self ${to}`);
   }
 }
+function copyOptions(options = {}) {
+  validateObject(options, 'options');
+  for (const name of ['dereference', 'errorOnExist', 'force', 'preserveTimestamps', 'recursive', 'verbatimSymlinks']) {
+    if (options[name] !== undefined) validateBoolean(options[name], `options.${name}`);
+  }
+  if (options.dereference === true && options.verbatimSymlinks === true) {
+    throw new codes.ERR_INCOMPATIBLE_OPTION_PAIR('dereference', 'verbatimSymlinks');
+  }
+  if (options.mode !== undefined) validateInteger(options.mode, 'options.mode', 0, 7);
+  if (options.filter !== undefined) validateFunction(options.filter, 'options.filter');
+  return options;
+}
 function cpSync(fs, from, to, options = {}) {
   checkTree(from, to);
   const steps = copySteps(from, to, options);
@@ -147,43 +160,63 @@ async function cp(fs, from, to, options = {}) {
   }
 }
 
-// ---- lists of buffers ---------------------------------------------------------------------------------------------
+// ---- files that are on the disk before the call is over ----------------------------------------------------------------
 
-function eachBuffer(fs, verb, fd, buffers, position) {
-  let total = 0;
-  for (const buffer of buffers) {
-    const done = fs[verb](fd, buffer, 0, buffer.byteLength, typeof position === 'number' ? position + total : null);
-    total += done;
-    if (done < buffer.byteLength) break;
-  }
-  return total;
-}
+// The plan of a writeFile, on a descriptor: [operation, path, path2, fd, flags, mode, bytes].
+const onto = (it, fd) => ({ ...it, args: [it.args[0], undefined, undefined, fd, ...it.args.slice(4)], from: undefined, name: 'write' });
+const ownFile = (it) => it.args[1] !== undefined;
 
-function install(fs, toPath) {
+function install(fs, toPath, { run, runSync, toOptions }) {
   const callbackForm = (run) => function (...args) {
     const callback = args.pop();
     validateFunction(callback, 'cb');
     run(...args).then((value) => process.nextTick(callback, null, value), (error) => process.nextTick(callback, error));
   };
   const later = {
-    opendir: async (folder, options) => new Dir(toPath(folder), await fs.promises.readdir(folder, { ...options, withFileTypes: true })),
-    cp: async (from, to, options) => cp(fs, toPath(from, 'src'), toPath(to, 'dest'), options),
-  };
-  for (const name of Object.keys(later)) fs[name] = callbackForm(later[name]);
-  fs.opendirSync = (folder, options) => {
-    try {
-      return new Dir(toPath(folder), fs.readdirSync(folder, { ...options, withFileTypes: true }));
-    } catch (error) {
-      if (error.syscall === 'scandir') {
-        error.syscall = 'opendir';
-        error.message = error.message.replace('scandir', 'opendir');
+    opendir: async (folder, options) => {
+      try {
+        return new Dir(toPath(folder), await fs.promises.readdir(folder, opendirOptions(options)));
+      } catch (error) {
+        throw opened(error);
       }
-      throw error;
+    },
+    cp: async (from, to, options) => cp(fs, toPath(from, 'src'), toPath(to, 'dest'), copyOptions(options)),
+  };
+  fs.opendir = function opendir(folder, options, callback = options) {
+    validateFunction(callback, 'callback');
+    toPath(folder);
+    if (options === callback) options = undefined;
+    opendirOptions(options);
+    callbackForm(later.opendir)(folder, options, callback);
+  };
+  fs.cp = function cp(from, to, options, callback = options) {
+    validateFunction(callback, 'cb');
+    if (options === callback) options = undefined;
+    copyOptions(options);
+    toPath(from, 'src');
+    toPath(to, 'dest');
+    callbackForm(later.cp)(from, to, options, callback);
+  };
+  function opendirOptions(options) {
+    const { bufferSize = 32, ...rest } = toOptions(options, { encoding: 'utf8' });
+    validateInteger(bufferSize, 'options.bufferSize', 1, 4294967295);
+    return { ...rest, withFileTypes: true };
+  }
+  const opened = (error) => {
+    if (error.syscall === 'scandir') {
+      error.syscall = 'opendir';
+      error.message = error.message.replace('scandir', 'opendir');
+    }
+    return error;
+  };
+  fs.opendirSync = function opendirSync(folder, options) {
+    try {
+      return new Dir(toPath(folder), fs.readdirSync(folder, opendirOptions(options)));
+    } catch (error) {
+      throw opened(error);
     }
   };
-  fs.cpSync = (from, to, options) => cpSync(fs, toPath(from, 'src'), toPath(to, 'dest'), options);
-  fs.readvSync = (fd, buffers, position) => eachBuffer(fs, 'readSync', fd, buffers, position);
-  fs.writevSync = (fd, buffers, position) => eachBuffer(fs, 'writeSync', fd, buffers, position);
+  fs.cpSync = (from, to, options) => cpSync(fs, toPath(from, 'src'), toPath(to, 'dest'), copyOptions(options));
   const readdirSync = fs.readdirSync;
   fs.readdirSync = function (folder, options) {
     return options?.recursive ? deepSync(fs, toPath(folder), options) : readdirSync(folder, options);
@@ -194,7 +227,28 @@ function install(fs, toPath) {
     else readdir(...arguments);
   };
   fs.Dir = Dir;
-  return { ...later, deep: (folder, options) => deep(fs, toPath(folder), options) };
+  function flushedSync(it) {
+    const fd = ownFile(it) ? fs.openSync(it.args[1], it.args[4], it.args[5]) : it.args[3];
+    try {
+      runSync(onto(it, fd));
+      fs.fsyncSync(fd);
+    } finally {
+      if (ownFile(it)) fs.closeSync(fd);
+    }
+  }
+  function flushed(it, callback) {
+    const write = (fd) => run(onto(it, fd), (error) => {
+      if (error) finish(fd, error);
+      else fs.fsync(fd, (failed) => finish(fd, failed));
+    });
+    const finish = (fd, error) => {
+      if (ownFile(it)) fs.close(fd, (failed) => callback(error ?? failed ?? null));
+      else callback(error ?? null);
+    };
+    if (!ownFile(it)) write(it.args[3]);
+    else fs.open(it.args[1], it.args[4], it.args[5], (error, fd) => (error ? callback(error) : write(fd)));
+  }
+  return { ...later, flushed, flushedSync, deep: (folder, options) => deep(fs, toPath(folder), options) };
 }
 
 module.exports = { install, Dir };

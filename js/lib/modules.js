@@ -444,10 +444,28 @@ function isModuleText(text) {
   return parses('script') === null && parses('module') !== null;
 }
 
+// Such a text finds the builtin modules by their names, as in Node; each is loaded when it is looked at.
+function offerBuiltins() {
+  for (const name of Module.builtinModules) {
+    if (name.includes(':') || name.includes('/') || name.startsWith('_') || Object.hasOwn(globalThis, name)) continue;
+    const define = (value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
+    Object.defineProperty(globalThis, name, {
+      configurable: true, enumerable: false,
+      get() {
+        const value = builtin(name);
+        define(value);
+        return value;
+      },
+      set: define,
+    });
+  }
+}
+
 // A text that is no file: -e, standard input.
 function runText(text, name) {
   const file = path.join(process.cwd(), name);
-  if (isModuleText(text)) {
+  const { inputType, printText } = Module[Symbol.for('vigil.host')];
+  if (inputType === undefined ? !printText && isModuleText(text) : inputType === 'module') {
     sources.set(file, text);
     return load('esm').runText(text, file);
   }
@@ -457,16 +475,19 @@ function runText(text, name) {
   module.paths = nodeModules(process.cwd());
   sources.set(name, text);
   Object.assign(globalThis, { module, exports: module.exports, require: makeRequire(module), __filename: name, __dirname: '.' });
+  offerBuiltins();
   const follows = followsAwaits(text);
   if (follows || IMPORT_CALL.test(text)) {
     text = load('esm_transform').transformScript(text, name, '$vigilImport', follows ? '$vigilAwait' : undefined);
     Object.defineProperty(globalThis, '$vigilImport', { value: load('esm').importFrom(), configurable: true, enumerable: false });
     Object.defineProperty(globalThis, '$vigilAwait', { value: load('context').waitFor, configurable: true, enumerable: false });
   }
-  return compile(text, name, 1);
+  const value = compile(text, name, 1);
+  if (printText) console.log(value);
+  return value;
 }
 
 module.exports = Module;
 Object.defineProperty(Module, Symbol.for('vigil.host'), {
-  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText, tell: (fd) => { watcher = fd; } },
+  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText, tell: (fd) => { watcher = fd; }, options: (...args) => load('run_options').begin(...args), inputType: undefined, printText: false },
 });

@@ -13,6 +13,7 @@ const kRead = Symbol('bytes read');
 const kWritten = Symbol('bytes written');
 const kOptions = Symbol('options for a socket that has no handle yet');
 const kDone = Symbol('callback of the write under way');
+const kPending = Symbol('pending'); // bytes of the write that waits for the connection
 const kBuffer = Symbol('onread');
 const kReset = Symbol('reset');
 
@@ -177,7 +178,7 @@ function takeInto(socket, handle, data) {
     const count = Math.min(target.length, data.length - at);
     target.set(data.subarray(at, at + count));
     at += count;
-    const more = callback(count, target);
+    const more = Reflect.apply(callback, socket, [count, target]);
     if (typeof buffer === 'function') socket[kBuffer].last = buffer();
     if (more === false) {
       handle.readStop();
@@ -212,8 +213,10 @@ Socket.prototype.read = function (size) {
 function send(socket, bytes, callback) {
   if (socket.connecting) {
     const onClose = () => callback(new codes.ERR_SOCKET_CLOSED_BEFORE_CONNECTION());
+    socket[kPending] = bytes.length;
     socket.once('connect', () => {
       socket.off('close', onClose);
+      socket[kPending] = 0;
       send(socket, bytes, callback);
     });
     socket.once('close', onClose);
@@ -394,6 +397,7 @@ function attempt(socket, address, port, localAddress, localPort) {
     if (status < 0) {
       const local = localAddress !== undefined && localPort ? `${localAddress}:${localPort}` : undefined;
       const error = placeError(status, 'connect', address, port, false, local);
+      if (local !== undefined) Object.assign(error, { localAddress, localPort });
       if (port !== undefined) socket.emit('connectionAttemptFailed', address, port, isIPv6(address) ? 6 : 4, error);
       socket.destroy(error);
     } else {
@@ -456,11 +460,12 @@ getter('remoteFamily', function () { return this.connecting ? undefined : names(
 getter('remotePort', function () { return this.connecting ? undefined : names(this, 1)?.[2]; });
 getter('pending', function () { return this._handle === null || this.connecting; });
 getter('bytesRead', function () { return this._handle !== null ? this._handle.bytesRead : this[kRead]; });
-getter('bufferSize', function () { return this._handle === null ? undefined : this.writableLength; });
+getter('bufferSize', function () { return this._handle || this.connecting ? this.writableLength : undefined; });
 getter('_connecting', function () { return this.connecting; });
 // Bytes that were written or wait to be.
 getter('bytesWritten', function () {
-  let bytes = this._handle !== null ? this._handle.bytesWritten : this[kWritten];
+  if (this._handle === undefined) return undefined;
+  let bytes = (this[kPending] ?? 0) + (this._handle !== null ? this._handle.bytesWritten : this[kWritten]);
   const waiting = this._handle === null && !this.connecting ? [] : this.writableBuffer ?? this._writableState?.getBuffer?.() ?? [];
   for (let i = 0; i < waiting.length; i++) {
     const { chunk, encoding } = waiting[i];
@@ -501,5 +506,12 @@ module.exports = {
     attemptDefault = value < 10 ? 10 : value;
   },
   _normalizeArgs: normalizeArgs,
+  // Of use on Windows alone, even there.
+  _setSimultaneousAccepts() {
+    if (warnedOfAccepts) return;
+    warnedOfAccepts = true;
+    process.emitWarning('net._setSimultaneousAccepts() is deprecated and will be removed.', 'DeprecationWarning', 'DEP0121');
+  },
 };
+let warnedOfAccepts = false;
 Object.defineProperty(module.exports, Symbol.for('vigil.host'), { value: { checkPort, toNumber, attempt, begin, connected, attach } });

@@ -103,6 +103,7 @@ function lookupAndListen(server, options, port, backlog) {
 function listenAt(server, options, address, port, backlog) {
   const { reusePort = false, ipv6Only = false } = options;
   let id;
+  server._connectionKey = `${address === undefined ? 6 : port === undefined ? -1 : net.isIP(address)}:${address ?? '::'}:${port ?? -1}`;
   if (address === undefined) {
     address = '::';
     id = native.listen(address, port, backlog, ipv6Only, reusePort);

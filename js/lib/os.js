@@ -2,6 +2,8 @@
 // node:os
 'use strict';
 
+const { codes, validateInteger, validateObject } = load('errors');
+
 const info = () => binding.osInfo();
 const text = (value) => {
   const fn = () => value();
@@ -18,8 +20,32 @@ function errors() {
   return found;
 }
 
+const PRIORITY = {
+  PRIORITY_LOW: 19, PRIORITY_BELOW_NORMAL: 10, PRIORITY_NORMAL: 0, PRIORITY_ABOVE_NORMAL: -7, PRIORITY_HIGH: -14, PRIORITY_HIGHEST: -20,
+};
+function checkPid(pid) {
+  validateInteger(pid, 'pid', -2147483648, 2147483647);
+}
+// C answers an error as -100 - errno, because -1 is a niceness.
+function niceness(syscall, ...args) {
+  const result = binding.priority(...args);
+  if (result > -100) return result;
+  const errno = result + 100;
+  const [code, message] = binding.errorName(-errno);
+  throw new codes.ERR_SYSTEM_ERROR({ errno, code, message, syscall });
+}
+
+// The numbers of /proc/stat are hundredths of a second.
+function processorTimes() {
+  const file = binding.readText('/proc/stat');
+  if (typeof file !== 'string') return [];
+  return [...file.matchAll(/^cpu\d+ (\d+) (\d+) (\d+) (\d+) \d+ (\d+)/gm)]
+    .map((found) => found.slice(1).map((count) => count * 10));
+}
+
 module.exports = {
-  EOL: '\n', devNull: '/dev/null',
+  get EOL() { return '\n'; },
+  get devNull() { return '/dev/null'; },
   arch: text(() => process.arch),
   platform: text(() => 'linux'),
   type: text(() => 'Linux'),
@@ -43,14 +69,34 @@ module.exports = {
   },
   cpus() {
     const file = binding.readText('/proc/cpuinfo');
-    const models = typeof file === 'string' ? [...file.matchAll(/^model name\s*:\s*(.*)$/gm)].map((match) => match[1]) : [];
-    return Array.from({ length: info().cpus }, (_, i) => ({
-      model: models[i] ?? 'unknown', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 },
-    }));
+    const column = (name) => (typeof file === 'string' ? [...file.matchAll(new RegExp(`^${name}\\s*:\\s*(.*)$`, 'gm'))].map((match) => match[1]) : []);
+    const models = column('model name');
+    const speeds = column('cpu MHz');
+    const all = processorTimes();
+    return Array.from({ length: info().cpus }, (_, i) => {
+      const [user = 0, nice = 0, sys = 0, idle = 0, irq = 0] = all[i] ?? [];
+      return { model: models[i] ?? 'unknown', speed: Math.trunc(speeds[i] ?? 0), times: { user, nice, sys, idle, irq } };
+    });
   },
-  userInfo() {
+  getPriority(pid = 0) {
+    checkPid(pid);
+    return niceness('uv_os_getpriority', pid);
+  },
+  setPriority(pid, priority) {
+    if (priority === undefined) {
+      priority = pid;
+      pid = 0;
+    }
+    checkPid(pid);
+    validateInteger(priority, 'priority', PRIORITY.PRIORITY_HIGHEST, PRIORITY.PRIORITY_LOW);
+    niceness('uv_os_setpriority', pid, priority);
+  },
+  userInfo(options = {}) {
+    validateObject(options ?? {}, 'options');
+    const encoding = options?.encoding;
     const { user, home, shell } = info();
-    return { uid: process.getuid(), gid: process.getgid(), username: user, homedir: home, shell };
+    const form = encoding === 'buffer' ? (text) => Buffer.from(text) : encoding && encoding !== 'utf8' ? (text) => Buffer.from(text).toString(encoding) : (text) => text;
+    return { uid: process.getuid(), gid: process.getgid(), username: form(user), homedir: form(home), shell: form(shell) };
   },
   networkInterfaces() {
     const found = binding.interfaces();
@@ -63,5 +109,15 @@ module.exports = {
     }
     return faces;
   },
-  constants: { errno: errors(), signals: { ...binding.signals } },
 };
+Object.defineProperty(module.exports, 'constants', {
+  enumerable: true,
+  value: Object.freeze({
+    __proto__: null,
+    UV_UDP_REUSEADDR: 4,
+    dlopen: { __proto__: null, RTLD_LAZY: 1, RTLD_NOW: 2, RTLD_GLOBAL: 256, RTLD_LOCAL: 0, RTLD_DEEPBIND: 8 },
+    errno: errors(),
+    signals: Object.freeze({ __proto__: null, ...binding.signals }),
+    priority: { __proto__: null, ...PRIORITY },
+  }),
+});

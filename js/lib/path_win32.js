@@ -116,7 +116,7 @@ function toNamespacedPath(path) {
   if (typeof path !== 'string' || path === '') return path;
   const full = resolve(path);
   if (full.length <= 2) return path;
-  if (full.startsWith('\\\\')) return full[2] === '?' || full[2] === '.' ? path : `\\\\?\\UNC\\${full.slice(2)}`;
+  if (full.startsWith('\\\\')) return full[2] === '?' || full[2] === '.' ? full : `\\\\?\\UNC\\${full.slice(2)}`;
   return isDrive(full[0]) && full[1] === ':' && full[2] === '\\' ? `\\\\?\\${full}` : path;
 }
 

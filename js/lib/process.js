@@ -3,7 +3,7 @@
 'use strict';
 
 const EventEmitter = load('events');
-const { codes, fatalText, validateFunction, validateString, native } = load('errors');
+const { codes, fatalText, validateFunction, validateString, validateInteger, validateObject, native } = load('errors');
 const sched = load('sched');
 const os = binding;
 
@@ -13,10 +13,12 @@ const self = Object.create(Object.create(EventEmitter.prototype, {
   constructor: { value: process, writable: true, configurable: true },
   [Symbol.toStringTag]: { value: 'process', configurable: true },
 }));
+process.prototype = Object.getPrototypeOf(self);
 EventEmitter.call(self);
 module.exports = self;
 
 const { system, argv, execPath, versions } = os;
+if (os.opensslVersion !== undefined) versions.openssl = os.opensslVersion;
 Object.assign(self, {
   title: 'vigil',
   version: `v${versions.node}`,
@@ -27,15 +29,29 @@ Object.assign(self, {
   argv,
   execArgv: [],
   execPath,
-  argv0: os.argv0 ?? execPath,
   debugPort: 9229,
   pid: system.pid,
   get ppid() { return os.ppid(); },
   exitCode: undefined,
-  features: { inspector: false, debug: false, uv: false, ipv6: true, tls: false },
-  config: { target_defaults: {}, variables: {} },
+  features: {
+    inspector: false, debug: false, uv: false, ipv6: true, tls_alpn: os.opensslVersion !== undefined, tls_sni: os.opensslVersion !== undefined,
+    tls_ocsp: false, tls: os.opensslVersion !== undefined, cached_builtins: false, require_module: true, typescript: 'strip',
+  },
+  config: Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({ v8_enable_i18n_support: 1 }) }),
   report: undefined,
   allowedNodeEnvironmentFlags: new Set(),
+});
+
+// The word that the program was started with.
+Object.defineProperty(self, 'argv0', {
+  enumerable: true, configurable: true,
+  get() {
+    const words = os.readText('/proc/self/cmdline');
+    const value = typeof words === 'string' ? words.slice(0, words.indexOf('\0')) : execPath;
+    Object.defineProperty(self, 'argv0', { value, enumerable: true, configurable: true, writable: true });
+    return value;
+  },
+  set(value) { Object.defineProperty(self, 'argv0', { value, enumerable: true, configurable: true, writable: true }); },
 });
 
 Object.defineProperty(self, Symbol.toStringTag, { value: 'process', configurable: true });
@@ -43,7 +59,7 @@ Object.defineProperty(self, Symbol.toStringTag, { value: 'process', configurable
 // ---- environment --------------------------------------------------------------------------------------------------
 
 self.env = new Proxy({}, {
-  get: (target, key) => typeof key === 'string' ? os.envGet(key) : Reflect.get(target, key),
+  get: (target, key) => (typeof key === 'string' ? os.envGet(key) : undefined) ?? Reflect.get(target, key),
   set(target, key, value) {
     if (typeof key === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
     os.envSet(key, `${value}`);
@@ -56,7 +72,12 @@ self.env = new Proxy({}, {
   },
   ownKeys: () => os.envKeys(),
   defineProperty(target, key, descriptor) {
-    if (!('value' in descriptor)) throw new TypeError("'process.env' does not accept an accessor(getter/setter) descriptor");
+    if ('get' in descriptor || 'set' in descriptor) {
+      throw new codes.ERR_INVALID_OBJECT_DEFINE_PROPERTY("'process.env' does not accept an accessor(getter/setter) descriptor");
+    }
+    if (!('value' in descriptor && descriptor.configurable && descriptor.writable && descriptor.enumerable)) {
+      throw new codes.ERR_INVALID_OBJECT_DEFINE_PROPERTY("'process.env' only accepts a configurable, writable, and enumerable data descriptor");
+    }
     os.envSet(key, `${descriptor.value}`);
     return true;
   },
@@ -90,8 +111,14 @@ self.chdir = function chdir(directory) {
   const result = os.chdir(directory);
   if (result < 0) throw load('fserrors').make(result, 'chdir', self.cwd(), directory);
 };
-self.umask = function (mask) {
-  return os.umask(mask === undefined ? -1 : typeof mask === 'string' ? parseInt(mask, 8) : mask);
+self.umask = function umask(mask) {
+  if (mask === undefined) return os.umask(-1);
+  if (typeof mask === 'string') {
+    if (!/^[0-7]+$/.test(mask)) throw new codes.ERR_INVALID_ARG_VALUE('mask', mask, 'must be a 32-bit unsigned integer or an octal string');
+    mask = parseInt(mask, 8);
+  }
+  validateInteger(mask, 'mask', 0, 4294967295);
+  return os.umask(mask);
 };
 
 self.hrtime = function hrtime(since) {
@@ -113,17 +140,47 @@ self.hrtime.bigint = function () {
   const now = os.hrtime();
   return BigInt(now[0]) * 1000000000n + BigInt(now[1]);
 };
+// Node's one value that is wrong as a range and not as a type.
+function rangeError(name, value) {
+  const { message } = new codes.ERR_INVALID_ARG_VALUE(name, value);
+  const error = new RangeError(message);
+  error.code = 'ERR_INVALID_ARG_VALUE';
+  return error;
+}
 self.uptime = () => os.uptime();
 self.memoryUsage = () => os.memoryUsage();
 self.memoryUsage.rss = () => os.memoryUsage().rss;
 self.constrainedMemory = () => 0;
 self.availableMemory = () => load('os').freemem();
-self.cpuUsage = function (before) {
+self.cpuUsage = function cpuUsage(before) {
+  if (before) {
+    validateObject(before, 'prevValue');
+    for (const name of ['user', 'system']) {
+      if (typeof before[name] !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(`prevValue.${name}`, 'number', before[name]);
+      if (!(before[name] >= 0 && before[name] <= Number.MAX_SAFE_INTEGER)) {
+        throw rangeError(`prevValue.${name}`, before[name]);
+      }
+    }
+  }
   const now = os.cpuUsage();
   return before ? { user: now.user - before.user, system: now.system - before.system } : now;
 };
 self.resourceUsage = () => os.resourceUsage();
 for (const name of ['getuid', 'geteuid', 'getgid', 'getegid']) self[name] = () => os[name]();
+['setuid', 'seteuid', 'setgid', 'setegid', 'getgroups', 'setgroups', 'initgroups'].forEach((name) => {
+  self[name] = { [name](...args) { return load('process_ids')[name](...args); } }[name];
+});
+let warnedOfAssert = false;
+self.assert = function assert(value, message) {
+  if (!warnedOfAssert) {
+    warnedOfAssert = true;
+    self.emitWarning('process.assert() is deprecated. Please use the `assert` module instead.', 'DeprecationWarning', 'DEP0100');
+  }
+  if (!value) throw Object.assign(new Error(message || 'assertion error'), { code: 'ERR_ASSERTION' });
+};
+self._rawDebug = function _rawDebug(...args) {
+  os.write(2, `${load('inspect').format(...args)}\n`);
+};
 self.nextTick = sched.nextTick;
 self.binding = function binding(name) {
   throw new Error(`No such module: ${name}. process.binding is not part of this host`);
@@ -131,7 +188,10 @@ self.binding = function binding(name) {
 self.dlopen = () => {
   throw new Error('Native addons are not supported here; expose C functions with vigil_js_function instead');
 };
-self.getActiveResourcesInfo = () => os.keepers();
+self.getActiveResourcesInfo = () => {
+  const immediates = os.state[load('constants').state.IMMEDIATE_REFS];
+  return [...os.keepers(), ...Array(load('sched_timers').count()).fill('Timeout'), ...Array(immediates).fill('Immediate')];
+};
 
 // ---- warnings -----------------------------------------------------------------------------------------------------
 
@@ -147,9 +207,12 @@ self.emitWarning = function emitWarning(warning, type, code, ctor) {
     code = '';
     type = 'Warning';
   }
+  if (type !== undefined && type !== null) validateString(type, 'type');
   if (typeof code === 'function') {
     ctor = code;
     code = '';
+  } else if (code !== undefined && code !== null) {
+    validateString(code, 'code');
   }
   if (typeof warning === 'string') {
     const error = new Error(warning);
@@ -172,9 +235,12 @@ self.emitWarning = function emitWarning(warning, type, code, ctor) {
   sched.nextTick(() => self.emit('warning', warning));
 };
 self.on('warning', (warning) => {
-  if (os.noWarnings) return;
+  if (!(warning instanceof native.Error) || os.noWarnings) return;
+  const deprecation = warning.name === 'DeprecationWarning';
+  if (deprecation && self.noDeprecation) return;
   const code = warning.code ? `[${warning.code}] ` : '';
   let text = `(vigil:${self.pid}) ${code}${warning.name}: ${warning.message}\n`;
+  if ((self.traceWarnings || (deprecation && self.traceDeprecation)) && warning.stack) text = `(vigil:${self.pid}) ${code}${warning.stack}\n`;
   if (typeof warning.detail === 'string') text += `${warning.detail}\n`;
   os.write(2, text);
 });
@@ -216,9 +282,12 @@ self.reallyExit = function reallyExit(code) {
   os.exit(Number(code) || 0);
   for (;;);
 };
-self.abort = function abort() {
-  os.abort();
-};
+self.abort = { abort() { os.abort(); } }.abort;
+
+// Options of the command line that change how this process behaves (lib/run_options.js).
+Object.defineProperty(self, Symbol.for('vigil.options'), {
+  value: { rejections(wanted) { mode = wanted; }, noWarnings() { os.noWarnings = true; } },
+});
 
 function fatal(error, code) {
   let text;
@@ -278,7 +347,9 @@ function endWith(code) {
 
 // ---- rejections ---------------------------------------------------------------------------------------------------
 
-const mode = os.rejectionMode || 'throw';
+let mode = 'throw';
+let rejections = 0;
+const numbers = new WeakMap(); // promise -> the number of its rejection, in warnings
 function reasonText(reason) {
   try {
     if (typeof reason === 'object' && reason !== null && !(reason instanceof native.Error)) {
@@ -289,19 +360,41 @@ function reasonText(reason) {
     return '<Object>';
   }
 }
+const HOW = `This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise which was not handled with .${'catch'}(). ` +
+  'To terminate the node process on unhandled promise rejection, use the CLI flag `--unhandled-rejections=strict` ' +
+  '(see https://nodejs.org/api/cli.html#cli_unhandled_rejections_mode).';
+function warnOf(promise, reason) {
+  let text;
+  try {
+    text = reason instanceof native.Error ? String(reason.stack) : typeof reason === 'object' && reason !== null ? load('inspect').inspect(reason) : String(reason);
+  } catch {
+    text = '<Object>';
+  }
+  self.emitWarning(text, 'UnhandledPromiseRejectionWarning');
+  const warning = new Error(`Unhandled promise rejection. ${HOW} (rejection id: ${numbers.get(promise)})`);
+  warning.name = 'UnhandledPromiseRejectionWarning';
+  if (reason instanceof native.Error) {
+    try {
+      warning.stack = reason.stack;
+    } catch {
+      // Then it keeps its own.
+    }
+  }
+  self.emitWarning(warning);
+}
 function rejection(promise, reason) {
   const throwIt = () => {
     let error = reason;
     if (!(reason instanceof native.Error)) {
       error = new codes.ERR_UNHANDLED_REJECTION(reasonText(reason));
       error.stack = error.stack.replace(/^Error \[ERR_UNHANDLED_REJECTION\]/, 'UnhandledPromiseRejection');
+      delete error.toString;
       Object.defineProperty(error, 'name', { value: 'UnhandledPromiseRejection', writable: true, configurable: true, enumerable: false });
     }
     uncaught(error, 'unhandledRejection');
   };
-  const warn = () => {
-    self.emitWarning(`Unhandled promise rejection: ${reasonText(reason)}`, 'UnhandledPromiseRejectionWarning');
-  };
+  numbers.set(promise, ++rejections);
+  const warn = () => warnOf(promise, reason);
   switch (mode) {
     case 'none':
       self.emit('unhandledRejection', reason, promise);
@@ -309,6 +402,12 @@ function rejection(promise, reason) {
     case 'warn':
       self.emit('unhandledRejection', reason, promise);
       warn();
+      break;
+    case 'warn-with-error-code':
+      if (!self.emit('unhandledRejection', reason, promise)) {
+        warn();
+        exitCode = 1;
+      }
       break;
     case 'strict':
       throwIt();
@@ -320,7 +419,7 @@ function rejection(promise, reason) {
 }
 function handledLate(promise) {
   if (!self.emit('rejectionHandled', promise)) {
-    self.emitWarning('Promise rejection was handled asynchronously', 'PromiseRejectionHandledWarning');
+    self.emitWarning(`Promise rejection was handled asynchronously (rejection id: ${numbers.get(promise)})`, 'PromiseRejectionHandledWarning');
   }
 }
 sched.hooks(uncaught, rejection, handledLate);
@@ -343,6 +442,7 @@ self.on('removeListener', (name) => {
     watched.delete(name);
   }
 });
+self._kill = (pid, signal) => os.kill(pid, signal);
 self.kill = function kill(pid, signal) {
   if (pid != (pid | 0)) throw new codes.ERR_INVALID_ARG_TYPE('pid', 'number', pid);
   let number = signal;
@@ -350,7 +450,7 @@ self.kill = function kill(pid, signal) {
     number = signals[signal || 'SIGTERM'];
     if (number === undefined) throw new codes.ERR_UNKNOWN_SIGNAL(signal);
   }
-  const result = os.kill(pid | 0, number);
+  const result = self._kill(pid | 0, number);
   if (result < 0) {
     const error = load('fserrors').make(result, 'kill');
     error.message = `kill ${error.code}`;

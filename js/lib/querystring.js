@@ -7,11 +7,23 @@ const { codes } = load('errors');
 // What a query may hold as it is: letters, digits and ! ' ( ) * - . _ ~
 function escape(value) {
   const text = typeof value === 'string' ? value : typeof value === 'object' ? String(value) : `${value}`;
-  try {
-    return encodeURIComponent(text);
-  } catch {
-    throw new codes.ERR_INVALID_URI();
+  if (text.isWellFormed()) return encodeURIComponent(text);
+  return escapeBroken(text);
+}
+// A lone high surrogate takes the next unit for its partner; at the end, and for a low one, there is nothing to be done.
+function escapeBroken(text) {
+  let out = '';
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0xd800 || unit > 0xdfff) {
+      out += encodeURIComponent(text[i]);
+      continue;
+    }
+    if (i + 1 >= text.length) throw new codes.ERR_INVALID_URI();
+    const code = 0x10000 + (((unit & 0x3ff) << 10) | (text.charCodeAt(++i) & 0x3ff));
+    out += encodeURIComponent(String.fromCodePoint(code));
   }
+  return out;
 }
 function unescapeBuffer(text, plusIsSpace) {
   const bytes = load('buffer').Buffer.from(text);
@@ -45,7 +57,9 @@ function primitive(value) {
   }
 }
 function stringify(object, separator = '&', equals = '=', options = undefined) {
-  const encode = options?.encodeURIComponent ?? module.exports.escape;
+  const encode = typeof options?.encodeURIComponent === 'function' ? options.encodeURIComponent : module.exports.escape;
+  separator ||= '&';
+  equals ||= '=';
   if (object === null || typeof object !== 'object') return '';
   const parts = [];
   for (const key of Object.keys(object)) {

@@ -360,7 +360,16 @@ function unwound() {
   }
 }
 
+// How many timers keep the program alive.
+function count() {
+  let found = 0;
+  lists.forEach((list) => {
+    for (let timer = list._idleNext; timer !== list; timer = timer._idleNext) if (timer[kRefed]) found++;
+  });
+  return found;
+}
+
 module.exports = {
-  serve, unwound,
+  serve, unwound, count,
   api: { setTimeout, setInterval, clearTimeout, clearInterval, timersPhase, Timeout, insert, TIMEOUT_MAX },
 };

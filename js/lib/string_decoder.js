@@ -27,37 +27,55 @@ function openBytes(bytes) {
   return 0;
 }
 
-class StringDecoder {
-  #rest = Buffer.alloc(0);
-  constructor(encoding) {
-    this.encoding = normal(encoding);
+const kRest = Symbol('rest');
+// A function and no class: old code calls it on objects of its own.
+function StringDecoder(encoding) {
+  this.encoding = normal(encoding);
+  Object.defineProperty(this, kRest, { value: Buffer.alloc(0), writable: true, configurable: true });
+}
+StringDecoder.prototype.write = function write(chunk) {
+  if (typeof chunk === 'string') return chunk;
+  if (!ArrayBuffer.isView(chunk)) throw new codes.ERR_INVALID_ARG_TYPE('buf', ['Buffer', 'TypedArray', 'DataView'], chunk);
+  if (this?.[kRest] === undefined) throw new codes.ERR_INVALID_THIS('StringDecoder');
+  let bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  if (this[kRest].length > 0) bytes = Buffer.concat([this[kRest], bytes]);
+  let keep = 0;
+  if (this.encoding === 'utf8') {
+    keep = openBytes(bytes);
+  } else if (this.encoding === 'utf16le') {
+    keep = bytes.length % 2;
+    const whole = bytes.length - keep;
+    // A high surrogate waits for its partner.
+    if (whole >= 2 && (bytes[whole - 1] & 0xfc) === 0xd8) keep += 2;
+  } else if (this.encoding.startsWith('base64')) {
+    keep = bytes.length % 3;
   }
-  get lastNeed() { return this.#rest.length === 0 ? 0 : 1; }
-  write(chunk) {
-    if (typeof chunk === 'string') return chunk;
-    if (!ArrayBuffer.isView(chunk)) throw new codes.ERR_INVALID_ARG_TYPE('buf', ['Buffer', 'TypedArray', 'DataView'], chunk);
-    let bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    if (this.#rest.length > 0) bytes = Buffer.concat([this.#rest, bytes]);
-    let keep = 0;
-    if (this.encoding === 'utf8') {
-      keep = openBytes(bytes);
-    } else if (this.encoding === 'utf16le') {
-      keep = bytes.length % 2;
-      const whole = bytes.length - keep;
-      // A high surrogate waits for its partner.
-      if (whole >= 2 && (bytes[whole - 1] & 0xfc) === 0xd8) keep += 2;
-    } else if (this.encoding.startsWith('base64')) {
-      keep = bytes.length % 3;
-    }
-    this.#rest = Buffer.from(bytes.subarray(bytes.length - keep));
-    return bytes.toString(this.encoding, 0, bytes.length - keep);
-  }
-  end(chunk) {
-    const text = chunk === undefined ? '' : this.write(chunk);
-    const rest = this.#rest;
-    this.#rest = Buffer.alloc(0);
-    return text + rest.toString(this.encoding);
-  }
+  this[kRest] = Buffer.from(bytes.subarray(bytes.length - keep));
+  return bytes.toString(this.encoding, 0, bytes.length - keep);
+};
+StringDecoder.prototype.end = function end(chunk) {
+  const text = chunk === undefined ? '' : this.write(chunk);
+  const rest = this[kRest];
+  this[kRest] = Buffer.alloc(0);
+  return text + rest.toString(this.encoding);
+};
+StringDecoder.prototype.text = function text(chunk, offset) {
+  this[kRest] = Buffer.alloc(0);
+  return this.write(chunk.slice(offset));
+};
+// What Node's decoder says about the character that is not complete.
+const about = {
+  lastChar() { return this[kRest]; },
+  lastNeed() {
+    const rest = this[kRest];
+    if (rest.length === 0) return 0;
+    if (this.encoding === 'utf8') return (rest[0] >= 0xf0 ? 4 : rest[0] >= 0xe0 ? 3 : 2) - rest.length;
+    return this.encoding === 'utf16le' ? (rest.length % 2 === 1 ? 1 : 2) : 3 - rest.length;
+  },
+  lastTotal() { return this[kRest].length === 0 ? 0 : this[kRest].length + this.lastNeed; },
+};
+for (const name of Object.keys(about)) {
+  Object.defineProperty(StringDecoder.prototype, name, { configurable: true, enumerable: true, get: about[name] });
 }
 
 module.exports = { StringDecoder };

@@ -27,6 +27,7 @@ class TestContext {
   }
   get name() { return this.#test.name; }
   get signal() { return this.#test.controller().signal; }
+  get assert() { return load('assert'); }
   get mock() { return this.#test.mock ??= new MockTracker(); }
   diagnostic(message) { this.#test.diagnostics.push(`${message}`); }
   skip(message = undefined) { this.#test.skipped = message === undefined ? true : message; }

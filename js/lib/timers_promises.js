@@ -78,10 +78,19 @@ async function* setInterval(after, value, options = {}) {
   }
 }
 
+class Scheduler {
+  constructor() { throw new codes.ERR_ILLEGAL_CONSTRUCTOR(); }
+  yield() {
+    if (!(this instanceof Scheduler)) throw new codes.ERR_INVALID_THIS('Scheduler');
+    return setImmediate();
+  }
+  wait(after, options) {
+    if (!(this instanceof Scheduler)) throw new codes.ERR_INVALID_THIS('Scheduler');
+    return setTimeout(after, undefined, options);
+  }
+}
+
 module.exports = {
   setTimeout, setImmediate, setInterval,
-  scheduler: {
-    wait: (after, options) => setTimeout(after, undefined, options),
-    yield: () => setImmediate(),
-  },
+  scheduler: Object.create(Scheduler.prototype),
 };

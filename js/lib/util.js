@@ -45,7 +45,11 @@ function callbackify(original) {
         process.nextTick(callback, reason);
       });
   }
-  return fn;
+  const properties = Object.getOwnPropertyDescriptors(original);
+  if (typeof properties.length?.value === 'number') properties.length.value++;
+  if (typeof properties.name?.value === 'string') properties.name.value += 'Callbackified';
+  delete properties.prototype;
+  return Object.defineProperties(fn, properties);
 }
 
 const warnedOf = new Set(); // codes
@@ -70,16 +74,30 @@ function deprecate(fn, message, code) {
 function inherits(constructor, parent) {
   validateFunction(constructor, 'ctor');
   validateFunction(parent, 'superCtor');
+  if (parent.prototype === undefined) throw new codes.ERR_INVALID_ARG_TYPE('superCtor.prototype', 'Object', parent.prototype);
   Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
 }
 
-const sections = new Set((process.env.NODE_DEBUG ?? '').toUpperCase().split(',').filter(Boolean));
-function debuglog(name) {
-  const on = sections.has(name.toUpperCase());
-  const log = on ? (...args) => binding.write(2, `${name.toUpperCase()} ${process.pid}: ${lib.format(...args)}\n`) : () => {};
-  log.enabled = on;
-  return log;
+// NODE_DEBUG names sections, with * for any letters.
+let sections;
+function isOn(name) {
+  sections ??= (process.env.NODE_DEBUG ?? '').split(',').filter(Boolean)
+    .map((one) => new RegExp(`^${one.trim().replace(/[|\\{}()[\]^$+?.]/g, '\\$&').replaceAll('*', '.*')}$`, 'i'));
+  return sections.some((one) => one.test(name));
+}
+function debuglog(name, found) {
+  name = name.toUpperCase();
+  let log = (...args) => {
+    const on = isOn(name);
+    log = on ? (...words) => binding.write(2, lib.formatWithOptions({ colors: process.stderr.hasColors?.() === true }, '%s %d: %s\n', name, process.pid, lib.format(...words)))
+      : () => {};
+    if (typeof found === 'function') found(on ? logger : () => {});
+    log(...args);
+  };
+  const logger = (...args) => log(...args);
+  Object.defineProperty(logger, 'enabled', { get: () => isOn(name), configurable: true, enumerable: true });
+  return logger;
 }
 
 function parseEnv(content) {
@@ -100,6 +118,13 @@ function getCallSites(count = 10, options = undefined) {
     .map(({ name, file, row, column }) => ({ functionName: name, scriptId: '', scriptName: file, lineNumber: row, columnNumber: column, column }));
 }
 
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+function log(...args) {
+  const now = new Date();
+  const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map((part) => `${part}`.padStart(2, '0')).join(':');
+  console.log('%s - %s', `${now.getDate()} ${MONTHS[now.getMonth()]} ${time}`, lib.format(...args));
+}
+
 // ---- parseArgs ----------------------------------------------------------------------------------------------------
 
 function parseArgs(config = {}) {
@@ -110,6 +135,9 @@ function parseArgs(config = {}) {
 
 function styleText(format, text, { validateStream = true, stream = process.stdout } = {}) {
   if (typeof text !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('text', 'string', text);
+  if (validateStream && typeof stream?.write !== 'function') {
+    throw new codes.ERR_INVALID_ARG_TYPE('stream', ['ReadableStream', 'WritableStream', 'Stream'], stream);
+  }
   const plain = validateStream && (!stream?.isTTY || process.env.NO_COLOR !== undefined);
   let left = '';
   let right = '';
@@ -130,7 +158,7 @@ module.exports = {
   isBuffer: (value) => load('buffer').Buffer.isBuffer(value),
   inspect: lib.inspect, format: lib.format, formatWithOptions: lib.formatWithOptions,
   stripVTControlCharacters: lib.stripVTControlCharacters,
-  promisify, callbackify, deprecate, inherits, debuglog, debug: debuglog,
+  promisify, callbackify, deprecate, inherits, debuglog, debug: debuglog, log,
   types: load('util_types'),
   isDeepStrictEqual: (a, b) => load('equal').equal(a, b, true),
   isArray: Array.isArray,
@@ -148,10 +176,26 @@ module.exports = {
   isFunction: (value) => typeof value === 'function',
   isPrimitive: (value) => value === null || (typeof value !== 'object' && typeof value !== 'function'),
   toUSVString: (text) => `${text}`.toWellFormed(),
-  getSystemErrorName: (number) => binding.errorName(-number)[0],
-  aborted(signal, resource) {
+  getSystemErrorName(number) {
+    if (typeof number !== 'number') throw new codes.ERR_INVALID_ARG_TYPE('err', 'number', number);
+    if (number >= 0 || !Number.isSafeInteger(number)) throw new codes.ERR_OUT_OF_RANGE('err', 'a negative integer', number);
+    return binding.errorName(-number)[0];
+  },
+  getSystemErrorMap() {
+    const map = new Map();
+    for (let number = 1; number <= 133; number++) {
+      const [name, text] = binding.errorName(number);
+      if (/^E[A-Z0-9]+$/.test(name)) map.set(-number, [name, text]);
+    }
+    return map;
+  },
+  // The resource is held by whoever waits for it; here nothing else is done about it.
+  async aborted(signal, resource) {
+    if (signal === undefined) throw new codes.ERR_INVALID_ARG_TYPE('signal', 'AbortSignal', signal);
     validateAbortSignal(signal, 'signal');
-    void resource;
+    if (resource === null || (typeof resource !== 'object' && typeof resource !== 'function')) {
+      throw new codes.ERR_INVALID_ARG_TYPE('resource', 'Object', resource);
+    }
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   },

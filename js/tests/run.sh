@@ -35,5 +35,25 @@ check 'files of the environment' "one two words kept 4" "$(A_THIRD=kept "$progra
   console.log(process.env.A_FILE, process.env.A_SECOND, process.env.A_THIRD, process.env.A_FOURTH)')"
 "$program" --env-file "$folder/none" -e 1 2> /dev/null
 check 'status of a missing file' "9" "$?"
+# Options that Node has too.
+check 'a value' "3 function" "$("$program" -p '`${1 + 2} ${typeof require}`')"
+check 'both letters' "7" "$("$program" -pe '3 + 4')"
+check 'builtins of a text' "true function" "$("$program" -e 'console.log(os === require("os"), typeof fs.readFileSync)')"
+check 'what a text is' "string" "$("$program" --input-type=module -e 'console.log(typeof import.meta.url)')"
+check 'what a text is not' "commonjs" "$("$program" --input-type commonjs -e 'console.log(typeof require === "function" ? "commonjs" : "")')"
+"$program" --input-type=other -e 1 2> /dev/null
+check 'status of another type' "9" "$?"
+echo 'globalThis.first = 1' > "$folder/first.js"
+check 'loaded first' "1" "$("$program" -r "$folder/first.js" -p first)"
+check 'options of the process' '["--no-warnings","-p","JSON.stringify(process.execArgv)"]' "$("$program" --no-warnings -p 'JSON.stringify(process.execArgv)')"
+check 'collector' "function undefined" "$("$program" --expose-gc -p 'gc(); typeof gc') $("$program" -p 'typeof gc')"
+check 'title' "a name" "$("$program" '--title=a name' -p process.title)"
+check 'no warnings' "" "$("$program" --no-warnings -e 'process.emitWarning("x")' 2>&1)"
+check 'deprecation thrown' "DEP1" "$("$program" --throw-deprecation -e 'process.on("uncaughtException", (error) => console.log(error.code)); process.emitWarning("x", "DeprecationWarning", "DEP1")')"
+check 'rejections with none' "on" "$("$program" --unhandled-rejections=none -e 'Promise.reject(1); setTimeout(() => console.log("on"), 1)')"
+check 'rejections with warn' "2" "$("$program" --unhandled-rejections=warn -e 'let n = 0; process.on("warning", () => n++); Promise.reject(1); setTimeout(() => console.log(n), 1)' 2> /dev/null)"
+"$program" --unhandled-rejections=other -e 1 2> /dev/null
+check 'status of another mode' "9" "$?"
+check 'words of a rejection' "1" "$("$program" -e 'Promise.reject(1)' 2>&1 | grep -c 'not handled with .catch()')"
 rm -r "$folder"
 exit $failed
