@@ -209,6 +209,8 @@ static void withdraw_while_pushed(void)
     taken_back = (vigil_post){0};
     written = came_itself = came_instead = 0;
     vgc_assert(vg_ingress_init(&queue, 0) == 0, "the queue is made");
+    for (int i = 0; i < (int)(intptr_t)vgc_arg(); i++)
+        push(i, 0); /* a chunk of them: the place lies in one that the producer links */
     pthread_t producer = vgc_thread_start(push_known, NULL);
     const uintptr_t place = (uintptr_t)__atomic_load_n(&taken_back.vg_next, __ATOMIC_RELAXED);
     const bool taken = vg_ingress_withdraw(&queue, place, &taken_back, &instead);
@@ -221,3 +223,7 @@ static void withdraw_while_pushed(void)
 }
 VGC_REGISTER(withdraw, "ingress_withdraw", withdraw_while_pushed, "a post that is taken back does not come out",
              .bound = "1 producer x 1, the owner takes it back");
+VGC_REGISTER(withdraw_next, "ingress_withdraw_next", withdraw_while_pushed,
+             "a post that is taken back out of the next chunk does not come out",
+             .arg = (void *)(intptr_t)VG_CHUNK_SLOTS,
+             .bound = "1 producer x 1 behind a full chunk, the owner takes it back");

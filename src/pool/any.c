@@ -70,9 +70,10 @@ static void any_group_begin(any_wait *it, any_one *one)
     group->vg_local = 0;
     group->vg_bell = &it->bell;
     atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);
-    /* H2 release: bell and zero come before H3; pairs with H1. acquire: G2, if the count is already down */
+    /* H2 release: bell and zero come before H3; pairs with H1. If the count is already down, vg_group_all_done
+       acquires the tasks' effects (G2). */
     const uint64_t open = atomic_fetch_add_explicit(
-        &group->vg_open, local + (VG_GROUP_OUTSIDE << VG_GROUP_WAITER_SHIFT), memory_order_acq_rel);
+        &group->vg_open, local + (VG_GROUP_OUTSIDE << VG_GROUP_WAITER_SHIFT), memory_order_release);
     one->down = ((open + local) & VG_GROUP_COUNT_MASK) == VG_GROUP_COUNT_ZERO;
 }
 
