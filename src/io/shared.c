@@ -21,6 +21,8 @@ static void shared_tidy(vg_io_shared *shared)
     }
     free(shared->spare_buffer);
     shared->spare_buffer = NULL;
+    free(shared->spare_copy);
+    shared->spare_copy = NULL;
 }
 
 static void shared_free(vg_io_shared *shared)
@@ -81,6 +83,8 @@ vg_io_shared *vg_io_enter(vigil_loop *loop, vg_io_member *member, int *error)
         shared->ended = false;
         shared->pipe_count = 0;
         shared->spare_buffer = NULL;
+        shared->spare_copy = NULL;
+        shared->running = NULL;
         shared->limits = NULL;
         shared->shown = NULL;
         shared->shown_tried = false;

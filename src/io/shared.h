@@ -7,6 +7,7 @@
 #define VG_IO_SHARED_H
 
 #include "base/list.h"
+#include "loop/struct.h"
 #include "record/block.h"
 #include "record/format_io.h"
 
@@ -28,6 +29,7 @@ typedef struct vg_io_member {
 } vg_io_member;
 
 typedef struct vg_stream_limits vg_stream_limits;
+typedef struct vigil_stream vigil_stream;
 
 typedef struct vg_io_shared {
     vigil_loop *loop;
@@ -41,6 +43,9 @@ typedef struct vg_io_shared {
     int pipes[VG_IO_PIPES][2];
     unsigned pipe_count;
     void *spare_buffer;
+    struct vg_stream_copy *spare_copy; /* of writes (stream_write.c), or NULL */
+    vg_unfinished unfinished;          /* of `running` */
+    vigil_stream *running;    /* its event calls the user now: it is flushed afterwards (STREAMS.md); NULL: none */
     vg_stream_limits *limits; /* of the latest stream (stream_limits.h), or NULL */
     /* shown.h */
     vg_file_ios *shown; /* NULL: there is no table */

@@ -33,7 +33,7 @@ static void stream_run_work(vigil_post *post);
 void vg_stream_want(vigil_stream *stream, uint32_t todo)
 {
     stream->todo |= todo;
-    if ((stream->state & VG_STREAM_QUEUED) != 0)
+    if ((stream->state & VG_STREAM_QUEUED) != 0 || (todo == VG_TODO_FLUSH && stream == stream->shared->running))
         return;
     /* Fails only behind the end, where nobody asks for it (stream_give_back). */
     if (vigil_loop_tick(stream->shared->loop, &stream->work) == 0)
@@ -55,6 +55,13 @@ static void stream_show_waits(const vigil_stream *stream)
                    works && !starts && stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) != 0, now);
     vg_cell_set(&shown->unsent, stream->unsent);
     vg_shown_wait(&stream->member, starts ? VG_IO_WAITS_START : VG_IO_WAITS_NOT, now);
+}
+
+/* An event's callback often reads again: then nothing changes, and the loop is not released and held for each read. */
+void vg_stream_reader_left(vigil_stream *stream)
+{
+    if (stream->shared->running != stream)
+        vg_stream_keep(stream);
 }
 
 void vg_stream_keep(vigil_stream *stream)
@@ -141,6 +148,8 @@ void vg_stream_fail(vigil_stream *stream, int error)
 
 static void stream_free(vigil_stream *stream)
 {
+    if (stream->shared->running == stream)
+        stream->shared->running = NULL;
     if ((stream->state & VG_STREAM_QUEUED) != 0) {
         stream->state |= VG_STREAM_OVER; /* the work frees it */
         return;
@@ -169,7 +178,6 @@ static void stream_say_closed(vigil_stream *stream)
 static void stream_run_work(vigil_post *post)
 {
     vigil_stream *stream = vg_container_of(post, vigil_stream, work);
-    vigil_write *write = NULL;
     stream->state &= ~(uint32_t)VG_STREAM_QUEUED;
     if ((stream->state & VG_STREAM_OVER) != 0) {
         stream_free(stream);
@@ -179,6 +187,13 @@ static void stream_run_work(vigil_post *post)
         stream->todo &= ~(uint32_t)VG_TODO_START;
         if (stream->error == 0)
             vg_filter_start(stream);
+    }
+    if (stream->todo == (VG_TODO_FLUSH | VG_TODO_READ) && stream->rest != NULL && vg_stream_has_reader(stream) &&
+        stream->unsent <= stream->limits->high_water) {
+        stream->todo = 0;
+        vg_stream_want(stream, VG_TODO_FLUSH); /* the answers to what is here already leave together */
+        vg_stream_read_turn(stream);
+        return;
     }
     if ((stream->todo & VG_TODO_FLUSH) != 0) {
         stream->todo &= ~(uint32_t)VG_TODO_FLUSH;
@@ -191,14 +206,14 @@ static void stream_run_work(vigil_post *post)
         if (vg_filter_say_started(stream))
             return;
     }
-    while ((stream->todo & VG_TODO_SENT) != 0) {
-        if (stream->sent_first == NULL) {
-            stream->todo &= ~(uint32_t)VG_TODO_SENT;
-        } else if (vg_stream_next_sent(stream, &write)) {
+    if ((stream->todo & VG_TODO_SENT) != 0) {
+        if (stream->sent_first != NULL) {
+            vigil_write *write = vg_stream_next_sent(stream);
             vg_stream_want(stream, stream->todo);
             write->done(write, write->vg_status);
             return;
         }
+        stream->todo &= ~(uint32_t)VG_TODO_SENT;
     }
     if ((stream->todo & VG_TODO_DRAINED) != 0) {
         vigil_call_fn fn = stream->on_drained;
@@ -229,6 +244,40 @@ enum {
     READ_EVENTS = VIGIL_FD_READ | VIGIL_FD_RDHUP
 };
 
+/* The callback of `running` was left by a raise: its writes leave as a tick. */
+static void stream_left(vg_unfinished *it)
+{
+    vg_io_shared *shared = vg_container_of(it, vg_io_shared, unfinished);
+    vigil_stream *stream = shared->running;
+    shared->running = NULL;
+    if (stream == NULL)
+        return;
+    if (stream->todo != 0)
+        vg_stream_want(stream, stream->todo);
+    vg_stream_keep(stream);
+}
+
+/* Call who reads, then send what that has written, which saves a tick. The stream may be gone in between. */
+static void stream_read_and_flush(vigil_stream *stream)
+{
+    vg_io_shared *shared = stream->shared;
+    vigil_loop *loop = shared->loop;
+    shared->running = stream;
+    shared->unfinished.left = stream_left;
+    loop->unfinished = &shared->unfinished;
+    vg_stream_read_turn(stream);
+    loop->unfinished = NULL;
+    if (shared->running == NULL)
+        return;
+    shared->running = NULL;
+    if ((stream->todo & VG_TODO_FLUSH) != 0 && (stream->state & VG_STREAM_QUEUED) == 0) {
+        stream->todo &= ~(uint32_t)VG_TODO_FLUSH;
+        vg_stream_flush(stream); /* which looks at what keeps the loop */
+    } else if (!vg_stream_has_reader(stream)) {
+        vg_stream_keep(stream);
+    }
+}
+
 static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg)
 {
     vigil_stream *stream = arg;
@@ -258,7 +307,7 @@ static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned e
     }
     if (vg_stream_has_reader(stream)) {
         if ((events & ~(unsigned)VIGIL_FD_WRITE) != 0)
-            vg_stream_read_turn(stream); /* as the last step: C1 */
+            stream_read_and_flush(stream); /* as the last step: C1 */
     } else if ((events & (VIGIL_FD_HANGUP | VIGIL_FD_ERROR)) != 0) {
         stream->state |= VG_STREAM_UNWATCHED; /* these are reported for as long as there is a watch */
         (void)vigil_watch_remove(stream->shared->loop, stream->watch);
@@ -459,12 +508,9 @@ int vg_stream_guard(const vigil_stream *stream)
    memory. */
 static void stream_close_in_child(vigil_stream *stream)
 {
-    vigil_write *write;
     if ((stream->state & (VG_STREAM_CLOSED | VG_STREAM_BORROWED)) == 0)
         (void)close(stream->fd);
-    vg_stream_drop_writes(stream, -ECHILD);
-    while (stream->sent_first != NULL)
-        (void)vg_stream_next_sent(stream, &write); /* the user's are the parent's business */
+    vg_stream_drop_writes(stream, -ECHILD); /* the user's are the parent's business */
     stream_free(stream);
 }
 

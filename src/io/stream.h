@@ -83,7 +83,7 @@ struct vigil_stream {
 
     /* writing */
     vigil_write *first, *last;           /* to be sent */
-    vigil_write *sent_first, *sent_last; /* done: to be told, or freed */
+    vigil_write *sent_first, *sent_last; /* the user's that are done: to be told */
     size_t unsent;
     uint64_t lost; /* accepted, and will not be sent */
     vigil_call_fn on_drained;
@@ -119,6 +119,8 @@ void vg_stream_disarm(vigil_stream *stream, unsigned events);
 void vg_stream_emptied(vigil_stream *stream);
 /* Hold the loop or let it go, as somebody waits or not. */
 void vg_stream_keep(vigil_stream *stream);
+/* The same after the reader was taken away, and before the user is called. */
+void vg_stream_reader_left(vigil_stream *stream);
 /* 0: the owner, and the stream works. Else the error. */
 int vg_stream_guard(const vigil_stream *stream);
 /* A stream of a descriptor that is non-blocking already; state: VG_STREAM_SOCKET, or 0. 0, or what

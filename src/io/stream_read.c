@@ -224,7 +224,7 @@ static void read_turn_of_one(vigil_stream *stream)
     }
     stream->read = NULL;
     stream->todo &= ~(uint32_t)VG_TODO_READ;
-    vg_stream_keep(stream);
+    vg_stream_reader_left(stream);
     read->done(read, result);
 }
 

@@ -37,6 +37,31 @@ static void write_queue(vigil_stream *stream, vigil_write *write)
     stream->last = write;
 }
 
+/* One piece of the usual size is kept per loop, so that a small answer costs no allocation. */
+static vg_stream_copy *copy_new(vg_io_shared *shared, size_t length)
+{
+    vg_stream_copy *copy = shared->spare_copy;
+    if (copy != NULL && length <= COPY_ROOM) {
+        shared->spare_copy = NULL;
+        return copy;
+    }
+    const size_t room = length > COPY_ROOM ? length : COPY_ROOM;
+    copy = malloc(sizeof *copy + room);
+    if (copy != NULL)
+        copy->room = room;
+    return copy;
+}
+
+static void copy_drop(vg_io_shared *shared, vg_stream_copy *copy)
+{
+    if (copy->write.vg_passes)
+        vg_pass_drop(copy);
+    if (shared->spare_copy == NULL && copy->room == COPY_ROOM)
+        shared->spare_copy = copy;
+    else
+        free(copy);
+}
+
 /* The first write is over. */
 static void write_settle(vigil_stream *stream, int status)
 {
@@ -44,6 +69,10 @@ static void write_settle(vigil_stream *stream, int status)
     stream->first = write->vg_next;
     if (stream->first == NULL)
         stream->last = NULL;
+    if (write->vg_copied) {
+        copy_drop(stream->shared, (vg_stream_copy *)(void *)write);
+        return;
+    }
     write->vg_status = status;
     write->vg_next = NULL;
     if (stream->sent_last != NULL)
@@ -61,20 +90,13 @@ void vg_stream_drop_writes(vigil_stream *stream, int status)
         write_settle(stream, status);
 }
 
-bool vg_stream_next_sent(vigil_stream *stream, vigil_write **write)
+vigil_write *vg_stream_next_sent(vigil_stream *stream)
 {
     vigil_write *it = stream->sent_first;
     stream->sent_first = it->vg_next;
     if (stream->sent_first == NULL)
         stream->sent_last = NULL;
-    if (!it->vg_copied) {
-        *write = it;
-        return true;
-    }
-    if (it->vg_passes)
-        vg_pass_drop((vg_stream_copy *)(void *)it);
-    free(it);
-    return false;
+    return it;
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
@@ -125,6 +147,13 @@ static ssize_t write_without_signal(int fd, const struct iovec *parts, size_t co
     return sent;
 }
 
+static ssize_t send_message(vigil_stream *stream, struct iovec *parts, size_t count)
+{
+    struct msghdr message = {.msg_iov = parts};
+    message.msg_iovlen = (__typeof__(message.msg_iovlen))count; /* an int in musl */
+    return stream->first->vg_passes ? vg_pass_send(stream, &message) : sendmsg(stream->fd, &message, MSG_NOSIGNAL);
+}
+
 static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t count)
 {
     ssize_t sent;
@@ -135,14 +164,12 @@ static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t coun
     }
     do {
         stream->sends++;
-        if ((stream->state & VG_STREAM_SOCKET) != 0) {
-            struct msghdr message = {.msg_iov = parts};
-            message.msg_iovlen = (__typeof__(message.msg_iovlen))count; /* an int in musl */
-            sent =
-                stream->first->vg_passes ? vg_pass_send(stream, &message) : sendmsg(stream->fd, &message, MSG_NOSIGNAL);
-        } else {
+        if ((stream->state & VG_STREAM_SOCKET) == 0)
             sent = write_without_signal(stream->fd, parts, count, -1);
-        }
+        else if (count == 1 && !stream->first->vg_passes)
+            sent = send(stream->fd, parts->iov_base, parts->iov_len, MSG_NOSIGNAL); /* cheaper than sendmsg */
+        else
+            sent = send_message(stream, parts, count);
     } while (sent < 0 && errno == EINTR);
     return sent;
 }
@@ -262,9 +289,10 @@ int vg_stream_accept_write(vigil_stream *stream, vigil_write *write, size_t leng
     if (write != NULL)
         write_queue(stream, write);
     stream->unsent += length;
+    if (stream->member.shown != NULL)
+        vg_cell_set(&stream->member.shown->unsent, stream->unsent);
     if ((stream->state & VG_STREAM_BLOCKED) == 0)
-        vg_stream_want(stream, VG_TODO_FLUSH);
-    vg_stream_keep(stream);
+        vg_stream_want(stream, VG_TODO_FLUSH); /* it comes before the loop ends, and looks what keeps the loop */
     return stream->unsent > stream->limits->high_water ? 1 : 0;
 }
 
@@ -279,13 +307,11 @@ int vigil_stream_write(vigil_stream *stream, const void *data, size_t length)
         return stream->unsent > stream->limits->high_water ? 1 : 0;
     vg_stream_copy *copy = (vg_stream_copy *)(void *)stream->last;
     if (copy == NULL || !copy->write.vg_copied || copy->write.vg_passes || copy->room - copy->part.iov_len < length) {
-        const size_t room = length > COPY_ROOM ? length : COPY_ROOM;
-        copy = malloc(sizeof *copy + room);
+        copy = copy_new(stream->shared, length);
         if (copy == NULL)
             return vg_why_say(-ENOMEM, "no memory for a copy of %zu bytes", length);
         copy->part.iov_base = copy->bytes;
         copy->part.iov_len = 0;
-        copy->room = room;
         copy->write = (vigil_write){.vg_parts = &copy->part, .vg_count = 1, .vg_copied = true};
         write_queue(stream, &copy->write);
     }

@@ -52,6 +52,10 @@ static void report_raise(vigil_loop *loop)
     loop->raised = false;
     loop->in_uncaught = false;
     vg_loop_note_called(loop);
+    vg_unfinished *unfinished = loop->unfinished;
+    loop->unfinished = NULL;
+    if (unfinished != NULL)
+        unfinished->left(unfinished);
     vg_tally(&loop->shared->uncaught, 1);
     if (!again && loop->options.on_uncaught != NULL) {
         loop->in_uncaught = true;

@@ -68,6 +68,11 @@ typedef struct vg_hook vg_hook;
 typedef struct vg_signals vg_signals;
 typedef struct vg_children vg_children;
 
+/* What must follow the callback that runs, also if it is left by a raise or its thread ends in it (run.c). */
+typedef struct vg_unfinished {
+    void (*left)(struct vg_unfinished *it);
+} vg_unfinished;
+
 struct vigil_loop {
     /* Read by everybody, written before the loop is shared (the guard also by vigil_loop_fork). */
     vg_forkguard guard;
@@ -156,9 +161,10 @@ struct vigil_loop {
     vg_end_hook *end_hooks;
     vigil_at_end *at_end_first; /* callbacks for the end */
     vigil_at_end *at_end_last;
-    bool upstairs_waits;   /* for the end of the checkpoint */
-    vg_signals *signals;   /* NULL until the first */
-    vg_children *children; /* NULL until the first */
+    bool upstairs_waits;       /* for the end of the checkpoint */
+    vg_unfinished *unfinished; /* NULL: nothing */
+    vg_signals *signals;       /* NULL until the first */
+    vg_children *children;     /* NULL until the first */
     vg_instant_clock instant;
     uint64_t woke_at; /* vg_ticks when the last blocking ended, or run began */
     /* Callbacks that are not noted yet (note.h). */
