@@ -17,8 +17,11 @@
 
 struct connection {
     int fd;
-    unsigned state;
+    unsigned state; /* of the request; io-lines: bytes of a line that has not ended */
+    char line[];
 };
+
+static bool lines;
 
 static int open_at(int type)
 {
@@ -35,13 +38,32 @@ static int open_at(int type)
     return fd;
 }
 
+/* Whole lines go back, the rest waits for its end. */
+static void answer_lines(struct connection *it, char *buffer, size_t got)
+{
+    const size_t all = it->state + got;
+    const char *last = memrchr(buffer + it->state, '\n', got);
+    const size_t whole = last != NULL ? (size_t)(last - buffer) + 1 : 0;
+    memcpy(buffer, it->line, it->state);
+    bench_must(all - whole <= IO_LINE, "a short line");
+    if (whole != 0)
+        bench_must(send(it->fd, buffer, whole, MSG_NOSIGNAL) == (ssize_t)whole, "a whole answer");
+    memcpy(it->line, buffer + whole, all - whole);
+    it->state = (unsigned)(all - whole);
+}
+
 static void answer(struct connection *it)
 {
-    static char buffer[65536];
-    const ssize_t got = recv(it->fd, buffer, sizeof buffer, 0);
+    static char buffer[IO_LINE + 65536];
+    const size_t before = lines ? it->state : 0;
+    const ssize_t got = recv(it->fd, buffer + before, sizeof buffer - before, 0);
     if (got <= 0) {
         close(it->fd);
         free(it);
+        return;
+    }
+    if (lines) {
+        answer_lines(it, buffer, (size_t)got);
         return;
     }
     const unsigned count = io_requests(buffer, (size_t)got, &it->state);
@@ -57,9 +79,10 @@ static void accept_all(int epoll, int listener)
         const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
-        struct connection *it = malloc(sizeof *it);
+        struct connection *it = malloc(sizeof *it + (lines ? IO_LINE : 0));
         bench_must(it != NULL, "memory");
-        *it = (struct connection){.fd = fd};
+        it->fd = fd;
+        it->state = 0;
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = it};
         bench_must(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0, "epoll_ctl");
     }
@@ -134,6 +157,7 @@ static void copy(int listener)
 void io_serve(const char *bench)
 {
     const bool datagrams = strcmp(bench, "io-udp") == 0;
+    lines = strcmp(bench, "io-lines") == 0;
     struct epoll_event events[256];
     const int epoll = epoll_create1(EPOLL_CLOEXEC), first = open_at(datagrams ? SOCK_DGRAM : SOCK_STREAM);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};

@@ -16,7 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char request[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n";
+/* What a bench asks, and the end of an answer. */
+struct question {
+    const char *text, *end;
+};
+static const struct question http = {
+    .text = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n",
+    .end = "\r\n\r\nhello world\n"};
+static const struct question one_line = {.text = "a line of thirty-two characters\n", .end = "two characters\n"};
 char io_answers[IO_MOST * IO_ANSWER_LENGTH + 1];
 
 static int port_pipe;
@@ -79,14 +86,18 @@ static int connect_to(int port, int type)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* How long one answer is: a peer may have its own heads. */
-static size_t answer_length(int fd)
+static void send_all(int fd, const char *text, size_t length)
 {
-    static const char end[] = "\r\n\r\nhello world\n";
+    bench_must(send(fd, text, length, MSG_NOSIGNAL) == (ssize_t)length, "a request");
+}
+
+/* Read one answer. Returns how long it is: a peer may have its own heads. */
+static size_t answer_length(int fd, const struct question *question)
+{
+    const size_t end = strlen(question->end);
     char text[1024];
     size_t got = 0;
-    bench_must(send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == (ssize_t)sizeof request - 1, "a request");
-    while (got < sizeof end || memcmp(text + got - (sizeof end - 1), end, sizeof end - 1) != 0) {
+    while (got < end || memcmp(text + got - end, question->end, end) != 0) {
         const ssize_t more = recv(fd, text + got, sizeof text - got, 0);
         bench_must(more > 0, "an answer");
         got += (size_t)more;
@@ -96,7 +107,7 @@ static size_t answer_length(int fd)
 
 struct client {
     int epoll;
-    size_t answer;
+    size_t request, answer; /* their lengths */
     unsigned connections, depth;
     int *fds;
     size_t *got; /* bytes of the answers to the last requests */
@@ -105,8 +116,7 @@ struct client {
 
 static void ask(const struct client *client, unsigned at)
 {
-    const size_t length = (sizeof request - 1) * client->depth;
-    bench_must(send(client->fds[at], client->requests, length, MSG_NOSIGNAL) == (ssize_t)length, "a request");
+    send_all(client->fds[at], client->requests, client->request * client->depth);
 }
 
 /* `rounds` times `depth` requests on each connection. */
@@ -148,23 +158,26 @@ static void many_descriptors(void)
     }
 }
 
-static void measure_requests(const struct bench_args *args)
+static void measure_requests(const struct bench_args *args, const struct question *question)
 {
     int port = 0;
-    struct client client = {
-        .epoll = epoll_create1(EPOLL_CLOEXEC), .connections = (unsigned)args->param, .depth = args->producers};
+    struct client client = {.epoll = epoll_create1(EPOLL_CLOEXEC),
+                            .request = strlen(question->text),
+                            .connections = (unsigned)args->param,
+                            .depth = args->producers};
     const pid_t child = start(args->bench, &port);
     client.fds = bench_alloc(client.connections, sizeof *client.fds);
     client.got = bench_alloc(client.connections, sizeof *client.got);
-    client.requests = bench_alloc(client.depth, sizeof request - 1);
+    client.requests = bench_alloc(client.depth, client.request);
     for (unsigned i = 0; i < client.depth; i++)
-        memcpy(client.requests + i * (sizeof request - 1), request, sizeof request - 1);
+        memcpy(client.requests + i * client.request, question->text, client.request);
     for (unsigned i = 0; i < client.connections; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
         client.fds[i] = connect_to(port, SOCK_STREAM);
         bench_must(epoll_ctl(client.epoll, EPOLL_CTL_ADD, client.fds[i], &event) == 0, "epoll");
     }
-    client.answer = answer_length(client.fds[0]);
+    send_all(client.fds[0], question->text, client.request);
+    client.answer = answer_length(client.fds[0], question);
     const long per_round = (long)client.connections * (long)client.depth;
     const long rounds = args->n / per_round > 0 ? args->n / per_round : 1;
     run(&client, rounds / 4 + 1);
@@ -175,6 +188,38 @@ static void measure_requests(const struct bench_args *args)
     const double requests = (double)rounds * (double)per_round;
     bench_print("cpu_us", (cpu_ns(child) - cpu) / 1e3 / requests);
     bench_print("per_s", requests / seconds);
+    stop(child);
+}
+
+/* ---- connections that come and go -------------------------------------------------------------------------------- */
+
+/* `param` at a time: all are opened, each makes one request, then all are reset, so that no port has to wait. */
+static void measure_accept(const struct bench_args *args)
+{
+    enum {
+        MOST = 1024
+    };
+    int port = 0, fds[MOST];
+    const long at_once = args->param < MOST ? args->param : MOST;
+    const pid_t child = start(args->bench, &port);
+    const long rounds = args->n / at_once > 0 ? args->n / at_once : 1;
+    const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    double cpu = 0;
+    for (long round = -rounds / 4; round < rounds; round++) {
+        if (round == 0)
+            cpu = cpu_ns(child);
+        for (long i = 0; i < at_once; i++) {
+            fds[i] = connect_to(port, SOCK_STREAM);
+            send_all(fds[i], http.text, strlen(http.text));
+        }
+        for (long i = 0; i < at_once; i++)
+            (void)answer_length(fds[i], &http);
+        for (long i = 0; i < at_once; i++) {
+            setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+            close(fds[i]);
+        }
+    }
+    bench_print("cpu_us", (cpu_ns(child) - cpu) / 1e3 / ((double)rounds * (double)at_once));
     stop(child);
 }
 
@@ -203,7 +248,9 @@ static void measure_idle(const struct bench_args *args)
     for (long i = -100; i < count; i++) {
         if (i == 0) /* the first hundred have warmed it up */
             before = anonymous_bytes(child);
-        (void)answer_length(connect_to(port, SOCK_STREAM));
+        const int fd = connect_to(port, SOCK_STREAM);
+        send_all(fd, http.text, strlen(http.text));
+        (void)answer_length(fd, &http);
     }
     bench_print("bytes", (anonymous_bytes(child) - before) / (double)count);
     stop(child);
@@ -308,7 +355,11 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < IO_MOST; i++)
         memcpy(io_answers + i * IO_ANSWER_LENGTH, IO_ANSWER, IO_ANSWER_LENGTH);
     if (strcmp(args.bench, "io-http") == 0)
-        measure_requests(&args);
+        measure_requests(&args, &http);
+    else if (strcmp(args.bench, "io-lines") == 0)
+        measure_requests(&args, &one_line);
+    else if (strcmp(args.bench, "io-accept") == 0)
+        measure_accept(&args);
     else if (strcmp(args.bench, "io-idle") == 0)
         measure_idle(&args);
     else if (strcmp(args.bench, "io-copy") == 0)

@@ -17,7 +17,8 @@ extern "C" {
     "hello world\n"
 enum {
     IO_ANSWER_LENGTH = sizeof(IO_ANSWER) - 1,
-    IO_MOST = 64 /* requests that are answered at once */
+    IO_MOST = 64, /* requests that are answered at once */
+    IO_LINE = 256
 };
 
 /* The answers to several requests, one behind the other. */
@@ -40,7 +41,8 @@ static inline unsigned io_requests(const char *data, size_t length, unsigned *st
 }
 
 /* The peer's: listen at 127.0.0.1 (io-udp: receive there), say the port with io_listening, serve until the process is killed.
-   io-copy: two connections come, and what the first brings goes to the second. */
+   io-copy: two connections come, and what the first brings goes to the second. io-lines: each line, of at most IO_LINE bytes, goes
+   back. */
 void io_serve(const char *bench);
 void io_listening(int port);
 

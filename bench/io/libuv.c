@@ -4,14 +4,18 @@
 #include "harness.h"
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 struct connection {
-    uv_tcp_t tcp; /* first */
-    unsigned state;
+    uv_tcp_t tcp;   /* first */
+    unsigned state; /* of the request; io-lines: bytes of a line that has not ended */
+    char line[IO_LINE];
 };
+
+static bool lines;
 
 static uv_loop_t loop;
 static char shared[65536 * 20];
@@ -42,6 +46,26 @@ static void came(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
     bench_must(uv_try_write(stream, &answer, 1) == (int)answer.len, "a whole answer");
 }
 
+/* Whole lines go back in one write, the rest waits for its end. */
+static void came_lines(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+    struct connection *it = (struct connection *)stream;
+    if (got < 0) {
+        uv_close((uv_handle_t *)stream, closed);
+        return;
+    }
+    const char *last = memrchr(buffer->base, '\n', (size_t)got);
+    const size_t whole = last != NULL ? (size_t)(last - buffer->base) + 1 : 0, rest = (size_t)got - whole;
+    if (whole != 0) {
+        uv_buf_t answer[2] = {uv_buf_init(it->line, it->state), uv_buf_init(buffer->base, (unsigned)whole)};
+        bench_must(uv_try_write(stream, answer, 2) == (int)(it->state + whole), "a whole answer");
+        it->state = 0;
+    }
+    bench_must(it->state + rest <= sizeof it->line, "a short line");
+    memcpy(it->line + it->state, buffer->base + whole, rest);
+    it->state += (unsigned)rest;
+}
+
 static void connected(uv_stream_t *listener, int status)
 {
     bench_must(status == 0, "a connection");
@@ -49,7 +73,7 @@ static void connected(uv_stream_t *listener, int status)
     bench_must(it != NULL && uv_tcp_init(&loop, &it->tcp) == 0 && uv_accept(listener, (uv_stream_t *)it) == 0,
                "accept");
     uv_tcp_nodelay(&it->tcp, 1);
-    uv_read_start((uv_stream_t *)it, give, came);
+    uv_read_start((uv_stream_t *)it, give, lines ? came_lines : came);
 }
 
 /* ---- io-copy: one write under way, and no read meanwhile if it waits ----------------------------------------------- */
@@ -105,6 +129,7 @@ void io_serve(const char *bench)
     int length = sizeof address;
     static uv_tcp_t tcp;
     static uv_udp_t udp;
+    lines = strcmp(bench, "io-lines") == 0;
     uv_loop_init(&loop);
     uv_ip4_addr("127.0.0.1", 0, &address);
     if (strcmp(bench, "io-udp") == 0) {

@@ -40,6 +40,35 @@ static void on_stream(vigil_listener *listener, vigil_stream *stream, void *user
     (void)user;
     must(vigil_stream_on_data(stream, on_data, NULL));
 }
+
+struct session {
+    vigil_read read; /* first */
+    vigil_stream *stream;
+    char line[IO_LINE];
+};
+
+static void on_line(vigil_read *read, int64_t length)
+{
+    struct session *self = (struct session *)read;
+    if (length <= 0) {
+        (void)vigil_stream_close(self->stream);
+        free(self);
+        return;
+    }
+    must(vigil_stream_write(self->stream, self->line, (size_t)length));
+    must(vigil_stream_read_until(self->stream, read, self->line, sizeof self->line, '\n'));
+}
+
+static void on_talker(vigil_listener *listener, vigil_stream *stream, void *user)
+{
+    struct session *self = malloc(sizeof *self);
+    (void)listener;
+    (void)user;
+    bench_must(self != NULL, "memory");
+    self->stream = stream;
+    self->read.done = on_line;
+    must(vigil_stream_read_until(stream, &self->read, self->line, sizeof self->line, '\n'));
+}
 #else
 struct connection {
     vigil_frame frame; /* first */
@@ -73,6 +102,36 @@ static void on_stream(vigil_listener *listener, vigil_stream *stream, void *user
     bench_must(self != NULL, "memory");
     self->stream = stream;
     must(vigil_frame_start(&self->frame, steps, NULL));
+}
+
+struct session {
+    vigil_frame frame; /* first */
+    vigil_stream *stream;
+    char line[IO_LINE];
+};
+
+static void session_steps(vigil_frame *frame)
+{
+    struct session *self = (struct session *)frame;
+    VIGIL_ASYNC_BEGIN(frame);
+    for (;;) {
+        VIGIL_AWAIT_READ_UNTIL(frame, self->stream, self->line, sizeof self->line, '\n');
+        if (frame->value->integer == 0)
+            break;
+        must(vigil_stream_write(self->stream, self->line, (size_t)frame->value->integer));
+    }
+    VIGIL_ASYNC_OUT(frame);
+    (void)vigil_stream_close(self->stream);
+    VIGIL_ASYNC_END(frame);
+}
+
+static void on_talker(vigil_listener *listener, vigil_stream *stream, void *user)
+{
+    (void)listener;
+    struct session *self = vigil_frame_alloc(sizeof *self, user, NULL);
+    bench_must(self != NULL, "memory");
+    self->stream = stream;
+    must(vigil_frame_start(&self->frame, session_steps, NULL));
 }
 #endif
 
@@ -119,7 +178,9 @@ void io_serve(const char *bench)
     } else {
         vigil_listener *listener;
         vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
-        options.on_stream = strcmp(bench, "io-copy") == 0 ? on_copied : on_stream;
+        options.on_stream = strcmp(bench, "io-copy") == 0    ? on_copied
+                            : strcmp(bench, "io-lines") == 0 ? on_talker
+                                                             : on_stream;
         options.user = loop;
         must(vigil_listener_open(&listener, loop, &address, &options));
         must(vigil_listener_address(listener, &address));

@@ -3,6 +3,7 @@
 #include "../peer/peer.h"
 #include "harness.h"
 
+#include <cstring>
 #include <netinet/in.h>
 #include <vigil/vigil.hpp>
 
@@ -25,11 +26,18 @@ static vigil::task<> serve(vigil::stream stream)
     while (answer(stream, state));
 }
 
+static vigil::task<> serve_lines(vigil::stream stream)
+{
+    char line[IO_LINE];
+    while (const std::size_t length = co_await stream.read_until(line, '\n'))
+        stream.write({line, length});
+}
+
 void io_serve(const char *bench)
 {
-    (void)bench;
     vigil::loop loop;
-    vigil::listener listener(loop, vigil::address("127.0.0.1:0"), serve);
+    vigil::listener listener(loop, vigil::address("127.0.0.1:0"),
+                             std::strcmp(bench, "io-lines") == 0 ? serve_lines : serve);
     const vigil::address where = listener.where();
     io_listening(ntohs(reinterpret_cast<const sockaddr_in *>(&where.storage)->sin_port));
     loop.run();
