@@ -15,6 +15,14 @@ static vigil_datagrams *receive_at(vigil_loop *loop,
     return rc == 0 ? datagrams : NULL;
 }
 
+/* vigil_datagrams_adopt: receive from a socket that was passed */
+static vigil_datagrams *receive_from(vigil_loop *loop, int fd)
+{
+    vigil_datagrams *datagrams;
+    int rc = vigil_datagrams_adopt(&datagrams, loop, fd, NULL);
+    return rc == 0 ? datagrams : NULL;
+}
+
 /* vigil_datagrams_on_packets: send each batch back */
 static void echo(vigil_datagrams *datagrams,
                  const vigil_packet *packets, int64_t count, void *arg)
@@ -113,6 +121,11 @@ int main(void)
     vigil_promise_unref(promise);
     no_more(client);
     no_more(server);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert(fd >= 0);
+    vigil_datagrams *passed = receive_from(loop, fd);
+    assert(passed != NULL);
+    no_more(passed);
     rc = vigil_loop_run(loop, VIGIL_RUN);
     assert(rc == 0);
     rc = vigil_loop_destroy(loop);

@@ -242,6 +242,16 @@ static vigil_listener *listen_at(vigil_loop *loop,
     return rc == 0 ? listener : NULL;
 }
 
+/* vigil_listener_adopt: listen on a socket that was passed */
+static vigil_listener *listen_on(vigil_loop *loop, int fd)
+{
+    vigil_listener *listener; /* systemd passes 3, 4, ... */
+    vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
+    options.on_stream = on_stream;
+    int rc = vigil_listener_adopt(&listener, loop, fd, &options);
+    return rc == 0 ? listener : NULL;
+}
+
 /* vigil_listener_address: find out the port */
 static void where_is_it(vigil_listener *listener,
                         vigil_address *address)
@@ -465,6 +475,11 @@ int main(void)
     look_at_it(stream);
     say_that_it_is_all(stream);
     the_end(stream);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert(fd >= 0);
+    vigil_listener *passed = listen_on(loop, fd); /* at a free port */
+    assert(passed != NULL);
+    stop_listening(passed);
     stop_listening(listener);
 
     rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);

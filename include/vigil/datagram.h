@@ -63,6 +63,15 @@ typedef struct vigil_datagrams_options {
 VIGIL_API int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop,
                                    const vigil_datagrams_options *options);
 
+/* The same on a socket that exists already: one that systemd or a parent has passed, or one with
+   options of its own. options.local, remote, reuse_port and broadcast must not be set; options may
+   be NULL. It becomes non-blocking and is ours from here on. The path of a Unix socket is not
+   removed. Owner; does not block.
+   0; -EINVAL; -EBADF; -ENOTSOCK; -EOPNOTSUPP no socket for datagrams; -ENOMEM; -EMFILE; -EPERM;
+   -ESHUTDOWN; -ECHILD: fd is still the caller's. */
+VIGIL_API int vigil_datagrams_adopt(vigil_datagrams **datagrams, vigil_loop *loop, int fd,
+                                    const vigil_datagrams_options *options);
+
 /* Close it. What waits to be sent is dropped, as a network may do. A promise that waits is rejected
    with -ECANCELED; no callback follows. NULL is allowed. Owner; does not block.
    0; -EPERM another thread runs the loop. */

@@ -373,6 +373,15 @@ VIGIL_API int vigil_listener_open(vigil_listener **listener, vigil_loop *loop,
                                   const vigil_address *address,
                                   const vigil_listener_options *options);
 
+/* The same on a socket that is bound already: one that systemd or a parent has passed, or one with
+   options of its own. It may listen already; options.reuse_port is not looked at. It becomes
+   non-blocking and is the listener's from here on. The path of a Unix socket is not removed.
+   Owner; does not block.
+   0; -EINVAL; -EBADF; -ENOTSOCK; -EOPNOTSUPP no socket for connections; -ENOMEM; -EMFILE; -EPERM;
+   -ESHUTDOWN; -ECHILD; and what listen(2) answers: fd is still the caller's. */
+VIGIL_API int vigil_listener_adopt(vigil_listener **listener, vigil_loop *loop, int fd,
+                                   const vigil_listener_options *options);
+
 /* Stop listening and give the listener back. Its streams go on. NULL is allowed. Owner; does not
    block.
    0; -EPERM another thread runs the loop. */

@@ -70,6 +70,9 @@ typedef struct vigil_process_options {
     /* Owner: it has ended. Its streams may still have something to read. May be NULL. */
     void (*on_exit)(vigil_process *process, const vigil_process_end *end, void *user);
     void *user;
+    /* copies of these become its descriptors 3, 4, ...; they stay the caller's. At most 64 */
+    const int *fds;
+    size_t fd_count;
 } vigil_process_options;
 #ifdef __cplusplus
 #define VIGIL_PROCESS_OPTIONS_INIT vg_process_options_init()

@@ -18,6 +18,7 @@
 #include <vigil/datagram.h>
 
 #include <netinet/in.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -348,8 +349,6 @@ static int take_datagrams_options(vigil_datagrams_options *ours, const vigil_dat
     const int error = vg_options_take(ours, sizeof *ours, given, given->size, sizeof *ours, "options");
     if (error != 0)
         return error;
-    if (ours->local == NULL && ours->remote == NULL)
-        return vg_why(-EINVAL, "options.local and options.remote are NULL; one must be set");
     if (ours->largest > VG_IO_BUFFER)
         return vg_why_say(-EINVAL, "options.largest is %zu; the most is %d", ours->largest, VG_IO_BUFFER);
     return 0;
@@ -366,18 +365,25 @@ static void datagrams_free_later(vigil_post *post)
     datagrams_free(vg_container_of(post, vigil_datagrams, freeing));
 }
 
-int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop, const vigil_datagrams_options *options)
+static int datagrams_take(vigil_datagrams *it, int fd)
 {
-    vigil_datagrams_options ours;
-    if (datagrams == NULL)
-        return VG_WHY_NULL("datagrams");
-    int error = vg_guard_owner(loop);
-    if (error == 0)
-        error = vg_guard_open(loop);
-    if (error == 0)
-        error = take_datagrams_options(&ours, options);
-    if (error != 0)
-        return error;
+    int type = 0;
+    socklen_t length = sizeof type;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
+        return -errno;
+    if (type != SOCK_DGRAM)
+        return -EOPNOTSUPP;
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        return -errno;
+    it->fd = fd;
+    return 0;
+}
+
+/* With a socket of our own; fd not -1: with the caller's, who keeps it if this fails. */
+static int datagrams_make(vigil_datagrams **datagrams, vigil_loop *loop, int fd, const vigil_datagrams_options *ours)
+{
+    int error = 0;
     vigil_datagrams *it = calloc(1, sizeof *it);
     if (it == NULL)
         return vg_why(-ENOMEM, "no memory for a socket");
@@ -388,17 +394,17 @@ int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop, const vi
         free(it);
         return error;
     }
-    it->largest = ours.largest != 0 ? ours.largest : PACKET_LARGEST;
-    it->most_unsent = ours.most_unsent != 0 ? ours.most_unsent : PACKETS_UNSENT;
+    it->largest = ours->largest != 0 ? ours->largest : PACKET_LARGEST;
+    it->most_unsent = ours->most_unsent != 0 ? ours->most_unsent : PACKETS_UNSENT;
     vigil_post_init(&it->freeing, datagrams_free_later, datagrams_free_later);
-    error = datagrams_socket(it, &ours);
+    error = fd < 0 ? datagrams_socket(it, ours) : datagrams_take(it, fd);
     if (error != 0)
         (void)vg_why_say(error, "cannot open the socket: %s", strerror(-error));
     else
         error = vigil_watch_add(loop, it->fd, 0, VIGIL_WATCH_UNREF, datagrams_event, NULL, it, &it->watch);
     if (error != 0) {
         datagrams_remove_file(it);
-        if (it->fd >= 0)
+        if (it->fd >= 0 && fd < 0)
             (void)close(it->fd);
         datagrams_free(it);
         return error;
@@ -410,6 +416,39 @@ int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop, const vi
     }
     *datagrams = it;
     return 0;
+}
+
+static int datagrams_guard_make(vigil_datagrams **datagrams, vigil_loop *loop)
+{
+    if (datagrams == NULL)
+        return VG_WHY_NULL("datagrams");
+    const int error = vg_guard_owner(loop);
+    return error != 0 ? error : vg_guard_open(loop);
+}
+
+int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop, const vigil_datagrams_options *options)
+{
+    vigil_datagrams_options ours;
+    int error = datagrams_guard_make(datagrams, loop);
+    if (error == 0)
+        error = take_datagrams_options(&ours, options);
+    if (error == 0 && ours.local == NULL && ours.remote == NULL)
+        error = vg_why(-EINVAL, "options.local and options.remote are NULL; one must be set");
+    return error != 0 ? error : datagrams_make(datagrams, loop, -1, &ours);
+}
+
+int vigil_datagrams_adopt(vigil_datagrams **datagrams, vigil_loop *loop, int fd, const vigil_datagrams_options *options)
+{
+    const vigil_datagrams_options plain = VIGIL_DATAGRAMS_OPTIONS_INIT;
+    vigil_datagrams_options ours;
+    int error = datagrams_guard_make(datagrams, loop);
+    if (error == 0)
+        error = take_datagrams_options(&ours, options != NULL ? options : &plain);
+    if (error == 0 && (ours.local != NULL || ours.remote != NULL || ours.reuse_port || ours.broadcast))
+        error = vg_why(-EINVAL, "options.local, remote, reuse_port and broadcast are for a socket that is made here");
+    if (error == 0 && fd < 0)
+        error = vg_why_say(-EBADF, "fd is %d", fd);
+    return error != 0 ? error : datagrams_make(datagrams, loop, fd, &ours);
 }
 
 int vigil_datagrams_close(vigil_datagrams *datagrams)

@@ -33,12 +33,12 @@ static void close_three(int fds[3])
     }
 }
 
-/* The number must be above the standard ones: dup2 in the child would step on it. */
-static int move_up(int *fd)
+/* The number must be above those that the child gets: dup2 in the child would step on it. */
+static int move_up(int *fd, int above)
 {
-    if (*fd > 2)
+    if (*fd >= above)
         return 0;
-    const int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+    const int moved = fcntl(*fd, F_DUPFD_CLOEXEC, above);
     if (moved < 0)
         return -errno;
     (void)close(*fd);
@@ -49,6 +49,7 @@ static int move_up(int *fd)
 /* theirs[i]: what becomes the child's i; -1: its own. */
 static int open_stdio(const vigil_process_options *options, int ours[3], int theirs[3])
 {
+    const int above = 3 + (int)options->fd_count;
     for (int i = 0; i < 3; i++) {
         int ends[2];
         int error = 0;
@@ -64,34 +65,45 @@ static int open_stdio(const vigil_process_options *options, int ours[3], int the
             theirs[i] = ends[i == 0 ? 0 : 1];
             break;
         case VIGIL_STDIO_FD:
-            theirs[i] = fcntl(options->stdio[i].fd, F_DUPFD_CLOEXEC, 3);
+            theirs[i] = fcntl(options->stdio[i].fd, F_DUPFD_CLOEXEC, above);
             error = theirs[i] < 0 ? -errno : 0;
             break;
         default:
             break;
         }
         if (error == 0 && theirs[i] >= 0)
-            error = move_up(&theirs[i]);
+            error = move_up(&theirs[i], above);
         if (error == 0 && ours[i] >= 0)
-            error = move_up(&ours[i]);
+            error = move_up(&ours[i], above);
         if (error != 0)
             return error;
     }
     return 0;
 }
 
+/* Copies of options->fds, close-on-exec and above the numbers that the child gets. */
+static int copy_further(const vigil_process_options *options, int *copies)
+{
+    for (size_t i = 0; i < options->fd_count; i++) {
+        copies[i] = fcntl(options->fds[i], F_DUPFD_CLOEXEC, 3 + (int)options->fd_count);
+        if (copies[i] < 0)
+            return -errno;
+    }
+    return 0;
+}
+
 /* Whatever else is open, and was not marked, is closed in the child. */
-static int close_the_rest(posix_spawn_file_actions_t *actions)
+static int close_the_rest(posix_spawn_file_actions_t *actions, int from)
 {
 #ifdef LAUNCH_CLOSEFROM
-    return posix_spawn_file_actions_addclosefrom_np(actions, 3);
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
 #else
     DIR *folder = opendir("/proc/self/fd");
     int rc = folder == NULL ? errno : 0;
     const struct dirent *entry;
     while (rc == 0 && (entry = readdir(folder)) != NULL) {
         const int fd = atoi(entry->d_name);
-        const int flags = fd > 2 ? fcntl(fd, F_GETFD) : -1;
+        const int flags = fd >= from ? fcntl(fd, F_GETFD) : -1;
         if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
             rc = posix_spawn_file_actions_addclose(actions, fd);
     }
@@ -101,15 +113,18 @@ static int close_the_rest(posix_spawn_file_actions_t *actions)
 #endif
 }
 
-static int fill_actions(posix_spawn_file_actions_t *actions, const vigil_process_options *options, const int theirs[3])
+static int fill_actions(posix_spawn_file_actions_t *actions, const vigil_process_options *options, const int theirs[3],
+                        const int *further)
 {
     int rc = 0;
     for (int i = 0; i < 3 && rc == 0; i++) /* with the same number twice it only loses close-on-exec */
         rc = posix_spawn_file_actions_adddup2(actions, theirs[i] >= 0 ? theirs[i] : i, i);
+    for (size_t i = 0; i < options->fd_count && rc == 0; i++)
+        rc = posix_spawn_file_actions_adddup2(actions, further[i], 3 + (int)i);
     if (rc == 0 && options->cwd != NULL)
         rc = posix_spawn_file_actions_addchdir_np(actions, options->cwd);
     if (rc == 0)
-        rc = close_the_rest(actions);
+        rc = close_the_rest(actions, 3 + (int)options->fd_count);
     return rc;
 }
 
@@ -133,7 +148,7 @@ static int fill_attributes(posix_spawnattr_t *attributes, const vigil_process_op
     return rc == 0 ? posix_spawnattr_setflags(attributes, (short)flags) : rc;
 }
 
-static int spawn(const vigil_process_options *options, const int theirs[3], pid_t *pid)
+static int spawn(const vigil_process_options *options, const int theirs[3], const int *further, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -142,7 +157,7 @@ static int spawn(const vigil_process_options *options, const int theirs[3], pid_
         return rc;
     rc = posix_spawnattr_init(&attributes);
     if (rc == 0) {
-        rc = fill_actions(&actions, options, theirs);
+        rc = fill_actions(&actions, options, theirs, further);
         if (rc == 0)
             rc = fill_attributes(&attributes, options);
         if (rc == 0)
@@ -158,11 +173,19 @@ static int spawn(const vigil_process_options *options, const int theirs[3], pid_
 int vg_launch(const vigil_process_options *options, int ends[3], pid_t *pid)
 {
     int theirs[3] = {-1, -1, -1};
+    int further[VG_LAUNCH_FDS];
+    for (size_t i = 0; i < options->fd_count; i++)
+        further[i] = -1;
     ends[0] = ends[1] = ends[2] = -1;
     int error = open_stdio(options, ends, theirs);
     if (error == 0)
-        error = -spawn(options, theirs, pid);
+        error = copy_further(options, further);
+    if (error == 0)
+        error = -spawn(options, theirs, further, pid);
     close_three(theirs);
+    for (size_t i = 0; i < options->fd_count; i++)
+        if (further[i] >= 0)
+            (void)close(further[i]);
     if (error == 0)
         return 0;
     close_three(ends);

@@ -17,6 +17,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -252,6 +253,25 @@ static int listener_listen(vigil_listener *listener, const vigil_address *addres
     return 0;
 }
 
+/* A socket of the caller's, who keeps it if this fails. */
+static int listener_take(vigil_listener *listener, int fd)
+{
+    int type = 0;
+    socklen_t length = sizeof type;
+    listener->address.length = sizeof listener->address.storage;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 ||
+        getsockname(fd, &listener->address.any, &listener->address.length) != 0)
+        return vg_why_say(-errno, "fd %d: %s", fd, strerror(errno));
+    if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
+        return vg_why_say(-EOPNOTSUPP, "fd %d is a socket for datagrams; see vigil_datagrams_adopt", fd);
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        listen(fd, listener->options.backlog > 0 ? listener->options.backlog : SOMAXCONN) != 0)
+        return vg_why_say(-errno, "cannot listen on fd %d: %s", fd, strerror(errno));
+    listener->fd = fd;
+    return 0;
+}
+
 static void listener_free(vigil_listener *listener)
 {
     vg_io_leave(listener->shared, &listener->member);
@@ -263,11 +283,12 @@ static void listener_free_later(vigil_post *post)
     listener_free(vg_container_of(post, vigil_listener, freeing));
 }
 
-int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil_address *address,
-                        const vigil_listener_options *options)
+/* At the address; NULL: on the socket fd. */
+static int listener_make(vigil_listener **listener, vigil_loop *loop, const vigil_address *address, int fd,
+                         const vigil_listener_options *options)
 {
-    if (listener == NULL || address == NULL || options == NULL)
-        return vg_why(-EINVAL, "listener, address or options is NULL");
+    if (listener == NULL || options == NULL)
+        return vg_why(-EINVAL, "listener or options is NULL");
     int error = vg_guard_owner(loop);
     if (error == 0)
         error = vg_guard_open(loop);
@@ -290,10 +311,10 @@ int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil
     }
     vg_list_init(&it->streams);
     vigil_post_init(&it->freeing, listener_free_later, listener_free_later);
-    error = listener_listen(it, address);
+    error = address != NULL ? listener_listen(it, address) : listener_take(it, fd);
     if (error == 0) {
         error = vigil_watch_add(loop, it->fd, VIGIL_FD_READ, 0, listener_event, NULL, it, &it->watch);
-        if (error != 0) {
+        if (error != 0 && address != NULL) {
             listener_remove_file(it);
             (void)close(it->fd);
         }
@@ -307,6 +328,17 @@ int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil
     listener_show(it);
     *listener = it;
     return 0;
+}
+
+int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil_address *address,
+                        const vigil_listener_options *options)
+{
+    return address == NULL ? VG_WHY_NULL("address") : listener_make(listener, loop, address, -1, options);
+}
+
+int vigil_listener_adopt(vigil_listener **listener, vigil_loop *loop, int fd, const vigil_listener_options *options)
+{
+    return listener_make(listener, loop, NULL, fd, options);
 }
 
 int vigil_listener_close(vigil_listener *listener)

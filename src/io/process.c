@@ -196,6 +196,9 @@ static int take_process_options(vigil_process_options *ours, const vigil_process
         return error;
     if (ours->argv == NULL || ours->argv[0] == NULL)
         return vg_why(-EINVAL, "options.argv is NULL or empty");
+    if (ours->fd_count > VG_LAUNCH_FDS || (ours->fd_count != 0 && ours->fds == NULL))
+        return vg_why_say(-EINVAL, "options.fds is %s and options.fd_count is %zu; the most is %d",
+                          ours->fds == NULL ? "NULL" : "set", ours->fd_count, VG_LAUNCH_FDS);
     for (int i = 0; i < 3; i++) {
         if ((unsigned)ours->stdio[i].kind > VIGIL_STDIO_FD)
             return vg_why_say(-EINVAL, "options.stdio[%d].kind is %d", i, (int)ours->stdio[i].kind);

@@ -242,6 +242,48 @@ static void a_session_is_its_own(void **state)
     end(&child);
 }
 
+static void it_gets_further_descriptors_and_no_others(void **state)
+{
+    (void)state;
+    struct child child = {0};
+    static const char *const argv[] = {"sh", "-c",
+                                       "read word <&4; echo \"$word\" >&3; read word <&5; echo \"$word\" >&3; "
+                                       "(: <&6) 2> /dev/null || echo no sixth",
+                                       NULL};
+    vigil_process_options options = shell(&child, argv);
+    int back[2], there[2];
+    char text[32] = {0};
+    must_equal(pipe2(back, O_CLOEXEC), 0);
+    must_equal(pipe2(there, O_CLOEXEC), 0);
+    must_equal(write(there[1], "one\ntwo\n", 8), 8);
+    const int fds[] = {back[1], there[0], there[0]}; /* one twice; the numbers overlap those of the child */
+    options.fds = fds;
+    options.fd_count = 3;
+    begin(&child, &options);
+    run_to_the_end(&child);
+    must_equal(child.end.code, CLD_EXITED);
+    must_equal(child.end.status, 0);
+    must_equal(strcmp(child.out, "no sixth\n"), 0);
+    must_equal(read(back[0], text, sizeof text - 1), 8);
+    must_equal(strcmp(text, "one\ntwo\n"), 0);
+    end(&child);
+    child.loop = loop_plain();
+    options.fds = NULL;
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -EINVAL);
+    options.fds = fds;
+    options.fd_count = 65;
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -EINVAL);
+    const int wrong[] = {1000000};
+    options.fds = wrong;
+    options.fd_count = 1;
+    must_equal(vigil_process_open(&child.process, child.loop, &options), -EBADF);
+    must_equal(vigil_loop_destroy(child.loop), 0);
+    for (int i = 0; i < 2; i++) {
+        must_equal(close(back[i]), 0);
+        must_equal(close(there[i]), 0);
+    }
+}
+
 static void what_cannot_start_says_why(void **state)
 {
     (void)state;
@@ -300,6 +342,7 @@ int main(void)
         test(one_that_ignores_sigterm_is_killed),
         test(one_that_forks_twice_and_closes_everything_is_no_trouble),
         test(a_session_is_its_own),
+        test(it_gets_further_descriptors_and_no_others),
         test(what_cannot_start_says_why),
         test(it_may_outlive_its_handle_and_the_loop),
     };
