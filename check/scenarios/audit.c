@@ -123,7 +123,6 @@ static void submit_join(void)
 {
     static vigil_task joins;
     vigil_task_init(&joins, join_halves, NULL);
-    atomic_store_explicit(&pool->shortcut, pool->fences == VG_FENCE_MEMBARRIER, memory_order_relaxed);
     vgc_assert(vigil_pool_submit(pool, &joins, VIGIL_NORMAL) == 0, "the task is accepted");
 }
 

@@ -22,7 +22,8 @@ typedef struct item {
 } item;
 
 static item items[MOST];
-static vg_own_queue queue; /* joins know it as a vigil_forks (vigil/join.h) */
+static struct vigil_join_frame frames[MOST]; /* of the items, for taking back */
+static vg_own_queue queue;                   /* joins know it as a vigil_forks (vigil/join.h) */
 #define owner (queue.own)
 
 /* Word by word what the owner does: u is push, o is pop, t takes back what was pushed last (with light fences only). */
@@ -44,6 +45,7 @@ static void came_out(vigil_task *task)
         return;
     item *got = (item *)(void *)task;
     vgc_note("task %d came out", (int)(got - items));
+    atomic_store_explicit(&frames[got - items].vg_made, 2, memory_order_relaxed); /* as whoever takes a join's entry */
     vgc_assert(got->number == 1 + (int)(got - items), "what the owner wrote into the task came with it");
     vgc_assert(atomic_fetch_add_explicit(&got->times_out, 1, memory_order_relaxed) == 0, "a task came out twice");
 }
@@ -82,7 +84,7 @@ static void owner_and_thieves(void)
         if (*c == 'u')
             push(&items[pushed++]);
         else if (*c == 't') {
-            if (vg_forks_take_back((struct vigil_forks *)(void *)&queue, &items[pushed - 1].task,
+            if (vg_forks_take_back((struct vigil_forks *)(void *)&queue, &frames[pushed - 1],
                                    atomic_load_explicit(&owner.deque.bottom, memory_order_relaxed) - 1))
                 came_out(&items[pushed - 1].task);
         } else
