@@ -261,15 +261,15 @@ int vigil_dns_create(vigil_dns **dns, vigil_loop *loop, const vigil_dns_options 
     if (options->size != sizeof *options)
         return vigil_why_set(-EINVAL, "options must start from VIGIL_DNS_OPTIONS_INIT");
     if (options->attempt_ns < 0)
-        return vigil_why_set(-EINVAL, "options.attempt_ns is negative; 0 is the default of 150 ms");
+        return vigil_why_set(-EINVAL, "options.attempt_ns is negative; 0 is the default of 100 ms");
     vigil_dns *it = calloc(1, sizeof *it);
     if (it == NULL)
         return vigil_why_set(-ENOMEM, "no memory for a resolver");
     it->loop = loop;
     it->references = 1;
     it->options = *options;
-    it->options.attempt_ns = options->attempt_ns != 0 ? options->attempt_ns : 150000000;
-    it->options.attempts = options->attempts != 0 ? options->attempts : 5;
+    it->options.attempt_ns = options->attempt_ns != 0 ? options->attempt_ns : 100000000;
+    it->options.attempts = options->attempts != 0 ? options->attempts : 6;
     it->options.in_flight = options->in_flight != 0 ? options->in_flight : 100;
     it->options.kept = options->kept != 0 ? options->kept : 1024;
     it->kept = calloc(it->options.kept, sizeof *it->kept);

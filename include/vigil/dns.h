@@ -40,8 +40,8 @@ typedef struct vigil_dns_options {
     size_t size;
     const char *servers; /* "127.0.0.1:5353,[::1]:53"; NULL: the system's. With c-ares */
     int64_t
-        attempt_ns;    /* until a query is sent again; doubles each round. 0: 150 ms. With c-ares */
-    unsigned attempts; /* for each server; 0: 5. With c-ares */
+        attempt_ns;    /* until a query is sent again; doubles each round. 0: 100 ms. With c-ares */
+    unsigned attempts; /* for each server; 0: 6. With c-ares */
     unsigned in_flight; /* lookups at once, others wait; 0: 100 */
     unsigned kept;      /* answers that are kept while they are valid; 0: 1024. With c-ares */
     vigil_pool *pool;   /* where getaddrinfo runs; must be set without c-ares */
