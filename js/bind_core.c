@@ -365,6 +365,13 @@ static const struct {
     {"worker_threads", "worker_threads"},
     {"zlib", "zlib"},
     {"vigil:http", "http_serve"},
+    {"_http_agent", "http_agent"},
+    {"_http_common", "http_common"},
+    {"_stream_readable", "stream#Readable"},
+    {"_stream_writable", "stream#Writable"},
+    {"_stream_duplex", "stream#Duplex"},
+    {"_stream_transform", "stream#Transform"},
+    {"_stream_passthrough", "stream#PassThrough"},
     {"vigil:jobs", "jobs"},
     {"vigil:pool", "pool"},
     {"vigil:repl", "repl"},
@@ -389,11 +396,11 @@ static const struct {
     {"urlpattern-polyfill", "dist/urlpattern.cjs"},
 };
 
-/* A part may have been left out of this build. */
+/* A part may have been left out of this build. "stream#Readable" is something of the part "stream". */
 static bool is_there(const char *part)
 {
     char file[64];
-    snprintf(file, sizeof file, "%s.js", part);
+    snprintf(file, sizeof file, "%.*s.js", (int)strcspn(part, "#"), part);
     return vg_js_library_find(file) != NULL;
 }
 

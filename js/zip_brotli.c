@@ -18,7 +18,7 @@ struct vg_brotli {
     BrotliDecoderState *unpacker;
 };
 
-vg_brotli *vg_brotli_new(bool pack)
+vg_brotli *vg_brotli_new(bool pack, int quality, int window, int mode)
 {
     vg_brotli *stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -31,8 +31,14 @@ vg_brotli *vg_brotli_new(bool pack)
         free(stream);
         return NULL;
     }
-    if (pack)
-        (void)BrotliEncoderSetParameter(stream->packer, BROTLI_PARAM_QUALITY, QUALITY);
+    if (pack) {
+        (void)BrotliEncoderSetParameter(stream->packer, BROTLI_PARAM_QUALITY,
+                                        quality >= 0 ? (uint32_t)quality : QUALITY);
+        if (window >= 0)
+            (void)BrotliEncoderSetParameter(stream->packer, BROTLI_PARAM_LGWIN, (uint32_t)window);
+        if (mode >= 0)
+            (void)BrotliEncoderSetParameter(stream->packer, BROTLI_PARAM_MODE, (uint32_t)mode);
+    }
     return stream;
 }
 
@@ -106,9 +112,12 @@ void vg_brotli_step(vg_brotli *stream, vg_zip_step *step)
 
 #else
 
-vg_brotli *vg_brotli_new(bool pack)
+vg_brotli *vg_brotli_new(bool pack, int quality, int window, int mode)
 {
     (void)pack;
+    (void)quality;
+    (void)window;
+    (void)mode;
     return NULL;
 }
 

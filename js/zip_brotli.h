@@ -7,8 +7,9 @@
 
 typedef struct vg_brotli vg_brotli;
 
-/* NULL: no memory, or a build without Brotli. */
-vg_brotli *vg_brotli_new(bool pack);
+/* The quality, the logarithm of the window and the mode are for packing, as in Brotli's own interface; negative: as a stream of the web has it.
+   NULL: no memory, or a build without Brotli. */
+vg_brotli *vg_brotli_new(bool pack, int quality, int window, int mode);
 void vg_brotli_free(vg_brotli *stream);
 void vg_brotli_step(vg_brotli *stream, vg_zip_step *step);
 

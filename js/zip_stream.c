@@ -44,7 +44,7 @@ vg_zip *vg_zip_new(const vg_zip_options *options)
     /* relaxed: nobody else knows the stream yet. */
     atomic_store_explicit(&zip->refs, 1U, memory_order_relaxed);
     if (options->brotli) {
-        zip->brotli = vg_brotli_new(options->pack);
+        zip->brotli = vg_brotli_new(options->pack, options->level, options->window, options->strategy);
         if (zip->brotli)
             return zip;
         free(zip);

@@ -23,7 +23,7 @@ typedef struct vg_zip_step {
 
 /* What a stream is made with, as in lib/zlib.js. */
 typedef struct vg_zip_options {
-    bool pack, brotli; /* Brotli has no other options here */
+    bool pack, brotli; /* Brotli's quality, window and mode are level, window and strategy */
     int window, level, memory, strategy;
     unsigned char *dictionary; /* copied; NULL: none */
     size_t dictionary_length;

@@ -95,9 +95,11 @@ function matches(error, expected, message, name) {
       if (expected === Error && error instanceof native.Error) return;
       throw error;
     }
-    if (Reflect.apply(expected, {}, [error]) === true) return;
+    const answer = Reflect.apply(expected, {}, [error]);
+    if (answer === true) return;
     fail(message, name, error, expected,
-         `The ${expected.name ? `"${expected.name}" ` : ''}validation function is expected to return "true". Received ${inspect(false)}`);
+         `The ${expected.name ? `"${expected.name}" ` : ''}validation function is expected to return "true". Received ${inspect(answer)}` +
+         (error instanceof native.Error ? `\n\nCaught error:\n\n${error}` : ''));
   }
   if (expected instanceof RegExp) {
     if (expected.test(`${error}`)) return;
@@ -133,6 +135,7 @@ function split(expected, message) {
 Object.assign(assert, {
   AssertionError, ok,
   fail(message = 'Failed') {
+    if (arguments.length > 1) load('assert_old').failWith(assert, ...arguments);
     if (message instanceof native.Error) throw message;
     const error = new AssertionError({ message, operator: 'fail' });
     error.generatedMessage = arguments.length === 0;
@@ -186,7 +189,8 @@ Object.assign(assert, {
   },
   ifError(value) {
     if (value === null || value === undefined) return;
-    const text = typeof value === 'object' && typeof value.message === 'string' ? value.message : inspect(value);
+    let text = typeof value === 'object' && typeof value.message === 'string' ? value.message : inspect(value);
+    if (text === '' && typeof value === 'object' && value.constructor) text = value.constructor.name;
     throw new AssertionError({ message: `ifError got unwanted exception: ${text}`, operator: 'ifError', actual: value, expected: null });
   },
   match(text, pattern, message) {
@@ -205,6 +209,7 @@ Object.assign(assert, {
     }
   },
 });
+Object.defineProperty(assert, 'CallTracker', { configurable: true, enumerable: true, get: () => load('assert_old').CallTracker });
 assert.strict = Object.assign((...args) => ok(...args), assert, {
   equal: assert.strictEqual, notEqual: assert.notStrictEqual, deepEqual: assert.deepStrictEqual, notDeepEqual: assert.notDeepStrictEqual,
 });

@@ -25,6 +25,13 @@ function load(name) {
 // A class that nobody has loaded has no instances.
 binding.isLoaded = (name) => cache[name] !== undefined;
 
+// Tell a channel of node:diagnostics_channel, if somebody has loaded that and listens.
+binding.publish = (name, message) => {
+  if (cache.diagnostics_channel === undefined) return;
+  const channel = cache.diagnostics_channel.exports.channel(name);
+  if (channel.hasSubscribers) channel.publish(message);
+};
+
 // The formatter asks of every object whether it is a URL: as long as nobody has loaded that class, none is.
 class StandIn {
   static [Symbol.hasInstance](value) {

@@ -79,6 +79,7 @@ class Console {
   #out;
   #err;
   #options;
+  #ignoreErrors = true;
   #colorMode;
 
   constructor(stdout, stderr, ignoreErrors) {
@@ -92,7 +93,13 @@ class Console {
     this.#err = () => options.stderr ?? options.stdout;
     this.#options = options.inspectOptions ?? {};
     this.#colorMode = options.colorMode ?? 'auto';
+    if (options.groupIndentation !== undefined) load('errors').validateInteger(options.groupIndentation, 'groupIndentation', 0, 1000);
     this.#step = options.groupIndentation ?? 2;
+    this.#ignoreErrors = options.ignoreErrors ?? true;
+    if (![true, false, 'auto', undefined].includes(options.colorMode)) throw new codes.ERR_INVALID_ARG_VALUE('colorMode', options.colorMode, "must be one of: 'auto', true, false");
+    if (options.inspectOptions !== undefined && options.colorMode !== undefined && options.inspectOptions.colors !== undefined) {
+      throw new codes.ERR_INCOMPATIBLE_OPTION_PAIR('options.inspectOptions.color', 'colorMode');
+    }
     this.#bind();
   }
 
@@ -120,14 +127,36 @@ class Console {
       text = this.#format(options, args);
     }
     if (this.#indent !== '') text = this.#indent + text.replace(/\n/g, `\n${this.#indent}`);
-    const standard = stream._isStdio === true;
+    if (stream._isStdio !== true) {
+      this.#writeTo(stream, `${text}\n`);
+      return;
+    }
     try {
-      if (standard) stream._silent = true;
+      stream._silent = true;
       stream.write(`${text}\n`);
     } catch {
       // A console whose stream is gone is silent.
     } finally {
-      if (standard) stream._silent = false;
+      stream._silent = false;
+    }
+  }
+  // A stream of the program. Its errors are nobody's business unless somebody listens, or ignoreErrors is false.
+  #writeTo(stream, text) {
+    if (!this.#ignoreErrors) {
+      stream.write(text);
+      return;
+    }
+    const quiet = stream.listenerCount?.('error') === 0;
+    const onError = () => {};
+    try {
+      if (quiet) stream.once('error', onError);
+      stream.write(text, (error) => {
+        if (error && quiet && !stream._writableState?.errorEmitted && stream.listenerCount('error') === 0) stream.once('error', onError);
+      });
+    } catch (error) {
+      if (error instanceof RangeError && /call stack/.test(error.message)) throw error;
+    } finally {
+      if (quiet) stream.removeListener('error', onError);
     }
   }
   #format(options, args) {

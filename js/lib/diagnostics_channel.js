@@ -7,10 +7,11 @@ const channels = new Map();
 
 class Channel {
   #listeners = [];
+  #stores = new Map(); // AsyncLocalStorage -> what makes its value of a message
   constructor(name) {
     this.name = name;
   }
-  get hasSubscribers() { return this.#listeners.length > 0; }
+  get hasSubscribers() { return this.#listeners.length > 0 || this.#stores.size > 0; }
   subscribe(listener) {
     validateFunction(listener, 'subscription');
     this.#listeners = [...this.#listeners, listener];
@@ -21,18 +22,48 @@ class Channel {
     this.#listeners = this.#listeners.toSpliced(at, 1);
     return true;
   }
+  bindStore(store, transform) {
+    this.#stores.set(store, transform);
+  }
+  unbindStore(store) {
+    return this.#stores.delete(store);
+  }
   publish(message) {
     for (const listener of this.#listeners) {
       try {
         listener(message, this.name);
       } catch (error) {
-        // One listener's trouble is not the publisher's.
-        process.nextTick(() => {
-          throw error;
-        });
+        uncaughtLater(error);
       }
     }
   }
+  // fn with the stores that are bound to the channel set from the message.
+  runStores(message, fn, self, ...args) {
+    let run = () => {
+      this.publish(message);
+      return Reflect.apply(fn, self, args);
+    };
+    this.#stores.forEach((transform, store) => {
+      let value = message;
+      if (transform !== undefined) {
+        try {
+          value = transform(message);
+        } catch (error) {
+          uncaughtLater(error);
+          return;
+        }
+      }
+      const inner = run;
+      run = () => store.run(value, inner);
+    });
+    return run();
+  }
+}
+// One listener's trouble is not the publisher's.
+function uncaughtLater(error) {
+  process.nextTick(() => {
+    throw error;
+  });
 }
 function channel(name) {
   if (typeof name !== 'string' && typeof name !== 'symbol') throw new codes.ERR_INVALID_ARG_TYPE('channel', ['string', 'symbol'], name);
@@ -42,9 +73,17 @@ function channel(name) {
 }
 
 const kinds = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'];
+function named(names, kind) {
+  if (typeof names === 'string') return channel(`tracing:${names}:${kind}`);
+  if (names === null || typeof names !== 'object' || Array.isArray(names)) {
+    throw new codes.ERR_INVALID_ARG_TYPE('nameOrChannels', ['string', 'object', 'TracingChannel'], names);
+  }
+  if (!(names[kind] instanceof Channel)) throw new codes.ERR_INVALID_ARG_TYPE(`nameOrChannels.${kind}`, 'Channel', names[kind]);
+  return names[kind];
+}
 class TracingChannel {
   constructor(names) {
-    for (const kind of kinds) this[kind] = typeof names === 'string' ? channel(`tracing:${names}:${kind}`) : names[kind];
+    for (const kind of kinds) this[kind] = named(names, kind);
   }
   get hasSubscribers() { return kinds.some((kind) => this[kind].hasSubscribers); }
   subscribe(handlers) {
@@ -54,42 +93,79 @@ class TracingChannel {
     return kinds.filter((kind) => handlers[kind] && !this[kind].unsubscribe(handlers[kind])).length === 0;
   }
   traceSync(fn, context = {}, self = undefined, ...args) {
-    this.start.publish(context);
-    try {
-      const result = Reflect.apply(fn, self, args);
-      context.result = result;
-      return result;
-    } catch (error) {
-      context.error = error;
-      this.error.publish(context);
-      throw error;
-    } finally {
-      this.end.publish(context);
-    }
+    if (!this.hasSubscribers) return Reflect.apply(fn, self, args);
+    return this.start.runStores(context, () => {
+      try {
+        const result = Reflect.apply(fn, self, args);
+        context.result = result;
+        return result;
+      } catch (error) {
+        this.#failed(context, error);
+        throw error;
+      } finally {
+        this.end.publish(context);
+      }
+    });
   }
   tracePromise(fn, context = {}, self = undefined, ...args) {
+    if (!this.hasSubscribers) return Reflect.apply(fn, self, args);
     const settled = (name, value) => {
       context[name] = value;
       if (name === 'error') this.error.publish(context);
       this.asyncStart.publish(context);
       this.asyncEnd.publish(context);
     };
-    this.start.publish(context);
-    try {
-      return Promise.resolve(Reflect.apply(fn, self, args)).then((value) => {
-        settled('result', value);
-        return value;
-      }, (error) => {
-        settled('error', error);
+    return this.start.runStores(context, () => {
+      try {
+        let promise = Reflect.apply(fn, self, args);
+        if (!(promise instanceof Promise)) promise = Promise.resolve(promise);
+        return promise.then((value) => {
+          settled('result', value);
+          return value;
+        }, (error) => {
+          settled('error', error);
+          return Promise.reject(error);
+        });
+      } catch (error) {
+        this.#failed(context, error);
         throw error;
+      } finally {
+        this.end.publish(context);
+      }
+    });
+  }
+  // fn whose argument at `position` is a callback.
+  traceCallback(fn, position = -1, context = {}, self = undefined, ...args) {
+    if (!this.hasSubscribers) return Reflect.apply(fn, self, args);
+    const callback = args.at(position);
+    validateFunction(callback, 'callback');
+    const tracing = this;
+    args.splice(position, 1, function (...results) {
+      const [error, result] = results;
+      if (error) tracing.#failed(context, error);
+      else context.result = result;
+      return tracing.asyncStart.runStores(context, () => {
+        try {
+          return Reflect.apply(callback, this, results);
+        } finally {
+          tracing.asyncEnd.publish(context);
+        }
       });
-    } catch (error) {
-      context.error = error;
-      this.error.publish(context);
-      throw error;
-    } finally {
-      this.end.publish(context);
-    }
+    });
+    return this.start.runStores(context, () => {
+      try {
+        return Reflect.apply(fn, self, args);
+      } catch (error) {
+        this.#failed(context, error);
+        throw error;
+      } finally {
+        this.end.publish(context);
+      }
+    });
+  }
+  #failed(context, error) {
+    context.error = error;
+    this.error.publish(context);
   }
 }
 

@@ -71,6 +71,9 @@ const messages = {
   ERR_STRING_TOO_LONG: ['Error', (most) => `Cannot create a string longer than 0x${most.toString(16)} characters`],
   ERR_INVALID_OBJECT_DEFINE_PROPERTY: ['TypeError', (text) => text],
   ERR_UNKNOWN_CREDENTIAL: ['Error', (kind, id) => `${kind} identifier does not exist: ${id}`],
+  ERR_BROTLI_INVALID_PARAM: ['RangeError', (key) => `${key} is not a valid Brotli parameter`],
+  ERR_ZLIB_INITIALIZATION_FAILED: ['Error', () => 'Initialization failed'],
+  ERR_UNAVAILABLE_DURING_EXIT: ['Error', () => 'Cannot call function in process exit handler'],
   ERR_INVALID_RETURN_VALUE: ['TypeError', (expected, name, value) =>
     `Expected ${expected} to be returned from the "${name}" function but got ${describe(value).slice(10)}.`],
   ERR_MISSING_ARGS: ['TypeError', (...names) => Array.isArray(names[0])
@@ -216,7 +219,7 @@ function make(code) {
     const error = new globalThis[kind](text(...args));
     more?.(error, ...args);
     define(error, 'code', { value: code, enumerable: true, writable: true, configurable: true });
-    define(error, 'toString', { value: toString, enumerable: false, writable: true, configurable: true });
+    if (code !== 'ERR_INVALID_URL') define(error, 'toString', { value: toString, enumerable: false, writable: true, configurable: true });
     return tag(error, code);
   };
   define(made, 'name', { value: code });

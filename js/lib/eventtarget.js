@@ -305,7 +305,7 @@ class AbortSignal extends EventTarget {
     const result = new AbortSignal(kMake);
     const list = [...signals];
     for (const signal of list) {
-      if (!(signal instanceof AbortSignal)) throw new codes.ERR_INVALID_ARG_TYPE('signals', 'AbortSignal', signal);
+      if (!(signal instanceof AbortSignal)) throw new codes.ERR_INVALID_ARG_TYPE(`signals[${list.indexOf(signal)}]`, 'AbortSignal', signal);
     }
     for (const signal of list) {
       if (signal.#aborted) {

@@ -331,15 +331,24 @@ class Server extends EventEmitter {
 
 const { emit } = Server.prototype;
 
+// The class with or without `new`, as old programs have it.
+function AnyServer(options, handler) {
+  return Reflect.construct(Server, [options, handler], new.target ?? AnyServer);
+}
+Object.defineProperty(AnyServer, 'name', { value: 'Server' });
+AnyServer.prototype = Server.prototype;
+Object.setPrototypeOf(AnyServer, EventEmitter);
+Object.defineProperty(Server.prototype, 'constructor', { value: AnyServer, writable: true, configurable: true });
+
 function createServer(options, handler) {
-  return new Server(options, handler);
+  return new AnyServer(options, handler);
 }
 
 module.exports = {
   METHODS: native.methods.filter((name) => name !== undefined).sort(),
   STATUS_CODES,
   IncomingMessage,
-  Server,
+  Server: AnyServer,
   ServerResponse,
   createServer,
   get: (url, options, callback) => load('http_client').get(url, options, callback),

@@ -432,7 +432,8 @@ ClientRequest.prototype.destroy = function (error) {
     if (list.length === 0) delete this.agent.requests[name];
   }
   process.nextTick(() => {
-    this.emit('error', shown);
+    // A request that was aborted before it had a socket has no error to tell.
+    if (error || !this.aborted) this.emit('error', shown);
     this._close();
   });
   return this;

@@ -46,6 +46,7 @@ Object.assign(ServerResponse.prototype, {
   _extra: null, // of writeHead, when no header was set before: [name, value, ...]
   _removed: 0,
   _written: 0,
+  _corked: 0,
   _needDrain: false,
   _callbacks: null,
   _trailer: '',
@@ -63,6 +64,7 @@ getter('writable', function () { return !this.destroyed; });
 getter('writableLength', function () { return this._queued; });
 getter('writableNeedDrain', function () { return this._needDrain; });
 getter('writableObjectMode', () => false);
+getter('writableCorked', function () { return this._corked; });
 getter('_header', function () { return this.headersSent ? this._link.head ?? true : null; });
 // ---- sending ------------------------------------------------------------------------------------------------------
 
@@ -206,6 +208,7 @@ ServerResponse.prototype.end = function (chunk, encoding, callback) {
     }
   }
   this.finished = true;
+  if (this._corked > 0) this._corked = 0;
   const queued = this._send(flags, front, data);
   if (queued === 0) this._finish();
   else if (queued > 0) this._needDrain = false;
@@ -258,6 +261,13 @@ ServerResponse.prototype.destroy = function (error) {
 
 // ---- the rest -----------------------------------------------------------------------------------------------------
 
+// What is written in one turn goes out together anyway; the count is what programs look at.
+ServerResponse.prototype.cork = function () {
+  this._corked++;
+};
+ServerResponse.prototype.uncork = function () {
+  if (this._corked > 0) this._corked--;
+};
 ServerResponse.prototype.flushHeaders = function () {
   if (!this.headersSent) this._head();
   if (this._lines !== '') this._send(0, '', undefined);

@@ -28,7 +28,9 @@ function builtin(name) {
     throw new codes.ERR_UNKNOWN_BUILTIN_MODULE(name, Object.keys(names).join(', ') +
       (needs === undefined ? '' : `. It was left out of this build, because ${needs} was missing`));
   }
-  return load(names[plain]);
+  // "stream#Readable": one of the part's names
+  const [part, member] = names[plain].split('#');
+  return member === undefined ? load(part) : load(part)[member];
 }
 
 // ---- packages -----------------------------------------------------------------------------------------------------

@@ -484,6 +484,7 @@ function connect(...args) {
   const normalized = normalizeArgs(args);
   const [options] = normalized;
   const socket = new Socket(options);
+  binding.publish('net.client.socket', { socket });
   if (options.timeout) socket.setTimeout(options.timeout);
   return socket.connect(normalized);
 }

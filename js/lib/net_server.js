@@ -172,6 +172,7 @@ function accepted(server, link) {
   });
   server._connections++;
   socket.server = socket._server = server;
+  binding.publish('net.server.socket', { socket });
   server.emit('connection', socket);
 }
 

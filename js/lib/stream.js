@@ -12,4 +12,6 @@ Writable.fromWeb = (web, options) => load('stream_adapters').writableFromWeb(web
 Duplex.toWeb = (duplex) => ({ readable: Readable.toWeb(duplex), writable: Writable.toWeb(duplex) });
 Duplex.fromWeb = (pair, options) => load('stream_adapters').duplexFromWeb(pair, options);
 
+stream.duplexPair = (options) => load('stream_pair').duplexPair(options);
+
 module.exports = stream;

@@ -2,7 +2,7 @@
 // node:url: URL and URLSearchParams, for what is not plain from the npm package whatwg-url; file URLs.
 'use strict';
 
-const { codes, validateString } = load('errors');
+const { validateFunction, codes, validateString } = load('errors');
 const lib = load('npm:whatwg-url');
 const path = load('path');
 const custom = Symbol.for('nodejs.util.inspect.custom');
@@ -201,16 +201,38 @@ function URLSearchParams(init = undefined) {
 }
 Object.defineProperty(URLSearchParams, 'prototype', { value: lib.URLSearchParams.prototype, writable: false });
 Object.defineProperty(URLSearchParams.prototype, 'constructor', { value: URLSearchParams, writable: true, configurable: true });
-for (const [name, wanted] of [['append', 2], ['set', 2], ['delete', 1], ['get', 1], ['getAll', 1], ['has', 1]]) {
-  const method = lib.URLSearchParams.prototype[name];
-  const checked = function (...args) {
-    if (args.length < wanted) throw new codes.ERR_MISSING_ARGS(...['name', 'value'].slice(0, wanted));
-    return Reflect.apply(method, this, args);
-  };
+// The package's own words for a wrong `this` become Node's. A good one costs nothing more.
+const sizeOf = Object.getOwnPropertyDescriptor(lib.URLSearchParams.prototype, 'size').get;
+function guarded(method, self, args, kind = 'URLSearchParams') {
+  try {
+    return Reflect.apply(method, self, args);
+  } catch (error) {
+    if (error instanceof TypeError && /called on (an object that is not a valid instance|a value that is not a)/.test(error.message)) throw new codes.ERR_INVALID_THIS(kind);
+    if (error instanceof TypeError && /is a symbol, which cannot be converted/.test(error.message)) throw new TypeError('Cannot convert a Symbol value to a string');
+    throw error;
+  }
+}
+function replace(prototype, name, wanted, checked) {
   Object.defineProperty(checked, 'name', { value: name });
   Object.defineProperty(checked, 'length', { value: wanted });
-  Object.defineProperty(URLSearchParams.prototype, name, { value: checked, writable: true, configurable: true, enumerable: true });
+  Object.defineProperty(prototype, name, { value: checked, writable: true, configurable: true, enumerable: true });
 }
+for (const [name, wanted] of [['append', 2], ['set', 2], ['delete', 1], ['get', 1], ['getAll', 1], ['has', 1], ['entries', 0], ['keys', 0], ['values', 0],
+                              ['sort', 0], ['toString', 0], ['forEach', 1]]) {
+  const method = lib.URLSearchParams.prototype[name];
+  replace(URLSearchParams.prototype, name, wanted, function (...args) {
+    if (args.length < wanted || name === 'forEach') {
+      guarded(sizeOf, this, []);
+      if (name === 'forEach') validateFunction(args[0], 'callback');
+      else throw new codes.ERR_MISSING_ARGS(...['name', 'value'].slice(0, wanted));
+    }
+    return guarded(method, this, args);
+  });
+}
+Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, { value: URLSearchParams.prototype.entries, writable: true, configurable: true });
+const steps = Object.getPrototypeOf(new lib.URLSearchParams().entries());
+const { next } = steps;
+replace(steps, 'next', 0, function () { return guarded(next, this, [], 'URLSearchParamsIterator'); });
 Object.defineProperty(URLSearchParams.prototype, custom, {
   configurable: true, writable: true,
   value: function (depth, options, inspect) {
@@ -238,7 +260,8 @@ function pathToFileURL(file) {
 }
 function urlToHttpOptions(url) {
   return {
-    __proto__: null, protocol: url.protocol, hostname: url.hostname, hash: url.hash, search: url.search, pathname: url.pathname,
+    __proto__: null, protocol: url.protocol,
+    hostname: typeof url.hostname === 'string' && url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname, hash: url.hash, search: url.search, pathname: url.pathname,
     path: `${url.pathname || ''}${url.search || ''}`, href: url.href,
     ...(url.port !== '' ? { port: Number(url.port) } : {}),
     ...(url.username || url.password ? { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` } : {}),
@@ -247,14 +270,18 @@ function urlToHttpOptions(url) {
 
 module.exports = {
   URL, URLSearchParams, fileURLToPath, pathToFileURL, urlToHttpOptions,
-  domainToASCII: (name) => {
+  domainToASCII(name) {
+    if (arguments.length < 1) throw new codes.ERR_MISSING_ARGS('domain');
     try {
       return new URL(`ws://${name}`).hostname;
     } catch {
       return '';
     }
   },
-  domainToUnicode: (name) => load('npm:tr46').toUnicode(name).domain,
+  domainToUnicode(name) {
+    if (arguments.length < 1) throw new codes.ERR_MISSING_ARGS('domain');
+    return load('npm:tr46').toUnicode(`${name}`).domain;
+  },
 };
 for (const name of ['parse', 'resolve', 'resolveObject', 'format', 'Url']) {
   module.exports[name] = name === 'Url' ? undefined : (...args) => load('url_legacy')[name](...args);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // node:zlib: gzip, deflate and raw deflate, at once, as callbacks and as streams. Work that is not "Sync" is done on the pool.
-// CompressionStream and DecompressionStream have Brotli too; node:zlib has neither it nor Zstandard.
+// Brotli is there if the build has it; Zstandard is not.
 'use strict';
 
 const { Transform, finished } = load('stream');
@@ -17,6 +17,12 @@ const constants = {
   DEFLATE: 1, INFLATE: 2, GZIP: 3, GUNZIP: 4, DEFLATERAW: 5, INFLATERAW: 6, UNZIP: 7,
   Z_MIN_WINDOWBITS: 8, Z_MAX_WINDOWBITS: 15, Z_DEFAULT_WINDOWBITS: 15,
   Z_MIN_CHUNK: 64, Z_MAX_CHUNK: Infinity, Z_DEFAULT_CHUNK: 16384,
+  BROTLI_DECODE: 8, BROTLI_ENCODE: 9,
+  BROTLI_OPERATION_PROCESS: 0, BROTLI_OPERATION_FLUSH: 1, BROTLI_OPERATION_FINISH: 2, BROTLI_OPERATION_EMIT_METADATA: 3,
+  BROTLI_PARAM_MODE: 0, BROTLI_MODE_GENERIC: 0, BROTLI_MODE_TEXT: 1, BROTLI_MODE_FONT: 2, BROTLI_DEFAULT_MODE: 0,
+  BROTLI_PARAM_QUALITY: 1, BROTLI_MIN_QUALITY: 0, BROTLI_MAX_QUALITY: 11, BROTLI_DEFAULT_QUALITY: 11,
+  BROTLI_PARAM_LGWIN: 2, BROTLI_MIN_WINDOW_BITS: 10, BROTLI_MAX_WINDOW_BITS: 24, BROTLI_DEFAULT_WINDOW: 22,
+  BROTLI_DECODER_NO_ERROR: 0, BROTLI_DECODER_SUCCESS: 1, BROTLI_DECODER_NEEDS_MORE_INPUT: 2, BROTLI_DECODER_NEEDS_MORE_OUTPUT: 3, BROTLI_DECODER_ERROR: 0,
   Z_MIN_MEMLEVEL: 1, Z_MAX_MEMLEVEL: 9, Z_DEFAULT_MEMLEVEL: 8, Z_MIN_LEVEL: -1, Z_MAX_LEVEL: 9, Z_DEFAULT_LEVEL: -1,
 };
 const results = {};
@@ -38,6 +44,10 @@ const kinds = {
   InflateRaw: { pack: false, window: (bits) => -bits },
   Unzip: { pack: false, window: (bits) => bits + 32 },
 };
+if (binding.hasBrotli) {
+  kinds.BrotliCompress = { pack: true, brotli: true };
+  kinds.BrotliDecompress = { pack: false, brotli: true };
+}
 
 // ---- options ------------------------------------------------------------------------------------------------------
 
@@ -58,7 +68,29 @@ function bytesOf(data, name = 'buffer') {
   }
   throw new codes.ERR_INVALID_ARG_TYPE(name, ['string', 'Buffer', 'TypedArray', 'DataView', 'ArrayBuffer'], data);
 }
+// Its parameters are numbered; those that C does not know are refused. Flushes become zlib's.
+const FLUSHES = [Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH];
+function brotliSettings(kind, options) {
+  const { pack } = kinds[kind];
+  const found = [constants.BROTLI_DEFAULT_MODE, constants.BROTLI_DEFAULT_QUALITY, constants.BROTLI_DEFAULT_WINDOW];
+  for (const key of Object.keys(options?.params ?? {})) {
+    const number = +key;
+    if (!(Number.isInteger(number) && number >= 0 && number <= 9)) throw new codes.ERR_BROTLI_INVALID_PARAM(key);
+    const value = options.params[key];
+    if (typeof value !== 'number' && typeof value !== 'boolean') throw new codes.ERR_INVALID_ARG_TYPE('options.params[key]', 'number', value);
+    if (number < 3) found[number] = +value;
+  }
+  if (pack && !(found[1] >= 0 && found[1] <= 11 && found[2] >= 10 && found[2] <= 24)) throw new codes.ERR_ZLIB_INITIALIZATION_FAILED();
+  return {
+    kind, pack, brotli: true, members: false, bits: found[2], level: found[1], memory: 0, strategy: found[0], dictionary: undefined,
+    chunk: ranged(options, 'chunkSize', 64, Infinity, 16384),
+    flush: FLUSHES[ranged(options, 'flush', 0, 2, 0)],
+    finish: FLUSHES[ranged(options, 'finishFlush', 0, 2, 2)],
+    most: ranged(options, 'maxOutputLength', 1, kMaxLength, kMaxLength),
+  };
+}
 function settings(kind, options) {
+  if (kinds[kind].brotli) return brotliSettings(kind, options);
   const { pack, window } = kinds[kind];
   // For unpacking 0 means: as the data says.
   let bits = !pack && (options?.windowBits === undefined || options.windowBits === null || options.windowBits === 0) ? 15
@@ -184,6 +216,7 @@ class Zip extends Transform {
   #native;
   #set;
   #done = false; // zlib has said that the stream ends
+  #between = false; // a member has ended with the input: another one may follow
   #busy = false;
   #waiting = null; // a step that waits for a reader
   constructor(kind, options) {
@@ -225,7 +258,13 @@ class Zip extends Transform {
     this.#feed(Buffer.alloc(0), this.#set.finish, callback);
   }
   #feed(input, flush, callback) {
-    if (this.#done || this.destroyed) {
+    if (this.#between && input.length > 0) {
+      // Zeros behind the last member are padding.
+      this.#between = false;
+      if (input[0] === 0) this.#done = true;
+      else zipReset(this.#native);
+    }
+    if (this.#done || this.#between || this.destroyed) {
       callback();
       return;
     }
@@ -244,7 +283,10 @@ class Zip extends Transform {
       }
       const bytes = result[0];
       const room = bytes.length === 0 || this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-      if (verdict.ended) {
+      if (verdict.ended && this.#set.members && verdict.rest.length === 0) {
+        this.#between = true;
+        callback();
+      } else if (verdict.ended) {
         this.#done = true;
         if (!this.#set.pack) this.push(null);
         callback();
@@ -268,7 +310,8 @@ class Zip extends Transform {
     waiting();
   }
   flush(kind, callback) {
-    if (typeof kind === 'function' || (kind === undefined && callback === undefined)) [kind, callback] = [Z_FULL_FLUSH, kind];
+    if (typeof kind === 'function' || (kind === undefined && callback === undefined)) [kind, callback] = [undefined, kind];
+    kind = this.#set.brotli ? FLUSHES[kind ?? 1] : kind ?? Z_FULL_FLUSH;
     if (this.writableFinished || this.writableEnded) {
       if (callback) process.nextTick(callback);
       return;
@@ -278,6 +321,7 @@ class Zip extends Transform {
     this.write(empty, '', callback);
   }
   params(level, strategy, callback) {
+    if (this.#set.brotli) throw new codes.ERR_METHOD_NOT_IMPLEMENTED('params of a Brotli stream');
     ranged({ level }, 'level', -1, 9);
     ranged({ strategy }, 'strategy', 0, 4);
     const change = () => {
@@ -295,7 +339,7 @@ class Zip extends Transform {
   }
   reset() {
     if (this.destroyed || this.#busy) throw new codes.ERR_INVALID_STATE('zlib binding closed');
-    this.#done = false;
+    this.#done = this.#between = false;
     const code = zipReset(this.#native);
     if (code < 0) throw failure(code, 'Failed to reset stream');
   }
@@ -327,7 +371,8 @@ function crc32(data, start = 0) {
 // ---- web ----------------------------------------------------------------------------------------------------------
 
 const formats = { deflate: ['Deflate', 'Inflate'], 'deflate-raw': ['DeflateRaw', 'InflateRaw'], gzip: ['Gzip', 'Gunzip'] };
-if (binding.hasBrotli) formats.brotli = [{ pack: true, brotli: true, members: false }, { pack: false, brotli: true, members: false }];
+const webBrotli = { brotli: true, members: false, level: -1, bits: -1, strategy: -1 };
+if (binding.hasBrotli) formats.brotli = [{ ...webBrotli, pack: true }, { ...webBrotli, pack: false }];
 const step = (native, flush, input) => new Promise((resolve) => stepLater(native, flush, input, 1 << 16, resolve));
 
 function webStream(place, name) {
