@@ -91,6 +91,7 @@ function setup(target, fd, serialization, inChild, closed = () => {}) {
   let unheard = []; // messages that came before anybody listened
   let leaving = false;
   target.channel = channel;
+  Object.defineProperty(target, '_channel', { configurable: true, enumerable: false, get() { return this.channel; }, set(value) { this.channel = value; } });
   target.connected = true;
 
   const deliver = (message) => {

@@ -59,7 +59,7 @@ function normalize(file, args, options) {
   }
   for (const name of ['uid', 'gid']) {
     const value = options[name];
-    if (value !== undefined && value !== null && (typeof value !== 'number' || !Number.isInteger(value))) {
+    if (value !== undefined && value !== null && value !== (value | 0)) {
       throw new codes.ERR_INVALID_ARG_TYPE(`options.${name}`, 'int32', value);
     }
   }
@@ -285,7 +285,7 @@ function fork(file, args, options) {
 }
 // Of those that collect output, also how much of it.
 function checkOutput({ maxBuffer }) {
-  if (maxBuffer !== undefined && maxBuffer !== null && (typeof maxBuffer !== 'number' || maxBuffer < 0)) {
+  if (maxBuffer !== undefined && maxBuffer !== null && !(typeof maxBuffer === 'number' && maxBuffer >= 0)) {
     throw new codes.ERR_OUT_OF_RANGE('options.maxBuffer', 'a positive number', maxBuffer);
   }
 }

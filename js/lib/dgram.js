@@ -23,10 +23,10 @@ function validatePort(port, name, zero) {
 function validateNumber(value, name) {
   if (typeof value !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', value);
 }
-function bytesOf(data, name) {
+function bytesOf(data, name, whole = data) {
   if (typeof data === 'string') return Buffer.from(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  throw new codes.ERR_INVALID_ARG_TYPE(name, ['Buffer', 'TypedArray', 'DataView', 'string'], data);
+  throw new codes.ERR_INVALID_ARG_TYPE(name, ['Buffer', 'TypedArray', 'DataView', 'string'], whole);
 }
 
 class Socket extends EventEmitter {
@@ -58,6 +58,7 @@ class Socket extends EventEmitter {
     this.#handle.onFail = (number) => this.emit('error', errnoError(number, 'recvmsg'));
     this.#handle.onSent = () => this.#flush();
     if (listener !== undefined) this.on('message', listener);
+    binding.publish('udp.socket', { socket: this });
     const { signal } = options;
     if (signal !== undefined) {
       validateAbortSignal(signal, 'options.signal');
@@ -179,6 +180,11 @@ class Socket extends EventEmitter {
 
   // ---- sending: (data, [offset, length,] [port, [address,]] [callback])
 
+  sendto(data, offset, length, port, address, callback) {
+    for (const [name, value] of [['offset', offset], ['length', length], ['port', port]]) validateNumber(value, name);
+    validateString(address, 'address');
+    this.send(data, offset, length, port, address, callback);
+  }
   send(data, offset, length, port, address, callback) {
     const connected = this.#connected === BOUND;
     const part = connected ? typeof length === 'number' : Boolean(address || (port && typeof port !== 'function'));
@@ -195,7 +201,7 @@ class Socket extends EventEmitter {
     } else {
       if (connected) [callback, port, address] = [offset, undefined, undefined];
       else [port, address, callback] = [offset, length, port];
-      if (Array.isArray(data)) bytes = Buffer.concat(data.map((one) => bytesOf(one, 'buffer list arguments')));
+      if (Array.isArray(data)) bytes = Buffer.concat(data.map((one) => bytesOf(one, 'buffer list arguments', data)));
       else bytes = bytesOf(data, 'buffer');
     }
     if (connected) {
@@ -205,7 +211,7 @@ class Socket extends EventEmitter {
       if (typeof address === 'function') [callback, address] = [address, undefined];
       if (typeof callback !== 'function') callback = undefined;
       if (address !== undefined && address !== null && typeof address !== 'string') {
-        throw new codes.ERR_INVALID_ARG_TYPE('address', ['string', 'falsy'], address);
+        throw new codes.ERR_INVALID_ARG_TYPE('address', 'string', address);
       }
     }
     this.#open();

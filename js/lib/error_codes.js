@@ -180,8 +180,8 @@ const messages = {
   ERR_SOCKET_CLOSED: ['Error', () => 'Socket is closed'],
   ERR_SOCKET_CLOSED_BEFORE_CONNECTION: ['Error', () => 'Socket closed before the connection was established'],
   ERR_SERVER_NOT_RUNNING: ['Error', () => 'Server is not running.'],
-  ERR_SOCKET_BAD_PORT: ['RangeError', (name, port) =>
-    `${name} should be >= 0 and < 65536. Received ${describe(port).slice(10)}.`],
+  ERR_SOCKET_BAD_PORT: ['RangeError', (name, port, zero = true) =>
+    `${name} should be ${zero ? '>=' : '>'} 0 and < 65536. Received ${describe(port).slice(10)}.`],
   ERR_FALSY_VALUE_REJECTION: ['Error', () => 'Promise was rejected with falsy value'],
   ERR_CONSOLE_WRITABLE_STREAM: ['TypeError', (name) => `Console expects a writable stream instance for ${name}`],
   ERR_ILLEGAL_CONSTRUCTOR: ['TypeError', () => 'Illegal constructor'],

@@ -28,7 +28,7 @@ function isIPv4(text) {
 }
 function isIPv6(text) {
   text = `${text}`;
-  return text.includes(':') && native.family(text) === 6;
+  return text.includes(':') && !/%(?![\w.:-]+$)/.test(text) && native.family(text) === 6;
 }
 function isIP(text) {
   if (isIPv4(text)) return 4;

@@ -178,6 +178,10 @@ self.assert = function assert(value, message) {
   }
   if (!value) throw Object.assign(new Error(message || 'assertion error'), { code: 'ERR_ASSERTION' });
 };
+self.openStdin = function openStdin() {
+  self.stdin.resume();
+  return self.stdin;
+};
 self._rawDebug = function _rawDebug(...args) {
   os.write(2, `${load('inspect').format(...args)}\n`);
 };

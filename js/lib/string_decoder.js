@@ -65,7 +65,7 @@ StringDecoder.prototype.text = function text(chunk, offset) {
 };
 // What Node's decoder says about the character that is not complete.
 const about = {
-  lastChar() { return this[kRest]; },
+  lastChar() { return Buffer.concat([this[kRest]], 4); },
   lastNeed() {
     const rest = this[kRest];
     if (rest.length === 0) return 0;

@@ -200,6 +200,7 @@ class Worker extends EventEmitter {
     this.#port.on('message', (value) => this.emit('message', value));
     this.#port.on('messageerror', (value) => this.emit('messageerror', value));
     this.#port.unref();
+    binding.publish('worker_threads', { worker: this });
   }
   #receive(kind, value) {
     if (kind === KIND.EXIT) {
