@@ -74,8 +74,8 @@ static int group_inheritance_run(void *arg)
 void vg_group_inherit(vigil_group *group)
 {
     const unsigned mine = vg_current_worker->queue->class_;
-    /* relaxed: the waiter's own submits, or those that it was told of */
-    if (mine + 1 == VG_CLASSES || atomic_load_explicit(&group->vg_members, memory_order_relaxed) == NULL)
+    /* The wait lasts until the call has run, so the call must overtake a member. */
+    if (!vg_members_below(group, mine))
         return;
     group_inheritance *it = malloc(sizeof *it);
     if (it == NULL)

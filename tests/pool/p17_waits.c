@@ -433,6 +433,47 @@ static void p17_a_group_of_another_pool_inherits_the_class_of_its_waiter(void **
     }
 }
 
+/* The member is HIGH, the waiter NORMAL. The other pool has a NORMAL task that ends only after the wait: it must not
+   matter. */
+struct across_high {
+    struct across across;
+    struct gate after; /* what the NORMAL task waits for */
+};
+
+static int pass_gate(void *gate)
+{
+    gate_pass(gate);
+    return 0;
+}
+
+static void wait_across_high(vigil_pool *pool, void *arg)
+{
+    (void)pool;
+    struct across_high *it = arg;
+    vigil_group group;
+    must_equal(vigil_group_init(&group, it->across.other, 0), 0);
+    must_equal(vigil_group_submit(&group, &it->across.member, VIGIL_HIGH), 0);
+    hold_release(&it->across.hold);
+    must_equal(vigil_group_wait(&group), 0);
+    gate_open(&it->after);
+}
+
+static void p17_a_wait_across_pools_waits_for_nothing_but_its_group(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.strict_classes = true;
+    vigil_pool *pool = pool_of(1);
+    struct across_high it = {.across.other = pool_with(&options)};
+    hold_workers(&it.across.hold, it.across.other, 1);
+    vigil_task_init(&it.across.member, across_member, NULL);
+    must_equal(vigil_pool_call(it.across.other, pass_gate, NULL, &it.after, VIGIL_NORMAL), 0);
+    run_inside(pool, wait_across_high, &it);
+    pool_close(it.across.other);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +487,7 @@ int main(void)
         test(p17_what_is_waited_for_runs_before_its_class_and_spawns_in_the_waiters),
         test(p17_a_job_that_becomes_due_is_run_by_the_task_that_waits_for_it),
         test(p17_a_group_of_another_pool_inherits_the_class_of_its_waiter),
+        test(p17_a_wait_across_pools_waits_for_nothing_but_its_group),
     };
     return run_all(tests);
 }
