@@ -19,7 +19,7 @@ static vigil_datagrams *receive_at(vigil_loop *loop,
 static vigil_datagrams *receive_from(vigil_loop *loop, int fd)
 {
     vigil_datagrams *datagrams;
-    int rc = vigil_datagrams_adopt(&datagrams, loop, fd, NULL);
+    int rc = vigil_datagrams_adopt(loop, fd, NULL, &datagrams);
     return rc == 0 ? datagrams : NULL;
 }
 

@@ -248,7 +248,7 @@ static vigil_listener *listen_on(vigil_loop *loop, int fd)
     vigil_listener *listener; /* systemd passes 3, 4, ... */
     vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
     options.on_stream = on_stream;
-    int rc = vigil_listener_adopt(&listener, loop, fd, &options);
+    int rc = vigil_listener_adopt(loop, fd, &options, &listener);
     return rc == 0 ? listener : NULL;
 }
 

@@ -336,7 +336,7 @@ int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil
     return address == NULL ? VG_WHY_NULL("address") : listener_make(listener, loop, address, -1, options);
 }
 
-int vigil_listener_adopt(vigil_listener **listener, vigil_loop *loop, int fd, const vigil_listener_options *options)
+int vigil_listener_adopt(vigil_loop *loop, int fd, const vigil_listener_options *options, vigil_listener **listener)
 {
     return listener_make(listener, loop, NULL, fd, options);
 }
