@@ -15,11 +15,11 @@ static vigil_datagrams *receive_at(vigil_loop *loop,
     return rc == 0 ? datagrams : NULL;
 }
 
-/* vigil_datagrams_adopt: receive from a socket that was passed */
+/* vigil_datagrams_open_fd: receive from a socket that was passed */
 static vigil_datagrams *receive_from(vigil_loop *loop, int fd)
 {
     vigil_datagrams *datagrams;
-    int rc = vigil_datagrams_adopt(loop, fd, NULL, &datagrams);
+    int rc = vigil_datagrams_open_fd(&datagrams, loop, fd, NULL);
     return rc == 0 ? datagrams : NULL;
 }
 

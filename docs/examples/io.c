@@ -242,13 +242,13 @@ static vigil_listener *listen_at(vigil_loop *loop,
     return rc == 0 ? listener : NULL;
 }
 
-/* vigil_listener_adopt: listen on a socket that was passed */
+/* vigil_listener_open_fd: listen on a socket that was passed */
 static vigil_listener *listen_on(vigil_loop *loop, int fd)
 {
     vigil_listener *listener; /* systemd passes 3, 4, ... */
     vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
     options.on_stream = on_stream;
-    int rc = vigil_listener_adopt(loop, fd, &options, &listener);
+    int rc = vigil_listener_open_fd(&listener, loop, fd, &options);
     return rc == 0 ? listener : NULL;
 }
 

@@ -69,9 +69,8 @@ VIGIL_API int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop
    removed. Owner; does not block.
    0; -EINVAL; -EBADF; -ENOTSOCK; -EOPNOTSUPP no socket for datagrams; -ENOMEM; -EMFILE; -EPERM;
    -ESHUTDOWN; -ECHILD: fd is still the caller's. */
-VIGIL_API int vigil_datagrams_adopt(vigil_loop *loop, int fd,
-                                    const vigil_datagrams_options *options,
-                                    vigil_datagrams **datagrams);
+VIGIL_API int vigil_datagrams_open_fd(vigil_datagrams **datagrams, vigil_loop *loop, int fd,
+                                      const vigil_datagrams_options *options);
 
 /* Close it. What waits to be sent is dropped, as a network may do. A promise that waits is rejected
    with -ECANCELED; no callback follows. NULL is allowed. Owner; does not block.

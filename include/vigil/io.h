@@ -379,8 +379,8 @@ VIGIL_API int vigil_listener_open(vigil_listener **listener, vigil_loop *loop,
    Owner; does not block.
    0; -EINVAL; -EBADF; -ENOTSOCK; -EOPNOTSUPP no socket for connections; -ENOMEM; -EMFILE; -EPERM;
    -ESHUTDOWN; -ECHILD; and what listen(2) answers: fd is still the caller's. */
-VIGIL_API int vigil_listener_adopt(vigil_loop *loop, int fd, const vigil_listener_options *options,
-                                   vigil_listener **listener);
+VIGIL_API int vigil_listener_open_fd(vigil_listener **listener, vigil_loop *loop, int fd,
+                                     const vigil_listener_options *options);
 
 /* Stop listening and give the listener back. Its streams go on. NULL is allowed. Owner; does not
    block.

@@ -437,7 +437,8 @@ int vigil_datagrams_open(vigil_datagrams **datagrams, vigil_loop *loop, const vi
     return error != 0 ? error : datagrams_make(datagrams, loop, -1, &ours);
 }
 
-int vigil_datagrams_adopt(vigil_loop *loop, int fd, const vigil_datagrams_options *options, vigil_datagrams **datagrams)
+int vigil_datagrams_open_fd(vigil_datagrams **datagrams, vigil_loop *loop, int fd,
+                            const vigil_datagrams_options *options)
 {
     const vigil_datagrams_options plain = VIGIL_DATAGRAMS_OPTIONS_INIT;
     vigil_datagrams_options ours;

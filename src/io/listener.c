@@ -263,7 +263,7 @@ static int listener_take(vigil_listener *listener, int fd)
         getsockname(fd, &listener->address.any, &listener->address.length) != 0)
         return vg_why_say(-errno, "fd %d: %s", fd, strerror(errno));
     if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
-        return vg_why_say(-EOPNOTSUPP, "fd %d is a socket for datagrams; see vigil_datagrams_adopt", fd);
+        return vg_why_say(-EOPNOTSUPP, "fd %d is a socket for datagrams; see vigil_datagrams_open_fd", fd);
     const int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
         listen(fd, listener->options.backlog > 0 ? listener->options.backlog : SOMAXCONN) != 0)
@@ -336,7 +336,7 @@ int vigil_listener_open(vigil_listener **listener, vigil_loop *loop, const vigil
     return address == NULL ? VG_WHY_NULL("address") : listener_make(listener, loop, address, -1, options);
 }
 
-int vigil_listener_adopt(vigil_loop *loop, int fd, const vigil_listener_options *options, vigil_listener **listener)
+int vigil_listener_open_fd(vigil_listener **listener, vigil_loop *loop, int fd, const vigil_listener_options *options)
 {
     return listener_make(listener, loop, NULL, fd, options);
 }

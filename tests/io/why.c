@@ -111,11 +111,11 @@ static void datagrams(void **state)
     must_equal(vigil_address_init(&address, "127.0.0.1:0"), 0);
     refuses(vigil_datagrams_open(&made, loop, &options), "options.local");
     options.broadcast = true;
-    refuses(vigil_datagrams_adopt(loop, 0, &options, &made), "broadcast");
+    refuses(vigil_datagrams_open_fd(&made, loop, 0, &options), "broadcast");
     options.broadcast = false;
     vigil_listener *listener;
     const vigil_listener_options nobody = VIGIL_LISTENER_OPTIONS_INIT;
-    refuses(vigil_listener_adopt(loop, 0, &nobody, &listener), "options.on_stream");
+    refuses(vigil_listener_open_fd(&listener, loop, 0, &nobody), "options.on_stream");
     options.local = &address;
     options.largest = 70000;
     refuses(vigil_datagrams_open(&made, loop, &options), "options.largest");

@@ -37,7 +37,7 @@ static void a_listener_goes_on_with_a_socket_that_listens_or_does_not(void **sta
         const int fd = bound_socket(SOCK_STREAM, &address);
         if (listens)
             must_equal(listen(fd, 5), 0);
-        must_equal(vigil_listener_adopt(loop, fd, &options, &listener), 0);
+        must_equal(vigil_listener_open_fd(&listener, loop, fd, &options), 0);
         must_equal(vigil_listener_address(listener, &says), 0);
         must_equal(memcmp(&says.storage, &address.storage, address.length), 0);
         const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -53,7 +53,7 @@ static void a_listener_goes_on_with_a_socket_that_listens_or_does_not(void **sta
     }
 }
 
-static void the_file_of_an_adopted_unix_socket_stays(void **state)
+static void the_file_of_a_given_unix_socket_stays(void **state)
 {
     (void)state;
     vigil_loop *loop = loop_plain();
@@ -63,11 +63,11 @@ static void the_file_of_an_adopted_unix_socket_stays(void **state)
     vigil_listener_options options = VIGIL_LISTENER_OPTIONS_INIT;
     options.on_stream = take_stream;
     options.user = &stream;
-    (void)snprintf(where.sun_path, sizeof where.sun_path, "/tmp/vigil-adopt-%d", (int)getpid());
+    (void)snprintf(where.sun_path, sizeof where.sun_path, "/tmp/vigil-open-fd-%d", (int)getpid());
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     must(fd >= 0);
     must_equal(bind(fd, (struct sockaddr *)&where, sizeof where), 0);
-    must_equal(vigil_listener_adopt(loop, fd, &options, &listener), 0);
+    must_equal(vigil_listener_open_fd(&listener, loop, fd, &options), 0);
     must_equal(vigil_listener_close(listener), 0);
     must_equal(unlink(where.sun_path), 0);
     must_equal(vigil_loop_run(loop, VIGIL_RUN), 0);
@@ -97,7 +97,7 @@ static void datagrams_come_through_a_socket_that_was_passed(void **state)
     vigil_address address;
     struct packets it = {0};
     const int fd = bound_socket(SOCK_DGRAM, &address);
-    must_equal(vigil_datagrams_adopt(loop, fd, NULL, &datagrams), 0);
+    must_equal(vigil_datagrams_open_fd(&datagrams, loop, fd, NULL), 0);
     must_equal(vigil_datagrams_on_packets(datagrams, take_packets, &it), 0);
     const int client = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     must_equal(sendto(client, "hello", 5, 0, &address.any, address.length), 5);
@@ -126,15 +126,15 @@ static void what_does_not_fit_stays_the_callers(void **state)
     options.user = &stream;
     const int tcp = bound_socket(SOCK_STREAM, &address), udp = bound_socket(SOCK_DGRAM, &address);
     must_equal(pipe2(ends, O_CLOEXEC), 0);
-    must_equal(vigil_listener_adopt(loop, udp, &options, &listener), -EOPNOTSUPP);
-    must_equal(vigil_listener_adopt(loop, ends[0], &options, &listener), -ENOTSOCK);
-    must_equal(vigil_listener_adopt(loop, -1, &options, &listener), -EBADF);
-    must_equal(vigil_listener_adopt(loop, tcp, NULL, &listener), -EINVAL);
-    must_equal(vigil_datagrams_adopt(loop, tcp, NULL, &datagrams), -EOPNOTSUPP);
-    must_equal(vigil_datagrams_adopt(loop, ends[0], NULL, &datagrams), -ENOTSOCK);
-    must_equal(vigil_datagrams_adopt(loop, -1, NULL, &datagrams), -EBADF);
+    must_equal(vigil_listener_open_fd(&listener, loop, udp, &options), -EOPNOTSUPP);
+    must_equal(vigil_listener_open_fd(&listener, loop, ends[0], &options), -ENOTSOCK);
+    must_equal(vigil_listener_open_fd(&listener, loop, -1, &options), -EBADF);
+    must_equal(vigil_listener_open_fd(&listener, loop, tcp, NULL), -EINVAL);
+    must_equal(vigil_datagrams_open_fd(&datagrams, loop, tcp, NULL), -EOPNOTSUPP);
+    must_equal(vigil_datagrams_open_fd(&datagrams, loop, ends[0], NULL), -ENOTSOCK);
+    must_equal(vigil_datagrams_open_fd(&datagrams, loop, -1, NULL), -EBADF);
     datagram_options.local = &address;
-    must_equal(vigil_datagrams_adopt(loop, udp, &datagram_options, &datagrams), -EINVAL);
+    must_equal(vigil_datagrams_open_fd(&datagrams, loop, udp, &datagram_options), -EINVAL);
     must_equal(close(tcp), 0);
     must_equal(close(udp), 0);
     must_equal(close(ends[0]), 0);
@@ -146,7 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(a_listener_goes_on_with_a_socket_that_listens_or_does_not),
-        test(the_file_of_an_adopted_unix_socket_stays),
+        test(the_file_of_a_given_unix_socket_stays),
         test(datagrams_come_through_a_socket_that_was_passed),
         test(what_does_not_fit_stays_the_callers),
     };
