@@ -157,7 +157,7 @@ Agent.prototype.createSocket = function (request, options, done) {
     options.keepAlive = this.keepAlive;
     options.keepAliveInitialDelay = this.keepAliveMsecs;
   }
-  const socket = this.createConnection(options, created);
+  const socket = this.createConnection(options.signal === undefined ? options : { ...options, signal: undefined }, created);
   if (socket) created(null, socket);
 };
 function installListeners(agent, socket, options) {
@@ -228,7 +228,7 @@ Agent.prototype.keepSocketAlive = function (socket) {
     if (said <= 0) return false;
     if (patience === 0 || said < patience) patience = said;
   }
-  if (socket.timeout !== patience) socket.setTimeout(patience);
+  if (socket.timeout !== patience) socket.setTimeout?.(patience);
   return true;
 };
 Agent.prototype.reuseSocket = function (socket, request) {
@@ -247,7 +247,7 @@ Agent.prototype.destroy = function () {
 function give(agent, request, socket) {
   request.onSocket(socket);
   const patience = request.timeout || agent.options.timeout || 0;
-  if (socket.timeout !== patience) socket.setTimeout(patience);
+  if (socket.timeout !== patience) socket.setTimeout?.(patience);
 }
 
 module.exports = {

@@ -366,7 +366,8 @@ ClientRequest.prototype._connect = function (options) {
     if (error) process.nextTick(() => { this._fail(error); });
     else this.onSocket(socket);
   };
-  const wanted = options.socketPath ? { ...options, path: options.socketPath } : { ...options, path: undefined };
+  // The signal is the request's.
+  const wanted = { ...options, path: options.socketPath || undefined, signal: undefined };
   const socket = typeof options.createConnection === 'function' ? options.createConnection(wanted, created) : net.createConnection(wanted);
   if (socket) created(null, socket);
 };
@@ -474,10 +475,11 @@ ClientRequest.prototype._applyTimeout = function () {
   if (socket === null || this.timeout === undefined) return;
   if (this.timeoutCb === null) {
     this.timeoutCb = () => this.emit('timeout');
-    socket.on('timeout', this.timeoutCb);
+    socket.once('timeout', this.timeoutCb);
   }
+  // Any stream may stand in for a socket; not all of them have timeouts.
   if (socket.connecting) socket.once('connect', () => { if (this.socket === socket && !this._ended) socket.setTimeout(this.timeout); });
-  else socket.setTimeout(this.timeout);
+  else socket.setTimeout?.(this.timeout);
 };
 const forward = (name, method) => {
   ClientRequest.prototype[name] = function (...args) {

@@ -161,13 +161,18 @@ function upgraded(link, head) {
 
 // ---- the end ------------------------------------------------------------------------------------------------------
 
+// Sockets end softly; another stream that stands in for one may know only how to be destroyed.
+function endOf(socket) {
+  if (typeof socket.destroySoon === 'function') socket.destroySoon();
+  else socket.destroy();
+}
 // All of the answer was read by the program.
 function answerEnded(link) {
   const { req, socket } = link;
   req._ended = true;
   if (link.over) return;
   if (!req.shouldKeepAlive) {
-    if (socket.writable) socket.destroySoon();
+    if (socket.writable) endOf(socket);
     return;
   }
   if (req.writableFinished && !link.answer.aborted) release(link);
@@ -177,11 +182,11 @@ function release(link) {
   const { req, socket } = link;
   if (link.over) return;
   if (!req.shouldKeepAlive || socket.destroyed || !socket.writable) {
-    if (socket.writable) socket.destroySoon();
+    if (socket.writable) endOf(socket);
     return;
   }
   unwatch(link);
-  socket.setTimeout(0);
+  socket.setTimeout?.(0);
   socket.resume();
   req.destroyed = true;
   if (link.answer !== null) link.answer.destroyed = true;

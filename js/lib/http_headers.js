@@ -24,13 +24,15 @@ function flatten(headers) {
 }
 
 // Bits: which of the headers that we would add are there.
-const HAS_DATE = 1, HAS_CONNECTION = 2, HAS_LENGTH = 4, HAS_CODING = 8, HAS_TRAILER = 16;
-const NOTED = new Set(['date', 'connection', 'content-length', 'transfer-encoding', 'trailer']);
+const HAS_DATE = 1, HAS_CONNECTION = 2, HAS_LENGTH = 4, HAS_CODING = 8, HAS_TRAILER = 16, HAS_KEEP_ALIVE = 32;
+const NOTED = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'trailer']);
 function note(response, key, value) {
   if (!NOTED.has(key)) return 0;
   switch (key) {
     case 'date':
       return HAS_DATE;
+    case 'keep-alive':
+      return HAS_KEEP_ALIVE;
     case 'connection':
       if (/(?:^|\W)close(?:$|\W)/i.test(value)) response._shut = true;
       else response.shouldKeepAlive = true;
@@ -206,7 +208,7 @@ function install(ServerResponse) {
       if ((this._removed & 2) !== 0) {
         if (!this.shouldKeepAlive) this._shut = true;
       } else if (this.shouldKeepAlive && !server.ending && (byDefault || (bits & HAS_LENGTH) !== 0)) {
-        text += server.keepAliveLine;
+        text += (bits & HAS_KEEP_ALIVE) === 0 ? server.keepAliveLine : 'Connection: keep-alive\r\n';
       } else {
         this._shut = true;
         text += 'Connection: close\r\n';
