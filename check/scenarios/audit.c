@@ -10,6 +10,8 @@
 #include "pool/moving.h"
 #include "pool/take.h"
 
+#include <vigil/flow.h>
+
 typedef struct act {
     vg_fence_mode fences;
     void (*before)(void);    /* by the body */
@@ -227,6 +229,21 @@ static void *cancel_it(void *arg)
     return NULL;
 }
 
+/* A job follows another one: it is in no queue until that has ended. */
+static void *follow_one(void *arg)
+{
+    vigil_job next;
+    (void)arg;
+    vgc_assert(vigil_job_then_call(pool, job, nothing, NULL, NULL, &next) == 0, "the job is accepted");
+    return NULL;
+}
+
+static void make_followed(void)
+{
+    make_job();
+    (void)follow_one(NULL);
+}
+
 /* A delayed task comes, and goes to its queue when it is due. */
 static void *delay_one(void *arg)
 {
@@ -310,11 +327,14 @@ BESIDE(pop, spawn_it, take_one, "1 spawn is taken back and run");
 BESIDE(cancel_submits, spawn_it_and_cancel, take_one, "1 task is discarded, and its cancel callback submits 1");
 BESIDE(take_mail, mail_it, take_one, "1 mail is taken and run");
 BESIDE(cancel, make_job, cancel_it, "1 job is cancelled");
+BESIDE(follow, make_job, follow_one, "1 job follows another");
 BESIDE(delay, NULL, delay_one, "1 delayed task");
 BESIDE(due, delay_it, let_time_pass, "1 delayed task falls due");
 #define FEW_PREEMPTIONS .opt.mode = VGC_PREEMPT, .opt.preemptions = 1
 BESIDE_IN(park, VG_FENCE_SYMMETRIC, NULL, submit_and_park, "1 submit, 1 worker that leaves the task to the audit",
           FEW_PREEMPTIONS);
+BESIDE_IN(follow_due, VG_FENCE_SYMMETRIC, make_followed, cancel_it,
+          "1 job is cancelled, and releases the one that follows", FEW_PREEMPTIONS);
 #define TWO_BESIDE(id, before_, beside_, second_, size)                                                      \
     static const act act_##id = {                                                                            \
         .fences = VG_FENCE_SYMMETRIC, .before = (before_), .beside = (beside_), .second = (second_)};        \

@@ -30,10 +30,11 @@ static bool bound_try(vigil_pool *pool, uint64_t count)
     return true;
 }
 
-/* The wake in flight has arrived. R4 acquire: the place of whoever left its wake to us; pairs with R3. */
+/* The wake in flight has arrived. relaxed: a full fence follows, R1 or R2. So we see the place of whoever left its wake
+   to us, whose R2 comes before its exchange. */
 static void wake_arrived(vigil_pool *pool)
 {
-    (void)atomic_exchange_explicit(&pool->room_waking, 0, memory_order_acquire);
+    (void)atomic_exchange_explicit(&pool->room_waking, 0, memory_order_relaxed);
 }
 
 /* Sleep until the places are ours. `inside`: a task of the pool, whose submits are accepted while the pool ends. */
@@ -121,8 +122,8 @@ void vg_room_signal(vigil_pool *pool)
         atomic_load_explicit(&pool->queued_places, memory_order_relaxed) >= pool->max_queue)
         return;
     const bool all = atomic_load_explicit(&pool->room_batches, memory_order_relaxed) != 0;
-    /* R3 release: whoever takes the flag down sees the free place; pairs with R4 */
-    if (atomic_exchange_explicit(&pool->room_waking, 1, memory_order_release) != 0 && !all)
+    /* relaxed: R2 shows the free place to whoever takes the flag down (wake_arrived) */
+    if (atomic_exchange_explicit(&pool->room_waking, 1, memory_order_relaxed) != 0 && !all)
         return;
     (void)atomic_fetch_add_explicit(&pool->room_seq, 1, memory_order_relaxed);
     (void)vg_futex_wake(&pool->room_seq, all ? VG_WAKE_ALL : 1);
