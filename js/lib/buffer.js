@@ -100,10 +100,11 @@ Buffer.prototype.toString = function toString(encoding, start, end) {
     start = start > 0 ? Math.trunc(start) : 0;
     end = end === undefined || end > this.length ? this.length : end > 0 ? Math.trunc(end) : 0;
     if (start >= end) {
-      if (encoding !== undefined && encoding !== null) checkedNumber(encoding);
+      if (encoding !== undefined) checkedNumber(encoding ?? 'null');
       return '';
     }
   }
+  if (encoding === null) throw new codes.ERR_UNKNOWN_ENCODING(encoding);
   if (arguments.length === 0 || isUtf8(encoding)) return binding.utf8Decode(this, start ?? 0, end ?? this.length);
   switch (`${encoding}`.toLowerCase()) {
     case 'hex':
@@ -146,7 +147,7 @@ Buffer.concat = function concat(list, total) {
   });
   return slowConcat.call(Buffer, list, total);
 };
-Buffer.copyBytesFrom = function copyBytesFrom(view, offset = 0, length = view.length - offset) {
+Buffer.copyBytesFrom = function copyBytesFrom(view, offset = 0, length = (view?.length ?? 0) - offset) {
   if (!ArrayBuffer.isView(view) || view instanceof DataView) throw new codes.ERR_INVALID_ARG_TYPE('view', 'TypedArray', view);
   const part = view.subarray(offset, offset + length);
   return Buffer.from(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));

@@ -45,6 +45,13 @@ function equal(a, b, strict, memory = []) {
   return result;
 }
 
+// What is in the box, whatever prototype the box was given.
+const boxes = [[types.isNumberObject, Number], [types.isStringObject, String], [types.isBooleanObject, Boolean], [types.isBigIntObject, BigInt], [types.isSymbolObject, Symbol]]
+  .map(([is, Kind]) => [is, Kind.prototype.valueOf]);
+function unboxed(value) {
+  for (const [is, valueOf] of boxes) if (is(value)) return Reflect.apply(valueOf, value, []);
+  return value;
+}
 const every = () => true;
 const named = (key) => !/^(0|[1-9]\d*)$/.test(key);
 
@@ -73,7 +80,7 @@ function same(a, b, strict, memory) {
       ? a.length !== b.length || !a.every((value, i) => value === b[i]) : !x.every((value, i) => value === y[i]))) return false;
     return sameKeys(a, b, strict, memory, named);
   } else if (types.isBoxedPrimitive(a)) {
-    if (!types.isBoxedPrimitive(b) || !Object.is(a.valueOf(), b.valueOf())) return false;
+    if (!types.isBoxedPrimitive(b) || !Object.is(unboxed(a), unboxed(b))) return false;
     return sameKeys(a, b, strict, memory, named);
   } else if (types.isSet(a)) {
     if (!types.isSet(b) || a.size !== b.size) return false;

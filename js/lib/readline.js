@@ -237,7 +237,7 @@ function forget(from) {
   from.output?.write('\r\n');
 }
 
-Interface.prototype.question[Symbol.for('nodejs.util.promisify.custom')] = function (query, options) {
+Interface.prototype.question[Symbol.for('nodejs.util.promisify.custom')] = function question(query, options) {
   options = options !== null && typeof options === 'object' ? options : {};
   const { signal } = options;
   if (signal?.aborted) return Promise.reject(new AbortError(undefined, { cause: signal.reason }));

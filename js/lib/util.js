@@ -34,15 +34,16 @@ function callbackify(original) {
   function fn(...args) {
     const callback = args.pop();
     validateFunction(callback, 'last argument');
+    const told = callback.bind(this);
     Reflect.apply(original, this, args).then(
-      (value) => process.nextTick(callback, null, value),
+      (value) => process.nextTick(told, null, value),
       (reason) => {
         if (!reason) {
           const error = new codes.ERR_FALSY_VALUE_REJECTION();
           error.reason = reason;
           reason = error;
         }
-        process.nextTick(callback, reason);
+        process.nextTick(told, reason);
       });
   }
   const properties = Object.getOwnPropertyDescriptors(original);
@@ -73,7 +74,7 @@ function deprecate(fn, message, code) {
 
 function inherits(constructor, parent) {
   validateFunction(constructor, 'ctor');
-  validateFunction(parent, 'superCtor');
+  if (parent === undefined || parent === null) validateFunction(parent, 'superCtor');
   if (parent.prototype === undefined) throw new codes.ERR_INVALID_ARG_TYPE('superCtor.prototype', 'Object', parent.prototype);
   Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
   Object.setPrototypeOf(constructor.prototype, parent.prototype);

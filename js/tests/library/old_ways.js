@@ -33,6 +33,11 @@ refused('decoder', () => StringDecoder.prototype.write.call({}, Buffer.alloc(1))
 refused('escape', () => querystring.escape('\ud800'));
 console.log(querystring.escape('\ud801test'), querystring.stringify({ a: [1, 'b c'] }, null, null));
 console.log(util.callbackify(async function name(a, b) {}).name, util.callbackify(async (a, b) => {}).length);
+refused('encoding', () => Buffer.from('abc').toString(null));
+refused('view', () => Buffer.copyBytesFrom());
+const booleanish = Object.setPrototypeOf(new Boolean(true), String.prototype);
+console.log(util.isDeepStrictEqual(booleanish, new String('true')), util.isDeepStrictEqual(Object(1n), Object(1n)));
+util.callbackify(async function () { return this.name; }).call({ name: 'self' }, function (error, value) { console.log(error, value, this.name); });
 refused('system', () => util.getSystemErrorName(1));
 refused('system', () => util.getSystemErrorName('x'));
 console.log(util.getSystemErrorMap().get(-2));
