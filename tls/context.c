@@ -175,8 +175,10 @@ static int set_up(SSL_CTX *context, vigil_tls *tls)
     (void)SSL_CTX_set_options(context,
                               SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     /* The stream gives the same bytes again after a refusal, perhaps elsewhere in memory. An idle stream holds no buffers. */
-    (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                        SSL_MODE_RELEASE_BUFFERS);
+    /* What is sent is the file of the chain. Else OpenSSL looks for issuers among the trusted at each handshake, which reads
+       a whole directory. */
+    (void)SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(context, 1); /* one recv for a record, not two */
     SSL_CTX_set_verify(context, verify_mode(tls), vg_tls_filter_verify);
     if (tls->options.server) {
