@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +31,6 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* Also when bench_must ends the process. */
 static void tidy(void)
 {
     static const char *const names[] = {"cert.pem", "key.pem", "bulk", "nginx.conf", "nginx.pid", "error.log"};
@@ -117,6 +117,7 @@ static int start_server(void)
     server = fork();
     bench_must(server >= 0, "a process");
     if (server == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* when bench_must ends the harness */
         bench_pin(1);
         tls_serve(folder, port);
         _exit(1);
@@ -184,6 +185,7 @@ static void visit(SSL_CTX *context, int port, bool resume, const char *request, 
         bench_must(more > 0, "an answer");
         got += (size_t)more;
     }
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); /* else its session may not be resumed */
     SSL_free(ssl);
     close(fd);
 }
