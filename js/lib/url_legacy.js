@@ -3,7 +3,7 @@
 // follows the protocol up to the first / ? or # is authority, and nothing is rejected.
 'use strict';
 
-const { codes, validateString } = load('errors');
+const { codes, validateString, validateObject } = load('errors');
 const querystring = load('querystring');
 
 const slashed = new Set(['http', 'https', 'ftp', 'gopher', 'file', 'ws', 'wss'].flatMap((name) => [name, `${name}:`]));
@@ -53,7 +53,7 @@ Url.prototype.parse = function (url, parseQuery, slashesDenoteHost) {
       if (port[1] !== '') this.port = port[1];
       host = host.slice(0, -port[0].length);
     }
-    this.hostname = host.toLowerCase();
+    this.hostname = host.length > 255 ? '' : host.toLowerCase();
     if (!this.hostname.startsWith('[') && /[^\x00-\x7f]/.test(this.hostname)) {
       this.hostname = load('url').domainToASCII(this.hostname);
     }
@@ -191,10 +191,12 @@ function format(value, options) {
   if (value === null || typeof value !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('urlObject', ['Object', 'string'], value);
   const { URL } = load('url');
   if (value instanceof URL) {
+    if (options) validateObject(options, 'options');
     const copy = new URL(value.href);
-    if (options?.fragment === false) copy.hash = '';
-    if (options?.search === false) copy.search = '';
-    if (options?.auth === false) copy.username = copy.password = '';
+    const off = (name) => options?.[name] !== undefined && options[name] !== null && !options[name];
+    if (off('fragment')) copy.hash = '';
+    if (off('search')) copy.search = '';
+    if (off('auth')) copy.username = copy.password = '';
     return options?.unicode ? copy.href.replace(copy.host, () => load('url').domainToUnicode(copy.hostname) + (copy.port && `:${copy.port}`))
       : copy.href;
   }

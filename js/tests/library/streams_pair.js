@@ -41,8 +41,9 @@ for (const wrong of [{ colorMode: 'blue' }, { groupIndentation: -1 }, { colorMod
     console.log(error.code);
   }
 }
-const { URLSearchParams } = require('url');
-for (const call of [() => URLSearchParams.prototype.get.call({}, 'a'), () => new URLSearchParams().get(Symbol('x')), () => new URLSearchParams().forEach(1), () => new URLSearchParams().append('a')]) {
+const { URLSearchParams, URL, format, parse } = require('url');
+console.log(format(new URL('http://me:word@host/a?b#c'), { auth: 0, fragment: null, search: '' }), parse(`http://${'a'.repeat(300)}/x`).hostname);
+for (const call of [() => URLSearchParams.prototype.get.call({}, 'a'), () => new URLSearchParams().get(Symbol('x')), () => new URLSearchParams().forEach(1), () => new URLSearchParams().append('a'), () => format(new URL('http://a'), 1)]) {
   try {
     call();
   } catch (error) {
