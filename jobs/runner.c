@@ -63,6 +63,7 @@ struct vg_jobs_round {
     bool prunes;                 /* there is more to prune */
     uint64_t lone_until;         /* nothing is claimed beside what runs, for a quarantined job; 0: as usual */
     uint64_t lone_ms;            /* for how long the next time */
+    bool lone_ran;               /* one was claimed in this while, or there was none */
     uint64_t sleeps_until;       /* the same; NEVER */
 };
 
@@ -220,8 +221,10 @@ static void land(struct vg_jobs_round *round)
         round->ended = run->next_end;
         if (!run->given_back)
             count_end(jobs, &run->end);
-        if (run->quarantined)
+        if (run->quarantined) { /* what was not claimed beside it may start now, and nobody rings for that */
             round->quarantine = false;
+            round->look = true;
+        }
         vg_jobs_run_free(run);
     }
     round->end_count = 0;
@@ -269,9 +272,10 @@ static int exchange(struct vg_jobs_round *round)
     int number = list_ends(round);
     if (number < 0)
         return number;
-    if (round->lone_until != 0 && vg_jobs_now_ms() >= round->lone_until) { /* runs take too long: try later */
+    if (round->lone_until != 0 && vg_jobs_now_ms() >= round->lone_until) {
         round->lone_until = 0;
-        round->lone_ms *= 2;
+        if (!round->lone_ran) /* runs take too long: try later */
+            round->lone_ms *= 2;
     }
     struct vg_jobs_want want = {
         .count = places(round),
@@ -297,13 +301,15 @@ static int exchange(struct vg_jobs_round *round)
         return error;
     }
     count(&jobs->exchanges, 1);
-    if (want.alone && want.quarantine_first) {
-        round->lone_until = 0;
-        round->lone_ms = LONE_MS;
-    }
     if (next.unrecorded == 0)
         land(round);
     launch(round);
+    if (want.count > 0 && want.alone && want.quarantine_first) {
+        round->lone_ran = true;
+        round->lone_ms = LONE_MS;
+        if (!round->quarantine) /* there is no other */
+            round->lone_until = 0;
+    }
     /* Fewer than wanted: there is nothing more until somebody rings or something is due. */
     if (want.count > 0) {
         round->look = next.claimed == want.count;
@@ -315,8 +321,8 @@ static int exchange(struct vg_jobs_round *round)
 }
 
 /* Under load there is always ordinary work, and nothing ever runs alone. So the claiming stops for a while when a
-   quarantined job is due, and that one goes first when nothing is left in flight. If runs are longer than the while, it
-   is longer the next time, up to a lease. */
+   quarantined job is due, and such jobs go first, one after the other, when nothing is left in flight. If runs are
+   longer than the while, it is longer the next time, up to a lease. */
 static int look_for_quarantined(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
@@ -329,8 +335,10 @@ static int look_for_quarantined(struct vg_jobs_round *round)
         round->lone_ms = LONE_MS;
     if (round->lone_ms > most)
         round->lone_ms = most;
-    if (waits > 0)
+    if (waits > 0) {
         round->lone_until = vg_jobs_now_ms() + round->lone_ms;
+        round->lone_ran = false;
+    }
     return waits;
 }
 

@@ -157,6 +157,46 @@ static void limited_kinds_do_not_starve_behind_plain_ones(void **state)
     vigil_jobs_close(jobs);
 }
 
+static int note_crashes(vigil_jobs_run *run, void *arg)
+{
+    struct order *order = arg;
+    unsigned at = atomic_fetch_add(&order->count, 1);
+    if (at < sizeof order->first)
+        order->first[at] = run->crashes > 0 ? 'q' : 'p';
+    tally_add(&order->done, 1);
+    return 0;
+}
+
+/* Nobody rings after a quarantined run, and there is no poll: the process goes on by itself, first with the others of
+   that kind. */
+static void work_goes_on_after_a_quarantined_job(void **state)
+{
+    (void)state;
+    enum {
+        LONE = 5,
+        PLAIN = 40
+    };
+    const char *where_it_is = fresh_queue();
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 2;
+    options.prefetch = 1;
+    options.lease_ns = 60 * MINUTE;
+    options.poll_ns = 60 * MINUTE;
+    vigil_jobs *jobs = NULL;
+    must_work(vigil_jobs_open(&jobs, where_it_is, &options));
+    struct order order = {0};
+    must_equal(vigil_jobs_handle(jobs, "work", note_crashes, &order, NULL), 0);
+    for (int i = 0; i < LONE; i++)
+        (void)enqueue(jobs, "work", "", NULL);
+    run_sql(where_it_is, "UPDATE vigil_jobs SET state = 3, crashes = 2");
+    for (int i = 0; i < PLAIN; i++)
+        (void)enqueue(jobs, "work", "", NULL);
+    must_equal(vigil_jobs_start(jobs), 0);
+    tally_wait(&order.done, LONE + PLAIN);
+    must(memchr(order.first + LONE + PLAIN - 10, 'q', 10) == NULL);
+    vigil_jobs_close(jobs);
+}
+
 static int stay_if_told(vigil_jobs_run *run, void *arg)
 {
     struct stage *stage = arg;
@@ -295,11 +335,11 @@ static void tables_of_an_older_library_gain_what_they_lack(void **state)
     must_equal(vigil_jobs_open(&jobs, where, NULL), -EPROTO);
 }
 
-#define JOBS_SUITE_LIMITS                                                                                            \
-    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),     \
-        test(limited_kinds_have_their_class_and_their_turn), test(limited_kinds_do_not_starve_behind_plain_ones),    \
-        test(a_cap_of_tenants_holds_one_back_and_not_the_others), test(a_rate_of_tenants_spreads_the_starts_of_one), \
-        test(a_key_may_be_kept_for_a_time), test(a_full_queue_refuses_or_waits),                                     \
-        test(tables_of_an_older_library_gain_what_they_lack)
+#define JOBS_SUITE_LIMITS                                                                                         \
+    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),  \
+        test(limited_kinds_have_their_class_and_their_turn), test(limited_kinds_do_not_starve_behind_plain_ones), \
+        test(work_goes_on_after_a_quarantined_job), test(a_cap_of_tenants_holds_one_back_and_not_the_others),     \
+        test(a_rate_of_tenants_spreads_the_starts_of_one), test(a_key_may_be_kept_for_a_time),                    \
+        test(a_full_queue_refuses_or_waits), test(tables_of_an_older_library_gain_what_they_lack)
 
 #endif
