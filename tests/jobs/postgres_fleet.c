@@ -201,6 +201,62 @@ static void a_queue_opens_without_one_of_its_servers(void **state)
         must_equal(server_start(&servers[i]), 0);
 }
 
+struct counts {
+    int lines;
+    uint64_t normal, high;
+    bool paused;
+};
+
+static void see_tally(const vigil_jobs_tally *tally, void *arg)
+{
+    struct counts *counts = arg;
+    counts->lines++;
+    must_equal(strcmp(tally->kind, "run"), 0);
+    must_equal(tally->state, VIGIL_JOBS_WAITING);
+    *(tally->priority == VIGIL_HIGH ? &counts->high : &counts->normal) += tally->count;
+    counts->paused = counts->paused || tally->paused;
+}
+
+static void count_fsync(const char *line, void *arg)
+{
+    *(int *)arg += strstr(line, "fsync is off") != NULL; /* as the servers of this test were started */
+}
+
+/* One line for a kind, class and state, however many servers have some; a doubt for each server. */
+static void counts_and_checks_are_those_of_all_servers(void **state)
+{
+    (void)state;
+    vigil_jobs *jobs = open_queue(fresh_queue());
+    bool used[SERVERS] = {false};
+    uint64_t id;
+    for (int i = 0; i < JOBS; i++) {
+        must_work(enqueue_key(jobs, i, &id));
+        used[place_of(id)] = true;
+    }
+    for (int i = 0; i < SERVERS; i++)
+        must(used[i]);
+    vigil_jobs_job urgent = VIGIL_JOBS_JOB_INIT;
+    urgent.priority = VIGIL_HIGH;
+    must_work(vigil_jobs_enqueue(jobs, "run", "", 0, &urgent, &id));
+    must_work(vigil_jobs_pause(jobs, "run"));
+    struct counts counts = {0};
+    must_equal(vigil_jobs_count(jobs, see_tally, &counts), 2);
+    must_equal(counts.lines, 2);
+    must_equal(counts.normal, JOBS);
+    must_equal(counts.high, 1);
+    must(counts.paused);
+    int doubts = 0;
+    must(vigil_jobs_check(jobs, 0, count_fsync, &doubts) >= SERVERS);
+    must_equal(doubts, SERVERS);
+    must_equal(server_stop(&servers[1], "immediate"), 0);
+    counts = (struct counts){0};
+    must_equal(vigil_jobs_count(jobs, see_tally, &counts), -ENOTCONN);
+    must_equal(counts.lines, 0); /* no part is told as if it were the whole */
+    must_equal(vigil_jobs_check(jobs, 0, count_fsync, &doubts), -ENOTCONN);
+    must_equal(server_start(&servers[1]), 0);
+    vigil_jobs_close(jobs);
+}
+
 int main(void)
 {
     for (int i = 0; i < SERVERS; i++)
@@ -212,6 +268,7 @@ int main(void)
         test(jobs_are_spread_and_found),
         test(a_server_that_dies_costs_its_own_jobs),
         test(a_queue_opens_without_one_of_its_servers),
+        test(counts_and_checks_are_those_of_all_servers),
     };
     int failed = run_all(tests);
     for (int i = SERVERS - 1; i >= 0; i--) /* the later keepers hold what the earlier ones wait for */
