@@ -16,7 +16,7 @@ if (process.argv[2] !== undefined) {
   });
 } else {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'vigil-jobs-'));
-  const where = path.join(folder, 'work.db');
+  const where = process.env.VIGIL_TEST_QUEUE ?? path.join(folder, 'work.db');
   const child = spawnSync(process.execPath, [...process.execArgv, __filename, where]);
   assert.strictEqual(child.status, 7, String(child.stderr));
   open(where).then(async (queue) => {

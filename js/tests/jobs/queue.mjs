@@ -1,4 +1,4 @@
-// vigil:jobs on a queue in a file: handlers in JavaScript, and what they see and leave.
+// vigil:jobs on a queue in a file, or where jobs_postgres.sh says: handlers in JavaScript, and what they see and leave.
 import assert from 'node:assert';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -6,7 +6,7 @@ import path from 'node:path';
 import { open } from 'vigil:jobs';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'vigil-jobs-'));
-const where = path.join(folder, 'work.db');
+const where = process.env.VIGIL_TEST_QUEUE ?? path.join(folder, 'work.db');
 function gate() {
   let open;
   const wait = new Promise((resolve) => { open = resolve; });
