@@ -153,10 +153,16 @@ static int work(vigil_task *task)
         return 0;
     }
     (void)pthread_mutex_lock(&jobs->lock);
+    bool returned = run->returned;
     run->started_ms = vg_jobs_now_ms();
-    atomic_store_explicit(&run->phase, VG_JOBS_WORKS, memory_order_relaxed);
+    atomic_store_explicit(&run->phase, returned ? VG_JOBS_ENDED : VG_JOBS_WORKS, memory_order_relaxed);
     bool limited = run->limit_ms != 0;
     (void)pthread_mutex_unlock(&jobs->lock);
+    if (returned) {
+        run->end.outcome = VG_JOBS_GIVE_BACK;
+        vg_jobs_run_push(run, false);
+        return 0;
+    }
     if (limited) { /* the heart computes the next limit anew */
         vg_jobs_heart_ring(jobs);
     }

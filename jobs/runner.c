@@ -44,6 +44,7 @@ enum {
     LONE_MS = 1000,         /* how long the claiming stops at first, so that a quarantined job can run alone */
     RETRY_FIRST_MS = 50,    /* while the engine is away */
     RETRY_MOST_MS = 2000,
+    HOLD_MS = 1000, /* a job that was claimed ahead and has not started after so long is given back */
 };
 
 #define NEVER UINT64_MAX
@@ -65,6 +66,8 @@ struct vg_jobs_round {
     uint64_t lone_ms;            /* for how long the next time */
     bool lone_ran;               /* one was claimed in this while, or there was none */
     uint64_t sleeps_until;       /* the same; NEVER */
+    uint64_t hold_at;            /* when to look for jobs that wait for a worker; NEVER */
+    unsigned returned;           /* runs in flight that will not start */
 };
 
 static void count(_Atomic uint64_t *counter, uint64_t by)
@@ -161,7 +164,12 @@ static void launch(struct vg_jobs_round *round)
         return;
     for (const struct vg_jobs_run *run = order; run != NULL; run = run->next_end)
         round->quarantine = round->quarantine || run->quarantined;
-    (void)atomic_fetch_add_explicit(&jobs->flying_count, number, memory_order_relaxed);
+    unsigned flying = atomic_fetch_add_explicit(&jobs->flying_count, number, memory_order_relaxed) + number;
+    uint64_t now = vg_jobs_now_ms();
+    for (struct vg_jobs_run *run = order; run != NULL; run = run->next_end)
+        run->claimed_ms = now;
+    if (flying > jobs->width && round->hold_at == NEVER)
+        round->hold_at = now + HOLD_MS;
     count(&jobs->claimed, number);
     vg_jobs_heart_watch(jobs, order);
     while (order != NULL) {
@@ -221,10 +229,11 @@ static void land(struct vg_jobs_round *round)
         round->ended = run->next_end;
         if (!run->given_back)
             count_end(jobs, &run->end);
-        if (run->quarantined) { /* what was not claimed beside it may start now, and nobody rings for that */
+        /* What was not claimed beside it may start now, and nobody rings for that. */
+        round->look = round->look || run->quarantined || run->returned;
+        if (run->quarantined)
             round->quarantine = false;
-            round->look = true;
-        }
+        round->returned -= run->returned;
         vg_jobs_run_free(run);
     }
     round->end_count = 0;
@@ -259,7 +268,7 @@ static unsigned places(const struct vg_jobs_round *round)
     vigil_jobs *jobs = round->jobs;
     if (round->lone_until != 0 && !is_alone(round))
         return 0;
-    if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 || round->quarantine)
+    if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 || round->quarantine || round->returned > 0)
         return 0;
     unsigned flying = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) - (unsigned)round->end_count;
     unsigned most = jobs->width + prefetch(jobs);
@@ -371,21 +380,46 @@ static int keep_house(struct vg_jobs_round *round)
     return 0;
 }
 
-/* Give back what handlers still hold. Their own ends come later and are dropped here. */
-static int give_back_running(struct vg_jobs_round *round)
+/* Mark the runs that have waited too long for a worker, and say when to look again. */
+static void find_held(struct vg_jobs_round *round)
+{
+    vigil_jobs *jobs = round->jobs;
+    uint64_t now = vg_jobs_now_ms();
+    round->hold_at = NEVER;
+    (void)pthread_mutex_lock(&jobs->lock);
+    for (struct vg_jobs_run *run = jobs->flying; run != NULL; run = run->next) {
+        if (atomic_load_explicit(&run->phase, memory_order_relaxed) != VG_JOBS_QUEUED || run->returned)
+            continue;
+        run->returned = run->claimed_ms + HOLD_MS <= now;
+        round->returned += run->returned;
+        if (!run->returned && run->claimed_ms + HOLD_MS < round->hold_at)
+            round->hold_at = run->claimed_ms + HOLD_MS;
+    }
+    (void)pthread_mutex_unlock(&jobs->lock);
+}
+
+/* Whether the engine is to have it back before its own end comes, which is dropped here then. */
+static bool goes_back(const struct vg_jobs_run *run, bool running)
+{
+    bool works = atomic_load_explicit(&run->phase, memory_order_relaxed) == VG_JOBS_WORKS;
+    return !run->given_back && (running ? works : run->returned);
+}
+
+/* Give back what handlers still hold, or what will not start. */
+static int give_back(struct vg_jobs_round *round, bool running)
 {
     vigil_jobs *jobs = round->jobs;
     size_t number = 0;
     (void)pthread_mutex_lock(&jobs->lock);
     for (struct vg_jobs_run *run = jobs->flying; run != NULL; run = run->next)
-        number += atomic_load_explicit(&run->phase, memory_order_relaxed) == VG_JOBS_WORKS && !run->given_back;
+        number += goes_back(run, running);
     struct vg_jobs_end *ends = calloc(number + 1, sizeof *ends);
     struct vg_jobs_end **list = calloc(number + 1, sizeof *list);
     struct vg_jobs_run **runs = calloc(number + 1, sizeof *runs);
     number = 0;
     for (struct vg_jobs_run *run = jobs->flying; run != NULL && ends != NULL && list != NULL && runs != NULL;
          run = run->next) {
-        if (atomic_load_explicit(&run->phase, memory_order_relaxed) != VG_JOBS_WORKS || run->given_back)
+        if (!goes_back(run, running))
             continue;
         ends[number] = (struct vg_jobs_end){.id = run->end.id, .number = run->end.number, .outcome = VG_JOBS_GIVE_BACK};
         runs[number] = run;
@@ -404,11 +438,23 @@ static int give_back_running(struct vg_jobs_round *round)
     for (size_t i = 0; i < number; i++) {
         if (error == 0)
             count_end(jobs, &ends[i]);
-        vg_jobs_run_abort(runs[i], -ESHUTDOWN, "the process stops");
+        if (running)
+            vg_jobs_run_abort(runs[i], -ESHUTDOWN, "the process stops");
     }
     free(ends);
     free(list);
     free(runs);
+    return error;
+}
+
+/* Long runs have all workers: what was claimed ahead by the measure of shorter ones is for other processes. This one claims
+   nothing until a worker has come to those. */
+static int give_back_held(struct vg_jobs_round *round)
+{
+    find_held(round);
+    int error = round->returned > 0 ? give_back(round, false) : 0;
+    if (error != 0)
+        round->hold_at = vg_jobs_now_ms();
     return error;
 }
 
@@ -430,7 +476,9 @@ static int64_t turn(struct vg_jobs_round *round)
         gather(round);
     int error = exchange(round);
     if (error == 0 && stopping >= 2)
-        error = give_back_running(round);
+        error = give_back(round, true);
+    if (error == 0 && vg_jobs_now_ms() >= round->hold_at)
+        error = give_back_held(round);
     /* When something is due, and now and then under load, which never sleeps until then. */
     uint64_t now = vg_jobs_now_ms();
     if (error == 0 && (now >= round->due_at || now >= round->house_at)) {
@@ -454,6 +502,8 @@ static int64_t turn(struct vg_jobs_round *round)
     uint64_t wake = round->prunes && round->prune_at < round->due_at ? round->prune_at : round->due_at;
     if (round->lone_until != 0 && round->lone_until < wake)
         wake = round->lone_until;
+    if (round->hold_at < wake)
+        wake = round->hold_at;
     return wake == NEVER ? -1 : wake > now ? (int64_t)(wake - now) : 0;
 }
 
@@ -492,7 +542,7 @@ static void show_round(vigil_jobs *jobs, struct vg_jobs_round *round)
 
 static void *run(void *arg)
 {
-    struct vg_jobs_round round = {.jobs = arg, .look = true};
+    struct vg_jobs_round round = {.jobs = arg, .look = true, .hold_at = NEVER};
     vigil_jobs *jobs = arg;
     int64_t sleep_ms = 0;
     (void)pthread_setname_np(pthread_self(), "jobs-runner");

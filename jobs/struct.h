@@ -38,7 +38,9 @@ struct vg_jobs_run {
     _Atomic(vigil_cancel_source *) source; /* made when somebody asks for the token */
     unsigned max_errors;
     bool quarantined;
-    bool given_back; /* the engine has it back while the handler still runs; under the lock */
+    bool given_back;     /* the engine has it back while the handler still runs; under the lock */
+    bool returned;       /* it has waited too long for a worker, and will not start; under the lock */
+    uint64_t claimed_ms; /* CLOCK_MONOTONIC */
     int64_t limit_ms;
     uint64_t started_ms; /* CLOCK_MONOTONIC; 0: not yet; under the lock */
     _Atomic int thread;  /* that the handler runs on; 0: none. A hint for verdicts: relaxed */

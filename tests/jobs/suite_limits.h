@@ -207,6 +207,61 @@ static int stay_if_told(vigil_jobs_run *run, void *arg)
     return 0;
 }
 
+struct mixed {
+    struct stage stage;
+    struct tally quick;
+};
+
+static int stay_or_count(vigil_jobs_run *run, void *arg)
+{
+    struct mixed *mixed = arg;
+    if (*(const char *)run->payload == 's')
+        return stay_if_told(run, &mixed->stage);
+    tally_add(&mixed->quick, 1);
+    return 0;
+}
+
+/* One process has claimed short jobs ahead, and then a long run has its only worker. Another one gets them; and when the run is
+   over, the first one takes what came since, although nobody rings. */
+static void jobs_behind_a_long_run_are_given_to_others(void **state)
+{
+    (void)state;
+    const char *where_it_is = fresh_queue();
+    vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
+    options.workers = 1;
+    options.prefetch = 10;
+    options.lease_ns = 60 * MINUTE;
+    options.poll_ns = 60 * MINUTE;
+    vigil_jobs *jobs[2] = {NULL, NULL};
+    struct mixed mixed = {0};
+    for (int i = 0; i < 2; i++) {
+        must_work(vigil_jobs_open(&jobs[i], where_it_is, &options));
+        must_equal(vigil_jobs_handle(jobs[i], "mixed", stay_or_count, &mixed, NULL), 0);
+    }
+    uint64_t id = enqueue(jobs[0], "mixed", "s", NULL);
+    for (int i = 0; i < 5; i++)
+        (void)enqueue(jobs[0], "mixed", "q", NULL);
+    must_equal(vigil_jobs_start(jobs[0]), 0);
+    tally_wait(&mixed.stage.entered, 1);
+    while (stats_of(jobs[0]).claimed < 6)
+        yield();
+    must_equal(vigil_jobs_start(jobs[1]), 0);
+    tally_wait(&mixed.quick, 5);
+    must_equal(vigil_jobs_shutdown(jobs[1], VIGIL_FOREVER), 0);
+    for (int i = 0; i < 3; i++)
+        (void)enqueue(jobs[0], "mixed", "q", NULL);
+    event_set(&mixed.stage.out);
+    tally_wait(&mixed.quick, 8);
+    must_end_as(jobs[0], id, VIGIL_JOBS_COMPLETED);
+    while (account_of(jobs[0]).completed < 9)
+        yield();
+    must_equal(stats_of(jobs[0]).given_back, 5);
+    must_equal(stats_of(jobs[0]).refused, 0);
+    must_equal(tally_get(&mixed.quick), 8);
+    for (int i = 0; i < 2; i++)
+        vigil_jobs_close(jobs[i]);
+}
+
 static void a_cap_of_tenants_holds_one_back_and_not_the_others(void **state)
 {
     (void)state;
@@ -335,11 +390,12 @@ static void tables_of_an_older_library_gain_what_they_lack(void **state)
     must_equal(vigil_jobs_open(&jobs, where, NULL), -EPROTO);
 }
 
-#define JOBS_SUITE_LIMITS                                                                                         \
-    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),  \
-        test(limited_kinds_have_their_class_and_their_turn), test(limited_kinds_do_not_starve_behind_plain_ones), \
-        test(work_goes_on_after_a_quarantined_job), test(a_cap_of_tenants_holds_one_back_and_not_the_others),     \
-        test(a_rate_of_tenants_spreads_the_starts_of_one), test(a_key_may_be_kept_for_a_time),                    \
-        test(a_full_queue_refuses_or_waits), test(tables_of_an_older_library_gain_what_they_lack)
+#define JOBS_SUITE_LIMITS                                                                                            \
+    test(tenants_take_turns_however_many_jobs_each_has), test(one_claim_for_many_places_goes_round_the_tenants),     \
+        test(limited_kinds_have_their_class_and_their_turn), test(limited_kinds_do_not_starve_behind_plain_ones),    \
+        test(work_goes_on_after_a_quarantined_job), test(jobs_behind_a_long_run_are_given_to_others),                \
+        test(a_cap_of_tenants_holds_one_back_and_not_the_others), test(a_rate_of_tenants_spreads_the_starts_of_one), \
+        test(a_key_may_be_kept_for_a_time), test(a_full_queue_refuses_or_waits),                                     \
+        test(tables_of_an_older_library_gain_what_they_lack)
 
 #endif
