@@ -14,7 +14,7 @@ static void the_account_is_exact(void **state)
     char folder[] = "/tmp/vigil-kills-XXXXXX", where[64], command[64];
     must(mkdtemp(folder) != NULL);
     (void)snprintf(where, sizeof where, "%s/work.db", folder);
-    the_account_is_exact_whoever_dies(where, scaled(60, 6));
+    the_account_is_exact_whoever_dies(where, scaled(2000, 20));
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     must_equal(system(command), 0);
 }

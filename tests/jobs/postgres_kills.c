@@ -27,7 +27,7 @@ static bool cut_somebody_off(unsigned dice)
 static void the_account_is_exact(void **state)
 {
     (void)state;
-    the_account_is_exact_whoever_dies(where, scaled(40, 4));
+    the_account_is_exact_whoever_dies(where, scaled(2000, 20));
 }
 
 int main(void)
