@@ -110,17 +110,16 @@ static int take(struct location *l, uint8_t kind, bool try_only, bool timed, uin
         l->waiters |= 1u << G.current;
         me->waiting_at = l;
     }
-    if (!try_only && blocked(l, kind)) {
-        me->timed = timed;
-        me->timed_out = timed && (deadline <= G.now || risk(&G.budget_timeout));
-        me->deadline = deadline;
-        if (me->timed_out) {
-            sched_point(&op);
-        } else {
-            me->op = op;
-            dpor_blocked(G.current, l);
-            sched_block(T_LOCKING);
-        }
+    /* Also where nothing holds it up yet: another thread may take the object before this step is made. */
+    me->timed = timed && !try_only;
+    me->timed_out = me->timed && (deadline <= G.now || risk(&G.budget_timeout));
+    me->deadline = deadline;
+    if (me->timed_out)
+        op.kind = OP_TRYLOCK; /* it can be made before the owner's unlock, which the search must know */
+    if (!try_only && blocked(l, kind) && !me->timed_out) {
+        me->op = op;
+        dpor_blocked(G.current, l);
+        sched_block(T_LOCKING);
     } else {
         sched_point(&op);
     }

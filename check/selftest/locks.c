@@ -186,6 +186,45 @@ static void *lock_for_a_second(void *arg)
     return arg;
 }
 
+/* The one who waits has come before the one who takes the mutex and keeps it. */
+static sem_t enough;
+
+static void *lock_and_keep(void *arg)
+{
+    pthread_mutex_lock(&mutex);
+    sem_wait(&enough);
+    pthread_mutex_unlock(&mutex);
+    return arg;
+}
+
+VGC_SCENARIO(mutex_time_later, "a lock with a limit ends when another is faster and keeps it")
+{
+    struct timespec until = soon();
+    sem_init(&enough, 0, 0);
+    pthread_t keeper = vgc_thread_start(lock_and_keep, NULL);
+    if (pthread_mutex_timedlock(&mutex, &until) == 0)
+        pthread_mutex_unlock(&mutex);
+    sem_post(&enough);
+    vgc_thread_join(keeper);
+}
+
+static void *lock_briefly(void *arg)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    return arg;
+}
+
+VGC_SCENARIO(mutex_time_early, "a lock with a limit may end before the owner unlocks", .expect = VGC_ASSERTION,
+             .opt.early_timeouts = 1)
+{
+    struct timespec until = soon();
+    pthread_t other = vgc_thread_start(lock_briefly, NULL);
+    vgc_assert(pthread_mutex_timedlock(&mutex, &until) == 0, "its time is over");
+    pthread_mutex_unlock(&mutex);
+    vgc_thread_join(other);
+}
+
 VGC_SCENARIO(mutex_time, "a lock with a limit ends when the owner keeps it")
 {
     pthread_mutex_lock(&mutex);
