@@ -56,29 +56,32 @@ static bool waits_for_share(const vg_pool_history *history, unsigned class_, siz
            facts->ageing_picks - history->starve_picks[class_] < STARVED_PICKS * (uint64_t)workers;
 }
 
-/* CPU time of the pool's threads so far; 0: the system does not say. */
-static uint64_t pool_ran_ns(const vg_pool_facts *facts)
+/* Was the pool kept from running while the class waited? Short tasks are started by the hundred in a millisecond: on a
+   full machine that is all that the workers get in a second, and shares are shares of that. Workers that sleep are not
+   kept from anything. The threads are looked at only if the class has waited for half of the limit. */
+static bool kept_from_running(vg_pool_history *history, unsigned class_, const vg_look *look)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < facts->count; i++)
-        sum += vg_thread_ran_ns(facts->worker[i].thread);
-    return sum;
-}
-
-/* Did the pool run while the class waited? Short tasks are started by the hundred in a millisecond: on a full machine
-   that is all that the workers get in a second, and shares are shares of that. The threads are asked only about a class
-   that has waited for half of the limit. */
-static bool pool_had_cpu(vg_pool_history *history, unsigned class_, uint64_t age, const vg_look *look)
-{
-    if (age < look->stuck_ns / 2)
+    const vg_pool_facts *facts = &history->facts;
+    vg_starve_base *base = &history->starve_base[class_];
+    uint64_t ran = 0;
+    uint64_t delay = 0;
+    bool wants = false;
+    bool timed = false;
+    for (size_t i = 0; i < facts->count; i++) {
+        vg_thread_look thread;
+        vg_thread_look_at(facts->worker[i].thread, &thread);
+        ran += thread.run_ns;
+        delay += thread.delay_ns;
+        timed = timed || thread.timed;
+        wants = wants || (thread.timed && thread.state == 'R');
+    }
+    const bool fresh = base->at == 0;
+    if (fresh || ran < base->ran_ns || delay < base->delay_ns) /* a spare has ended, and its times with it */
+        *base = (vg_starve_base){.at = look->now, .ran_ns = ran, .delay_ns = delay};
+    if (ran - base->ran_ns >= look->stuck_ns / STARVED_CPU_PART)
         return false;
-    const uint64_t ran = pool_ran_ns(&history->facts);
-    if (ran == 0)
-        return true;
-    uint64_t *from = &history->starve_ran[class_];
-    if (*from == 0 || ran < *from) /* a spare has ended, and its time with it */
-        *from = ran;
-    return ran - *from >= look->stuck_ns / STARVED_CPU_PART;
+    /* The kernel adds a wait for a CPU when it is over, so one that wants to run may be waiting right now. */
+    return wants || (fresh && timed) || delay - base->delay_ns > (look->now - base->at) / 2;
 }
 
 static void judge_starved(vg_pool_history *history, const vg_subject *subject, const vg_look *look)
@@ -97,7 +100,7 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
             history->starve_others[c] = facts->all_started;
             history->starve_above[c] = started_above(facts, c);
             history->starve_picks[c] = facts->ageing_picks;
-            history->starve_ran[c] = 0;
+            history->starve_base[c].at = 0;
             history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
             continue;
         }
@@ -105,7 +108,7 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
             history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
         const uint64_t age = look->now - history->starve_since[c];
         const uint64_t others = facts->all_started - history->starve_others[c];
-        if (!pool_had_cpu(history, c, age, look))
+        if (age < look->stuck_ns / 2 || kept_from_running(history, c, look))
             continue;
         const bool broken = age >= look->stuck_ns && others >= STARVED_BOUND * (uint64_t)workers;
         if (!broken && (age < STARVED_LONG_NS || others < STARVED_FEW))

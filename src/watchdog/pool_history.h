@@ -15,6 +15,13 @@ typedef struct vg_worker_track {
     vg_stay stay; /* since one of these changed */
 } vg_worker_track;
 
+/* A class that has waited for half of the limit: when that was noticed, and how long the pool's threads had run and
+   waited for a CPU. */
+typedef struct vg_starve_base {
+    uint64_t at; /* look.now; 0: not yet */
+    uint64_t ran_ns, delay_ns;
+} vg_starve_base;
+
 typedef struct vg_pool_history {
     uint64_t serial;
     const void *object;
@@ -29,7 +36,7 @@ typedef struct vg_pool_history {
     uint64_t lost_wake_since;                       /* 0: not */
     uint64_t starve_since[VG_FACT_CLASSES], starve_started[VG_FACT_CLASSES], starve_others[VG_FACT_CLASSES];
     uint64_t starve_above[VG_FACT_CLASSES], starve_picks[VG_FACT_CLASSES];
-    uint64_t starve_ran[VG_FACT_CLASSES];   /* CPU time of the workers after half of the limit; 0: not known yet */
+    vg_starve_base starve_base[VG_FACT_CLASSES];
     uint64_t starve_until[VG_FACT_CLASSES]; /* by then what its share of time was in debt with must be paid */
     uint64_t age_debt_ns;                   /* of all workers, at the last look */
     uint64_t age_started;                   /* all_started when that changed */

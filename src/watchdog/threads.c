@@ -60,12 +60,6 @@ void vg_thread_look_at(int thread, vg_thread_look *look)
         (void)snprintf(look->where, sizeof look->where, "%.31s", text);
 }
 
-uint64_t vg_thread_ran_ns(int thread)
-{
-    char text[128];
-    return thread > 0 && read_of_thread(thread, "schedstat", text, sizeof text) != 0 ? strtoull(text, NULL, 10) : 0;
-}
-
 bool vg_thread_gone(int thread, const vg_thread_look *look)
 {
     if (look->known)

@@ -18,7 +18,6 @@ typedef struct vg_thread_look {
 } vg_thread_look;
 
 void vg_thread_look_at(int thread, vg_thread_look *look);
-uint64_t vg_thread_ran_ns(int thread); /* run_ns alone; 0: not known */
 /* It has ended. Where /proc says nothing, the kernel is asked by tgkill without a signal. */
 bool vg_thread_gone(int thread, const vg_thread_look *look);
 

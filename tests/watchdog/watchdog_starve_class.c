@@ -14,9 +14,13 @@ struct self {
     vigil_priority priority;
 };
 
+static _Atomic bool tasks_sleep;
+
 static int again(vigil_task *task)
 {
     struct self *self = container_of(task, struct self, task);
+    if (atomic_load_explicit(&tasks_sleep, memory_order_relaxed))
+        observe_for_ms(3);
     if (atomic_load_explicit(&over, memory_order_relaxed))
         tally_add(self->gone, 1);
     else
@@ -94,6 +98,17 @@ static void a_class_that_nobody_takes_while_another_has_its_share_is_starved(voi
     must_be_in_time(&timing);
 }
 
+/* They use little CPU because they want little. */
+static void a_class_that_nobody_takes_is_starved_also_if_the_others_mostly_sleep(void **state)
+{
+    (void)state;
+    struct timing timing = {0};
+    atomic_store_explicit(&tasks_sleep, true, memory_order_relaxed);
+    starve(&timing, VIGIL_LOW, false);
+    atomic_store_explicit(&tasks_sleep, false, memory_order_relaxed);
+    must_be_in_time(&timing);
+}
+
 enum {
     LONG_NS = 80000000 /* higher tasks pay for it with four times as much at 200 permille */
 };
@@ -146,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(a_class_that_nobody_takes_is_starved),
         test(a_class_that_nobody_takes_while_another_has_its_share_is_starved),
+        test(a_class_that_nobody_takes_is_starved_also_if_the_others_mostly_sleep),
         test(a_class_that_waits_for_its_share_of_time_is_not_starved),
     };
     return run_all(tests);
