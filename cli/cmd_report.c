@@ -52,14 +52,16 @@ static void print_head(const vg_snapshot *now)
                vg_outside_needed(now) ? "; this command has judged it from outside" : "");
 }
 
-static void print_verdicts(struct look *look, const vg_exam *exam)
+/* locked: the doctor has found something wrong with locks, and it was printed. */
+static void print_verdicts(struct look *look, const vg_exam *exam, bool locked)
 {
     const vg_snapshot *now = look->now;
     size_t holds = 0;
     for (size_t i = 0; i < now->verdict_count; i++)
         holds += !now->verdicts[i].over;
     if (holds == 0 && (now->watch_age_ns != UINT64_MAX || now->alive))
-        printf("%sVerdict: nothing is wrong now%s%s\n", style(GREEN), style(PLAIN),
+        printf("%sVerdict: nothing is wrong now%s%s%s\n", locked ? "" : style(GREEN),
+               locked ? " with pools and loops themselves" : "", locked ? "" : style(PLAIN),
                now->verdict_count > 0 ? "; what was:" : "");
     else if (holds > 0)
         printf("%sVerdict: %zu thing%s wrong%s\n", style(RED), holds, holds == 1 ? " is" : "s are", style(PLAIN));
@@ -253,11 +255,13 @@ static int report(int count, char **operands)
         struct recent recent;
         recent_read(&look, &recent);
         print_head(look.now);
-        print_verdicts(&look, exam);
+        bool locked = false;
 #ifdef VIGIL_HAVE_DOCTOR
-        if (exam != NULL && exam->finding_count > 0)
+        locked = exam != NULL && exam->finding_count > 0;
+        if (locked) /* first: it explains tasks that do not end */
             print_locks(exam);
 #endif
+        print_verdicts(&look, exam, locked);
         for (size_t i = 0; i < look.now->pool_count; i++)
             print_pool(&look, &look.now->pools[i], &recent);
         for (size_t i = 0; i < look.now->loop_count; i++)

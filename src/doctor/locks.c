@@ -294,7 +294,10 @@ static void classify_by_name(vg_exam *exam, const vg_exam_thread *thread, vg_nee
         set_text(wait, "a signal of the condition variable 0x%" PRIx64, wait->address);
     } else if (any_in(thread, semaphores)) {
         wait->kind = VG_NEED_SEMAPHORE;
-        set_text(wait, "a post of the semaphore 0x%" PRIx64, at);
+        set_text(wait,
+                 has_text(thread, "PyThread_acquire_lock") ? "the Python lock (semaphore 0x%" PRIx64 ")"
+                                                           : "a post of the semaphore 0x%" PRIx64,
+                 at);
         if (exam->processes[thread->process].handles_signals)
             wait->by = VG_BY_OUTSIDE; /* sem_post is what a handler may call */
     } else if (vg_locks_in(thread, "barrier_wait")) {
@@ -311,11 +314,14 @@ static void classify_by_name(vg_exam *exam, const vg_exam_thread *thread, vg_nee
     } else if (has_text(thread, "futex::RwLock") || has_text(thread, "futex_rwlock") || has_text(thread, "RawRwLock")) {
         wait->kind = VG_NEED_LOCK_WORD;
         set_text(wait, "the Rust read-write lock 0x%" PRIx64 " (its word does not say who holds it)", at);
+    } else if (has_text(thread, "sync::barrier::Barrier")) {
+        wait->kind = VG_NEED_BARRIER;
+        set_text(wait, "the Rust Barrier 0x%" PRIx64, at);
     } else if (has_text(thread, "futex::Condvar")) {
         wait->kind = VG_NEED_CONDITION;
         set_text(wait, "a notification of the Rust Condvar 0x%" PRIx64, at);
     } else if (has_text(thread, "Thread::park") || has_text(thread, "thread::park") ||
-               has_text(thread, "Thread4park")) {
+               has_text(thread, "thread::functions::park") || has_text(thread, "Thread4park")) {
         wait->kind = VG_NEED_CONDITION;
         set_text(wait, "an unpark (0x%" PRIx64 ")", at);
     } else if (has_text(thread, "vg_") || has_text(thread, "vigil_")) {

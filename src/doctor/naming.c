@@ -216,7 +216,8 @@ static int look_at_module(Dwfl_Module *module, void **userdata, const char *name
         const char *text = dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
         if (text == NULL || symbol.st_shndx == SHN_UNDEF)
             continue;
-        if (is_program && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && strcmp(text, "main") == 0)
+        if (is_program && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            (strcmp(text, "main") == 0 || strcmp(text, "main.main") == 0)) /* the second one is Go's */
             facts->is_stripped = false;
         if (strcmp(text, "runtime.gopark") == 0)
             facts->is_go = true;

@@ -3,9 +3,11 @@
 #define _GNU_SOURCE 1
 #endif
 #include "peers.h"
+#include "ends.h"
 #include "procfs.h"
 #include "sights.h"
 #include "sockets.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,24 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One end of a pipe or socket, open in one process. */
-typedef struct held_end {
-    uint64_t inode;
-    pid_t pid;
-    bool reads, writes;
-} held_end;
-
-enum {
-    ENDS_MOST = 1 << 18
-};
-
-struct vg_peers {
-    bool gathered;
-    bool blind; /* some processes could not be looked into */
-    held_end *ends;
-    size_t count, room;
-};
-
 vg_peers *vg_peers_create(void)
 {
     return calloc(1, sizeof(vg_peers));
@@ -47,69 +31,6 @@ void vg_peers_free(vg_peers *peers)
     if (peers != NULL)
         free(peers->ends);
     free(peers);
-}
-
-static uint64_t inode_in(const char *link)
-{
-    const char *bracket = strchr(link, '[');
-    return bracket != NULL ? strtoull(bracket + 1, NULL, 10) : 0;
-}
-
-static void enter_end(vg_peers *peers, pid_t pid, int fd)
-{
-    char link[128], info[512];
-    uint64_t inode = 0;
-    if (vg_proc_link(link, sizeof link, "/proc/%d/fd/%d", (int)pid, fd) <= 0)
-        return;
-    if (strncmp(link, "pipe:[", 6) == 0 || strncmp(link, "socket:[", 8) == 0) {
-        inode = inode_in(link);
-    } else if (link[0] == '/' && strncmp(link, "/dev/", 5) != 0) { /* a named pipe */
-        char path[64];
-        struct stat status;
-        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
-        if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
-            inode = status.st_ino;
-    }
-    if (inode == 0 || peers->count == ENDS_MOST)
-        return;
-    if (peers->count == peers->room) {
-        const size_t room = peers->room == 0 ? 1024 : peers->room * 2;
-        held_end *more = realloc(peers->ends, room * sizeof *more);
-        if (more == NULL)
-            return;
-        peers->ends = more;
-        peers->room = room;
-    }
-    held_end end = {.inode = inode, .pid = pid, .reads = true, .writes = true};
-    if (link[0] != 's' && vg_proc_read(info, sizeof info, "/proc/%d/fdinfo/%d", (int)pid, fd) > 0) {
-        const uint64_t flags = vg_proc_field(info, "flags", 8, 0) & O_ACCMODE;
-        end.reads = flags != O_WRONLY;
-        end.writes = flags != O_RDONLY;
-    }
-    peers->ends[peers->count++] = end;
-}
-
-static void gather(vg_peers *peers)
-{
-    if (peers->gathered)
-        return;
-    peers->gathered = true;
-    pid_t *pids;
-    const int count = vg_proc_numbers(&pids, "/proc");
-    for (int i = 0; i < count; i++) {
-        pid_t *fds;
-        if (pids[i] == getpid())
-            continue;
-        const int many = vg_proc_numbers(&fds, "/proc/%d/fd", (int)pids[i]);
-        if (many < 0) {
-            peers->blind = peers->blind || many == -EACCES || many == -EPERM;
-            continue;
-        }
-        for (int j = 0; j < many; j++)
-            enter_end(peers, pids[i], fds[j]);
-        free(fds);
-    }
-    free(pids);
 }
 
 static void add_peer(vg_exam *exam, vg_exam_thread *thread, pid_t pid)
@@ -128,16 +49,16 @@ static void add_peer(vg_exam *exam, vg_exam_thread *thread, pid_t pid)
     wait->peers[wait->peer_count++] = (unsigned)index;
 }
 
-/* The processes that have an end of this inode open which could end the wait. How many ends. */
-static unsigned add_holders(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, uint64_t inode, bool writers)
+/* The processes that have an end with this key open which could end the wait. How many ends. */
+static unsigned add_holders(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, uint64_t key, bool writers)
 {
     unsigned found = 0;
-    gather(peers);
+    vg_ends_gather(peers);
     if (peers->blind) /* another user's process may have it open, too */
         thread->wait.certain = false;
     for (size_t i = 0; i < peers->count; i++) {
-        const held_end *end = &peers->ends[i];
-        if (end->inode != inode || !(writers ? end->writes : end->reads))
+        const vg_end *end = &peers->ends[i];
+        if (end->key != key || !(writers ? end->writes : end->reads))
             continue;
         found++;
         add_peer(exam, thread, end->pid);
@@ -174,26 +95,25 @@ static void follow(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int f
         thread->wait.by = VG_BY_OUTSIDE;
         return;
     }
+    const uint64_t key = vg_ends_key(process->pid, fd, link);
     if (strncmp(link, "pipe:[", 6) == 0) {
         *kind = write ? VG_NEED_PIPE_WRITE : VG_NEED_PIPE_READ;
-        if (add_holders(exam, peers, thread, inode_in(link), !write) == 0)
+        if (add_holders(exam, peers, thread, key, !write) == 0)
             thread->wait.by = VG_BY_OUTSIDE;
     } else if (strncmp(link, "socket:[", 8) == 0) {
         bool listens;
-        const uint64_t peer = vg_sockets_peer(process->pid, inode_in(link), &listens);
+        const uint64_t peer = vg_sockets_peer(process->pid, key, &listens);
         *kind = write ? VG_NEED_SOCKET_WRITE : VG_NEED_SOCKET_READ;
         if (peer == 0 || add_holders(exam, peers, thread, peer, true) == 0)
             thread->wait.by = VG_BY_OUTSIDE;
     } else if (strcmp(link, "anon_inode:[eventfd]") == 0) {
         *kind = VG_NEED_POLL;
-        add_peer(exam, thread, process->pid);
+        if (key == 0 || add_holders(exam, peers, thread, key, true) == 0 || vg_ends_kernel_writes(peers, key))
+            thread->wait.by = VG_BY_OUTSIDE;
     } else {
-        char path[64];
-        struct stat status;
-        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)process->pid, fd);
-        if (link[0] == '/' && stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        if (key != 0) { /* a named pipe */
             *kind = write ? VG_NEED_PIPE_WRITE : VG_NEED_PIPE_READ;
-            if (add_holders(exam, peers, thread, status.st_ino, !write) > 0)
+            if (add_holders(exam, peers, thread, key, !write) > 0)
                 return;
         }
         thread->wait.by = VG_BY_OUTSIDE;
@@ -207,7 +127,31 @@ static void socket_facts(const vg_exam *exam, const vg_exam_thread *thread, int 
     const pid_t pid = exam->processes[thread->process].pid;
     *facts = (vg_socket_facts){.unread = 0};
     if (vg_proc_link(link, sizeof link, "/proc/%d/fd/%d", (int)pid, fd) > 0 && strncmp(link, "socket:[", 8) == 0)
-        vg_sockets_facts(pid, inode_in(link), facts);
+        vg_sockets_facts(pid, vg_ends_key(pid, fd, link), facts);
+}
+
+/* What a descriptor is that has no other end. */
+static void name_input(const vg_exam *exam, vg_exam_thread *thread, int fd, bool write)
+{
+    vg_need *wait = &thread->wait;
+    const pid_t pid = exam->processes[thread->process].pid;
+    char link[128], info[512], clean[128];
+    if (vg_proc_link(link, sizeof link, "/proc/%d/fd/%d", (int)pid, fd) <= 0)
+        link[0] = '\0';
+    vg_text_copy(clean, sizeof clean, link, strlen(link), false);
+    if (strcmp(link, "anon_inode:[timerfd]") == 0) {
+        const bool unset = vg_proc_read(info, sizeof info, "/proc/%d/fdinfo/%d", (int)pid, fd) > 0 &&
+                           strstr(info, "it_value: (0, 0)") != NULL;
+        put(wait, VG_NEED_INPUT, "the timer on descriptor %d%s", fd, unset ? ", which is not set" : "");
+    } else if (strcmp(link, "anon_inode:[signalfd]") == 0) {
+        put(wait, VG_NEED_INPUT, "a signal (signalfd on descriptor %d)", fd);
+    } else if (strcmp(link, "anon_inode:inotify") == 0) {
+        put(wait, VG_NEED_INPUT, "a change of a file (inotify on descriptor %d)", fd);
+    } else if (strncmp(link, "/dev/", 5) == 0) {
+        put(wait, VG_NEED_INPUT, "%s %s on descriptor %d", write ? "output to" : "input from", clean, fd);
+    } else {
+        put(wait, VG_NEED_INPUT, "%s on descriptor %d", write ? "output" : "input", fd);
+    }
 }
 
 void vg_peers_descriptor(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread, int fd, bool write)
@@ -245,7 +189,7 @@ void vg_peers_descriptor(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread,
         put(wait, kind, "%s the eventfd on descriptor %d", write ? "a read of" : "a write to", fd);
         break;
     default:
-        put(wait, kind, "%s on descriptor %d", write ? "output" : "input", fd);
+        name_input(exam, thread, fd, write);
     }
 }
 

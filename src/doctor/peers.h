@@ -5,7 +5,7 @@
 
 #include "exam.h"
 
-/* Which process has which pipe and socket open; gathered once, when it is first needed. */
+/* Which process has which pipe, socket and eventfd open (ends.h); gathered once, when it is first needed. */
 typedef struct vg_peers vg_peers;
 
 vg_peers *vg_peers_create(void);

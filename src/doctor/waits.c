@@ -192,6 +192,12 @@ void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
         say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "%s the System V message queue %d",
             thread->call == SYS_msgrcv ? "a message in" : "space in", (int)arg[0]);
         break;
+    case SYS_mq_timedreceive:
+    case SYS_mq_timedsend:
+        wait->limited = arg[4] != 0;
+        say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "%s the message queue on descriptor %d",
+            thread->call == SYS_mq_timedreceive ? "a message in" : "space in", (int)arg[0]);
+        break;
     case SYS_open:
     case SYS_openat:
         if (strstr(thread->where, "wait_for_partner") != NULL)

@@ -83,13 +83,14 @@ CPP = {
     "guard": (("deadlock",), None, ["a static variable's initialization"]),
 }
 PYTHON = {
-    "abba": (("deadlock",), None, ["semaphore"]),
-    "queue": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
-    "again": (("lost wakeup", "self-deadlock"), None, ["semaphore"]),
+    "abba": (("deadlock",), None, ["the Python lock (semaphore"]),
+    "queue": (("lost wakeup", "self-deadlock"), None, ["the Python lock (semaphore"]),
+    "again": (("lost wakeup", "self-deadlock"), None, ["the Python lock (semaphore"]),
     "interpreter": (("lock held over a wait",), True, [" for Python's global interpreter lock"]),
 }
 RUST = {"abba": (("deadlock",), None, ["Rust mutex"]), "channel": (("lost wakeup",), None, ["unpark"]),
-        "condvar": (("lost wakeup",), None, ["the Rust Condvar"])}
+        "condvar": (("lost wakeup",), None, ["the Rust Condvar"]), "barrier": (("lost wakeup",), None, ["the Rust Barrier"]),
+        "park": (("lost wakeup",), None, ["an unpark"])}
 # Programs without names: the verdict must still come. Of musl's normal mutexes nobody can say who holds them.
 BARE = {"abba": (("deadlock",), True, ["the mutex"]), "self": (("self-deadlock",), True, ["holds itself"]),
         "orphan": (("orphaned lock",), True, ["has ended"]), "lost-signal": (("lost wakeup",), None, ["no thread is left"])}
@@ -320,7 +321,9 @@ def go(words):
     """Goroutines cannot be seen: no verdict, and a word about it."""
     with Patient(words) as patient:
         status, found, text = examine(patient.pid)
-        return "" if status == 0 and "kill -QUIT" in text else f"status {status}: {text[:300]}"
+        plain = subprocess.run([VIGIL, "doctor", str(patient.pid)], capture_output=True, text=True, timeout=120).stdout
+        good = status == 0 and "kill -QUIT" in text and "without symbols" not in plain
+        return "" if good else f"status {status}: {plain[:300]}"
 
 
 def run(case):

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 import urllib.request
@@ -154,6 +155,8 @@ class Beside(unittest.TestCase):
         report = subprocess.run([VIGIL, "report", str(patient.pid)], capture_output=True, text=True, timeout=120)
         self.assertEqual(report.returncode, 3)
         self.assertIn("Locks: 1 thing is wrong", report.stdout)
+        self.assertLess(report.stdout.index("Locks:"), report.stdout.index("Verdict:"))
+        self.assertNotIn("nothing is wrong now\n", report.stdout)
         self.assertRegex(report.stdout, r"locks_in_order at patient\.c:\d+")
         report = subprocess.run([VIGIL, "report", "--json", str(patient.pid)], capture_output=True, text=True, timeout=120)
         self.assertEqual([f["kind"] for f in json.loads(report.stdout)["locks"]], ["deadlock"])
@@ -215,6 +218,21 @@ class Words(unittest.TestCase):
                 # The threads beside it have their stacks, and the page has cost nobody the time of all stacks.
                 self.assertFalse(any("stacks" in note for note in told["notes"]), told["notes"])
                 self.assertIn("absent.c:", doctor(patient.pid).stdout)
+
+    def test_descriptors_without_another_end_are_named(self):
+        for made, words in (("libc.timerfd_create(1, 0)", "the timer on descriptor 3, which is not set"),
+                            ("libc.inotify_init()", "a change of a file (inotify on descriptor 3)")):
+            with self.subTest(made):
+                patient = subprocess.Popen([sys.executable, "-c", "import ctypes, os; libc = ctypes.CDLL(None); "
+                                            f"fd = os.dup2({made}, 3); print('ready', flush=True); os.read(fd, 8)"],
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+                self.addCleanup(end, patient)
+                self.assertEqual(patient.stdout.readline(), "ready\n")
+                for _ in range(10):  # until it sleeps
+                    told = doctor("--all", patient.pid).stdout
+                    if words in told:
+                        break
+                self.assertIn(words, told)
 
     def test_a_page_that_never_arrives_does_not_keep_the_server(self):
         patient = self.absent("words")

@@ -363,6 +363,20 @@ static void slow_answer(void)
     say_ready();
     (void)!read(ends[0], &byte, 1);
 }
+/* An eventfd is shared with a child, which will write to it. */
+static void shared_eventfd(void)
+{
+    const int fd = eventfd(0, 0);
+    uint64_t number = 1;
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)poll(NULL, 0, 1000000);
+        (void)!write(fd, &number, sizeof number);
+        _exit(0);
+    }
+    say_ready();
+    (void)!read(fd, &number, sizeof number);
+}
 /* One of two that may write is stopped: the other one will do. */
 static void two_writers(void)
 {
@@ -542,6 +556,7 @@ static const struct {
     {"shell", shell},
     {"woken-by-handler", woken_by_handler},
     {"two-writers", two_writers},
+    {"shared-eventfd", shared_eventfd},
 };
 
 int main(int argc, char **argv)

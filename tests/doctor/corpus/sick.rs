@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two mutexes in two orders; a channel whose sender is kept.
+// Two mutexes in two orders; a channel whose sender is kept; waits that nobody ends.
 use std::io::Write;
 use std::sync::{mpsc, Arc, Barrier, Condvar, Mutex};
 use std::thread;
@@ -46,11 +46,31 @@ fn condvar() {
     }
 }
 
+fn barrier() {
+    let both = Arc::new(Barrier::new(3));
+    let other = both.clone();
+    let one = thread::spawn(move || {
+        other.wait();
+    });
+    say_ready();
+    both.wait();
+    one.join().unwrap();
+}
+
+fn park() {
+    say_ready();
+    loop {
+        thread::park();
+    }
+}
+
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("abba") => abba(),
         Some("channel") => channel(),
         Some("condvar") => condvar(),
+        Some("barrier") => barrier(),
+        Some("park") => park(),
         _ => std::process::exit(2),
     }
 }
