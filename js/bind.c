@@ -8,7 +8,7 @@ bool vg_js_bind(vigil_js *js, vg_val object, const vg_binding_entry *entries, si
 {
     vg_val thrown;
     for (size_t i = 0; i < count; i++) {
-        vg_val function = vg_function(js->engine, entries[i].name, entries[i].native, NULL, NULL);
+        vg_val function = vg_bound(js->engine, entries[i].name, entries[i].native);
         if (!function || !vg_set(js->engine, object, entries[i].name, function, &thrown))
             return false;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "engine_look.h"
 
 static void free_bytes(void *data, void *arg)
 {
@@ -20,6 +21,10 @@ static vg_val take(vg_engine *engine, char *data, size_t length)
     return value ? value : vg_undefined(engine);
 }
 
+enum {
+    SMALL = 512 /* bytes that are put together on the stack */
+};
+
 /* text -> Uint8Array */
 static vg_val utf8_encode(vg_call *call)
 {
@@ -32,7 +37,7 @@ static vg_val utf8_encode(vg_call *call)
 static bool part_of(vg_call *call, unsigned char **data, size_t *length)
 {
     double start = vg_arg_number(call, 1), end = vg_arg_number(call, 2);
-    if (!vg_to_bytes(call->engine, vg_arg(call, 0), data, length))
+    if (!vg_bytes_look(call->engine, vg_arg(call, 0), data, length))
         return false;
     if (!(end >= 0) || end > (double)*length)
         end = (double)*length;
@@ -102,14 +107,15 @@ static vg_val hex_encode(vg_call *call)
 {
     unsigned char *data;
     size_t length;
-    char *text;
+    char small[SMALL], *text = small;
     vg_val value;
-    if (!part_of(call, &data, &length) || !(text = malloc(length * 2 + 1)))
+    if (!part_of(call, &data, &length) || (length * 2 > sizeof small && !(text = malloc(length * 2))))
         return vg_throw(call, "bytes are expected");
     for (size_t i = 0; i < length; i++)
         memcpy(text + 2 * i, hex_pairs + 2 * (size_t)data[i], 2);
     value = vg_latin1(call->engine, (const unsigned char *)text, length * 2);
-    free(text);
+    if (text != small)
+        free(text);
     return value;
 }
 
@@ -139,9 +145,9 @@ static vg_val base64_encode(vg_call *call)
     const char *digits = alphabets[url];
     unsigned char *data;
     size_t length, used = 0;
-    char *text;
+    char small[SMALL], *text = small;
     vg_val value;
-    if (!part_of(call, &data, &length) || !(text = malloc(length / 3 * 4 + 5)))
+    if (!part_of(call, &data, &length) || (length / 3 * 4 + 5 > sizeof small && !(text = malloc(length / 3 * 4 + 5))))
         return vg_throw(call, "bytes are expected");
     size_t i = 0;
     if (length >= LONG) {
@@ -168,7 +174,8 @@ static vg_val base64_encode(vg_call *call)
             text[used++] = '=';
     }
     value = vg_latin1(call->engine, (const unsigned char *)text, used);
-    free(text);
+    if (text != small)
+        free(text);
     return value;
 }
 

@@ -90,6 +90,9 @@ vg_class *vg_class_new(vg_engine *engine, const char *name, void (*finalize)(voi
 void vg_class_free(vg_class *class);
 vg_val vg_instance(vg_engine *engine, vg_class *class, vg_val prototype, void *pointer);
 void *vg_instance_pointer(vg_engine *engine, vg_class *class, vg_val value);
+/* A function for a binding: without data, called as cheaply as the engine can, with the engine entered and `self` as the caller has
+   written it. */
+vg_val vg_bound(vg_engine *engine, const char *name, vg_native native);
 /* A function without arguments that gives what fn(host) gives. It is called more cheaply than others, and with the engine entered;
    there may be three per engine. NULL: too many, or no memory. */
 vg_val vg_leaf(vg_engine *engine, const char *name, double (*fn)(void *host));

@@ -26,6 +26,11 @@ struct vg_engine {
     int shapes;      /* engine_jsc_place.c: as places */
     vg_engine *next; /* of all engines of the process */
     double (*leaves[VG_JSC_LEAVES])(void *host);
+    int natives; /* engine_jsc_native.c: as places */
+    int layout;  /* engine_jsc_layout.c: as places; with what was found out */
+    uint32_t narrow_flag;
+    unsigned char string_type, view_type;
+    uint64_t view_modes[4];
 };
 
 static inline JSValueRef jsc(vg_val value)
@@ -49,6 +54,11 @@ static inline vg_val jsc_result(JSValueRef result, JSValueRef exception, vg_val 
 JSValueRef jsc_get(vg_engine *engine, JSObjectRef object, const char *name);
 void jsc_set(vg_engine *engine, JSObjectRef object, const char *name, JSValueRef value,
              JSPropertyAttributes attributes);
+/* Of the list of engines, and of what belongs to all of them. */
+void jsc_list_lock(void);
+void jsc_list_unlock(void);
+/* The engine whose global object that is. */
+vg_engine *jsc_engine_of(const void *global);
 void jsc_leaves_begin(vg_engine *engine);
 void jsc_leaves_end(vg_engine *engine);
 char *jsc_utf8(JSStringRef string, size_t *length);

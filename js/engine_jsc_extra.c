@@ -23,6 +23,7 @@
  *                         the C API are made by way of a copy of two bytes per character.
  *   JSFunction::create    A function that is called with the lock held. Its name carries the types of all its arguments, so a version that
  *                         changes them does not have it.
+ *   VM::throwException    How such a function throws.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -81,6 +82,7 @@ const vg_jsc_extra *vg_jsc_extra_get(void)
             "6DOMJIT9SignatureE");
     look_up(&table.string_of_bytes, "_ZN3WTF10StringImpl19createUninitializedEmRSt4spanIhLm18446744073709551615EE");
     look_up(&table.string_ref, "_ZN14OpaqueJSString9tryCreateEON3WTF6StringE");
+    look_up(&table.throw_value, "_ZN3JSC2VM14throwExceptionEPNS_14JSGlobalObjectENS_7JSValueE");
     look_up(&table.proxy_target, "JSObjectGetProxyTarget");
     look_up(&table.not_a_constructor, "_ZN3JSC29callHostFunctionAsConstructorEPNS_14JSGlobalObjectEPNS_9CallFrameE");
     if (!table.lock || !table.unlock)

@@ -49,6 +49,8 @@ typedef struct vg_jsc_extra {
     /* OpaqueJSString::tryCreate(WTF::String &&), which takes the string. */
     vg_jsc_ref (*string_ref)(void **string);
     vg_jsc_native not_a_constructor;
+    /* JSC::VM::throwException: this, global object, value. The function that called it returns. */
+    void *(*throw_value)(const void *vm, const void *global, JSValueRef value);
     JSObjectRef (*proxy_target)(JSObjectRef object);
 } vg_jsc_extra;
 

@@ -20,42 +20,42 @@ static _Atomic uint32_t ends;
 static _Thread_local vg_engine *recent;
 static _Thread_local uint32_t recent_ends;
 
-static void list_lock(void)
+void jsc_list_lock(void)
 {
-    /* acquire: what the holder before has done to the list; pairs with list_unlock. */
+    /* acquire: what the holder before has done to the list; pairs with jsc_list_unlock. */
     while (atomic_flag_test_and_set_explicit(&list_busy, memory_order_acquire))
         ;
 }
 
-static void list_unlock(void)
+void jsc_list_unlock(void)
 {
-    /* release: pairs with list_lock. */
+    /* release: pairs with jsc_list_lock. */
     atomic_flag_clear_explicit(&list_busy, memory_order_release);
 }
 
 void jsc_leaves_begin(vg_engine *engine)
 {
-    list_lock();
+    jsc_list_lock();
     engine->next = engines;
     engines = engine;
-    list_unlock();
+    jsc_list_unlock();
 }
 
 void jsc_leaves_end(vg_engine *engine)
 {
-    list_lock();
+    jsc_list_lock();
     for (vg_engine **at = &engines; *at; at = &(*at)->next) {
         if (*at == engine) {
             *at = engine->next;
             break;
         }
     }
-    list_unlock();
+    jsc_list_unlock();
     /* relaxed: a thread that uses another engine at its old address has got that engine after this end, by other means. */
     atomic_fetch_add_explicit(&ends, 1U, memory_order_relaxed);
 }
 
-static vg_engine *find(const void *global)
+vg_engine *jsc_engine_of(const void *global)
 {
     /* relaxed: see jsc_leaves_end. */
     const uint32_t now = atomic_load_explicit(&ends, memory_order_relaxed);
@@ -63,10 +63,10 @@ static vg_engine *find(const void *global)
     if (engine && recent_ends == now && engine->context == global)
         return engine;
     recent_ends = now;
-    list_lock();
+    jsc_list_lock();
     for (engine = engines; engine && engine->context != global; engine = engine->next)
         ;
-    list_unlock();
+    jsc_list_unlock();
     return recent = engine;
 }
 
@@ -83,7 +83,7 @@ static int64_t number_bits(double value)
 #define LEAF(slot)                                              \
     static int64_t leaf_##slot(void *global, void *frame)       \
     {                                                           \
-        vg_engine *engine = find(global);                       \
+        vg_engine *engine = jsc_engine_of(global);              \
         (void)frame;                                            \
         return number_bits(engine->leaves[slot](engine->host)); \
     }

@@ -22,6 +22,15 @@ static inline void vg_narrow(unsigned char *to, const uint16_t *units)
     memcpy(to, &narrow, sizeof narrow);
 }
 
+/* Sixteen bytes as units. */
+static inline void vg_widen(unsigned char *to, const unsigned char *bytes)
+{
+    vg_sixteen_bytes narrow;
+    memcpy(&narrow, bytes, sizeof narrow);
+    vg_sixteen_units wide = __builtin_convertvector(narrow, vg_sixteen_units);
+    memcpy(to, &wide, sizeof wide);
+}
+
 /* Whether all sixteen are ASCII. */
 static inline bool vg_narrow_ascii(const uint16_t *units)
 {

@@ -7,6 +7,34 @@ const { codes } = load('errors');
 const { Buffer } = lib;
 const slowFrom = Buffer.from;
 
+// What every Buffer is made as: the engine makes an instance of a class faster than it changes the prototype of another.
+class FastBuffer extends Uint8Array {}
+Object.defineProperties(FastBuffer.prototype, Object.getOwnPropertyDescriptors(Buffer.prototype));
+FastBuffer.prototype.constructor = Buffer;
+Buffer.prototype = FastBuffer.prototype;
+
+// The bytes that a text needs in an encoding; for base64 that is not all digits, the most it may need.
+function lengthOf(text, number) {
+  switch (number) {
+    case ENCODING.utf8: return binding.utf8Length(text);
+    case ENCODING.hex: return text.length >>> 1;
+    case ENCODING.base64: {
+      let length = text.length;
+      if (length > 1 && text.charCodeAt(length - 1) === 61) length -= text.charCodeAt(length - 2) === 61 ? 2 : 1;
+      return (length * 3) >>> 2;
+    }
+    case ENCODING.utf16le: return text.length * 2;
+    default: return text.length;
+  }
+}
+// Unlike Node's, no two Buffers share memory: streams and messages may take the memory of one away.
+function fromText(text, number) {
+  const room = lengthOf(text, number);
+  const made = new FastBuffer(room);
+  if (room === 0) return made;
+  const used = binding.writeText(made, text, number, 0, -1);
+  return used === room ? made : new FastBuffer(made.buffer, 0, used);
+}
 // A Buffer over the bytes of a Uint8Array, without a copy.
 function fromBytes(bytes) {
   if (Object.getPrototypeOf(bytes) === Buffer.prototype) return bytes;
@@ -48,12 +76,13 @@ Object.defineProperty(Buffer, 'vigil:old', {
   },
 });
 Buffer.from = function from(value, encoding, length) {
-  if (typeof value === 'string') return fromBytes(binding.bytesOf(value, typeof encoding === 'string' || encoding == null ? checkedNumber(encoding) : bad(encoding)));
+  if (typeof value === 'string') return fromText(value, typeof encoding === 'string' || encoding == null ? checkedNumber(encoding) : bad(encoding));
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean' ||
       typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
     throw new codes.ERR_INVALID_ARG_TYPE('first argument', fromWhat, value);
   }
   if (value instanceof ArrayBuffer) return overMemory(value, encoding, length);
+  if (value instanceof Uint8Array) return fromView(value);
   try {
     return slowFrom.call(Buffer, value, encoding, length);
   } catch (error) {
@@ -65,6 +94,12 @@ function bad(encoding) {
   throw new codes.ERR_UNKNOWN_ENCODING(encoding);
 }
 const fromWhat = ['string', 'Buffer', 'ArrayBuffer', 'Array', 'Array-like Object'];
+function fromView(view) {
+  const count = view.length;
+  const made = new FastBuffer(count);
+  if (count > 0) binding.copyBytes(made, 0, view, 0, count);
+  return made;
+}
 function overMemory(memory, offset, length) {
   offset = +offset || 0;
   const most = memory.byteLength - offset;
@@ -72,7 +107,7 @@ function overMemory(memory, offset, length) {
   if (length === undefined) length = most;
   else if (!((length = +length || 0) > 0)) length = 0;
   else if (length > most) throw new codes.ERR_BUFFER_OUT_OF_BOUNDS('length');
-  return slowFrom.call(Buffer, memory, offset, length);
+  return new FastBuffer(memory, offset, length);
 }
 Buffer.isEncoding = (encoding) => typeof encoding === 'string' && encoding.length > 0 && numberOf(encoding) !== undefined;
 Buffer.byteLength = (value, encoding) => {
@@ -82,18 +117,8 @@ Buffer.byteLength = (value, encoding) => {
     }
     return value.byteLength;
   }
-  switch (numberOf(encoding)) {
-    case ENCODING.latin1: return value.length;
-    case ENCODING.utf16le: return value.length * 2;
-    case ENCODING.hex: return value.length >>> 1;
-    case ENCODING.base64: {
-      let length = value.length;
-      if (value.endsWith('=')) length--;
-      if (length > 1 && value[value.length - 2] === '=') length--;
-      return (length * 3) >>> 2;
-    }
-    default: return binding.utf8Length(value);
-  }
+  const number = numberOf(encoding);
+  return lengthOf(value, number === undefined ? ENCODING.utf8 : number);
 };
 Buffer.prototype.toString = function toString(encoding, start, end) {
   if (arguments.length > 1) {
@@ -132,6 +157,7 @@ for (const name of ['alloc', 'allocUnsafe', 'allocUnsafeSlow']) {
     if (!(size >= 0 && size <= lib.kMaxLength)) {
       throw new codes.ERR_OUT_OF_RANGE('size', `>= 0 && <= ${lib.kMaxLength}`, size);
     }
+    if (rest.length === 0 || name !== 'alloc') return new FastBuffer(Math.floor(size));
     return slow.call(Buffer, size, ...rest);
   };
   Object.defineProperty(Buffer[name], 'name', { value: name });
@@ -139,13 +165,28 @@ for (const name of ['alloc', 'allocUnsafe', 'allocUnsafeSlow']) {
 Buffer.poolSize = 8192;
 load('buffer_numbers').install(Buffer.prototype);
 
-const slowConcat = Buffer.concat;
+const fillBytes = Uint8Array.prototype.fill;
 Buffer.concat = function concat(list, total) {
   if (!Array.isArray(list)) throw new codes.ERR_INVALID_ARG_TYPE('list', 'Array', list);
-  list.forEach((item, i) => {
-    if (!(item instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE(`list[${i}]`, ['Buffer', 'Uint8Array'], item);
-  });
-  return slowConcat.call(Buffer, list, total);
+  let sum = 0;
+  for (let i = 0; i < list.length; i++) {
+    if (!(list[i] instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE(`list[${i}]`, ['Buffer', 'Uint8Array'], list[i]);
+    sum += list[i].length;
+  }
+  if (total === undefined) total = sum;
+  else if (typeof total !== 'number') throw new codes.ERR_INVALID_ARG_TYPE('length', 'number', total);
+  else if (!(total >= 0 && total <= lib.kMaxLength && Math.floor(total) === total)) {
+    throw new codes.ERR_OUT_OF_RANGE('length', Math.floor(total) === total ? `>= 0 && <= ${lib.kMaxLength}` : 'an integer', total);
+  }
+  const made = new FastBuffer(total);
+  let at = 0;
+  for (let i = 0; i < list.length && at < total; i++) {
+    const count = Math.min(list[i].length, total - at);
+    binding.copyBytes(made, at, list[i], 0, count);
+    at += count;
+  }
+  if (at < total) fillBytes.call(made, 0, at);
+  return made;
 };
 Buffer.copyBytesFrom = function copyBytesFrom(view, offset = 0, length = (view?.length ?? 0) - offset) {
   if (!ArrayBuffer.isView(view) || view instanceof DataView) throw new codes.ERR_INVALID_ARG_TYPE('view', 'TypedArray', view);
@@ -191,7 +232,7 @@ Buffer.prototype.copy = function copy(target, targetStart = 0, start = 0, end = 
   if (end < 0) throw new codes.ERR_OUT_OF_RANGE('sourceEnd', '>= 0', end);
   if (targetStart >= target.length || start >= end) return 0;
   const count = Math.min(end - start, target.length - targetStart, this.length - start);
-  Uint8Array.prototype.set.call(target, this.subarray(start, start + count), targetStart);
+  binding.copyBytes(target, targetStart, this, start, count);
   return count;
 };
 // As Node: an offset that is no number searches everything; a negative one counts from the end.
@@ -210,8 +251,9 @@ function search(bytes, value, offset, encoding, backwards) {
   let step = 1;
   if (typeof value === 'string') {
     const number = checkedNumber(encoding);
-    if (number === ENCODING.utf16le) step = 2;
-    value = binding.bytesOf(value, number);
+    if (value.length === 0) return Math.min(offset, bytes.length);
+    if (before && backwards) return -1;
+    return binding.findBytes(bytes, value, offset, backwards, number === ENCODING.utf16le ? 2 : 1, number);
   } else if (!(value instanceof Uint8Array)) {
     throw new codes.ERR_INVALID_ARG_TYPE('value', ['number', 'string', 'Buffer', 'Uint8Array'], value);
   } else if (encoding !== undefined && numberOf(encoding) === ENCODING.utf16le) {
@@ -239,7 +281,6 @@ Buffer.prototype.write = function write(text, offset, length, encoding) {
   offset = offset === undefined ? 0 : offset >>> 0;
   return binding.writeText(this, text, checkedNumber(encoding), offset, length ?? -1);
 };
-const fillBytes = Uint8Array.prototype.fill;
 Buffer.prototype.fill = function fill(value, start, end, encoding) {
   if (typeof start === 'string') [encoding, start, end] = [start, undefined, undefined];
   else if (typeof end === 'string') [encoding, end] = [end, undefined];
@@ -253,25 +294,38 @@ Buffer.prototype.fill = function fill(value, start, end, encoding) {
   end ??= this.length;
   if (typeof value === 'string') {
     if (encoding !== undefined && typeof encoding !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('encoding', 'string', encoding);
-    const bytes = binding.bytesOf(value, checkedNumber(encoding));
-    if (bytes.length === 0) throw new codes.ERR_INVALID_ARG_VALUE('value', value);
-    value = bytes.length === 1 ? bytes[0] : bytes;
-  } else if (ArrayBuffer.isView(value)) {
+    const number = checkedNumber(encoding);
+    if (start >= end && binding.bytesOf(value, number).length > 0) return this;
+    if (binding.fillBytes(this, value, number, Math.trunc(Math.min(start, end)), Math.trunc(end)) === 0) throw new codes.ERR_INVALID_ARG_VALUE('value', value);
+    return this;
+  }
+  if (ArrayBuffer.isView(value)) {
     if (value.byteLength === 0) throw new codes.ERR_INVALID_ARG_VALUE('value', value);
-    value = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+    if (start < end) binding.fillBytes(this, new Uint8Array(value.buffer, value.byteOffset, value.byteLength), 0, Math.trunc(start), Math.trunc(end));
+    return this;
   }
   if (start >= end) return this;
-  if (typeof value !== 'object') return fillBytes.call(this, value & 255, start, end);
-  // The pattern once, then what is there again and again, each time twice as much.
-  let done = Math.min(value.length, end - start);
-  Uint8Array.prototype.set.call(this, value.subarray(0, done), start);
-  while (done < end - start) {
-    const more = Math.min(done, end - start - done);
-    this.copyWithin(start + done, start, start + more);
-    done += more;
-  }
-  return this;
+  return fillBytes.call(this, value & 255, start, end);
 };
+// As Uint8Array's own, which looks for a species each time.
+Buffer.prototype.subarray = function subarray(start, end) {
+  const length = this.length;
+  start = start === undefined ? 0 : Math.trunc(+start) || 0;
+  end = end === undefined ? length : Math.trunc(+end) || 0;
+  if (start < 0) start = Math.max(0, start + length);
+  else if (start > length) start = length;
+  if (end < 0) end = Math.max(0, end + length);
+  else if (end > length) end = length;
+  return new FastBuffer(this.buffer, this.byteOffset + start, end > start ? end - start : 0);
+};
+Buffer.prototype.slice = function slice(start, end) { return this.subarray(start, end); };
+for (const [name, width] of [['swap16', 2], ['swap32', 4], ['swap64', 8]]) {
+  Buffer.prototype[name] = { [name]() {
+    if (this.length % width !== 0) throw new codes.ERR_INVALID_BUFFER_SIZE(`${width * 8}-bits`);
+    binding.swapBytes(this, width);
+    return this;
+  } }[name];
+}
 for (const [name, encoding] of [['ascii', 'ascii'], ['base64', 'base64'], ['base64url', 'base64url'], ['latin1', 'latin1'], ['hex', 'hex'],
                                 ['ucs2', 'ucs2'], ['utf8', 'utf8']]) {
   Buffer.prototype[`${name}Slice`] = function (start, end) { return this.toString(encoding, start, end); };

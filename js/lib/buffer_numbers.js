@@ -87,13 +87,6 @@ function install(prototype) {
     Object.defineProperty(made, 'name', { value: name });
     prototype[name] = made;
   }
-  for (const size of [16, 32, 64]) {
-    const slow = prototype[`swap${size}`];
-    prototype[`swap${size}`] = function () {
-      if (this.length % (size / 8) !== 0) throw new codes.ERR_INVALID_BUFFER_SIZE(`${size}-bits`);
-      return slow.call(this);
-    };
-  }
 }
 
 module.exports = { install };

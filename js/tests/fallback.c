@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "engine_jsc_extra.h"
+#include "engine_look.h"
 
 static char output[1024];
 static void keep_output(void *user, int fd, const char *bytes, size_t length)
@@ -35,6 +36,7 @@ static void the_headerless_functions_are_there(void **state)
     assert_non_null(extra->promise_status);
     assert_non_null(extra->make_function);
     assert_non_null(extra->not_a_constructor);
+    assert_non_null(extra->throw_value);
 }
 
 static vg_val look(vg_engine *engine, const char *text)
@@ -139,6 +141,96 @@ static void leaves_give_numbers_and_may_drain(void **state)
     *extra = whole;
 }
 
+/* The sum of the arguments; throws the first if it is alone. */
+static vg_val sum_of(vg_call *call)
+{
+    double sum = 0;
+    if (call->count == 1) {
+        call->thrown = call->args[0];
+        return NULL;
+    }
+    for (size_t i = 0; i < call->count; i++)
+        sum += vg_to_number(call->engine, call->args[i]);
+    return call->count ? vg_number(call->engine, sum) : NULL;
+}
+
+static void bound_functions_take_arguments_and_throw(void **state)
+{
+    vg_jsc_extra *extra = (vg_jsc_extra *)(uintptr_t)vg_jsc_extra_get(), whole = *extra;
+    (void)state;
+    for (int without = 0; without < 2; without++) {
+        const char *why;
+        vg_val thrown = NULL;
+        vg_engine *engine = vg_engine_new(NULL, &why);
+        if (without)
+            extra->throw_value = NULL;
+        assert_true(vg_set(engine, vg_global(engine), "sum", vg_bound(engine, "sum", sum_of), &thrown));
+        vg_engine_enter(engine);
+        assert_true(vg_to_bool(engine, look(engine, "sum() === undefined && sum(1, 2.5, '3') === 6.5")));
+        assert_true(vg_to_bool(
+            engine,
+            look(engine, "let all = 0; for (let i = 0; i < 20000; i++) all += sum(i, 1, 2, 3); all === 200110000")));
+        assert_true(vg_to_bool(
+            engine,
+            look(engine, "const e = new RangeError('x'); let got = 0;"
+                         "for (let i = 0; i < 20000; i++) { try { sum(e); got = -1e9; } catch (x) { got += x === e; } }"
+                         "got === 20000")));
+        assert_true(vg_to_bool(
+            engine, look(engine, "[1, 2].map((x) => sum(x, ...new Array(200).fill(1))).join() === '201,202'")));
+        vg_engine_leave(engine);
+        vg_engine_free(engine);
+    }
+    *extra = whole;
+}
+
+static void assert_text(vg_engine *engine, const char *source, const uint16_t *units, size_t length)
+{
+    vg_chars chars;
+    assert_true(vg_chars_open(engine, look(engine, source), &chars));
+    assert_int_equal(chars.length, length);
+    for (size_t i = 0; i < length; i++)
+        assert_int_equal(chars.wide ? chars.wide[i] : chars.narrow[i], units[i]);
+    vg_chars_close(&chars);
+}
+
+static void texts_and_bytes_are_found_where_the_engine_keeps_them(void **state)
+{
+    static const uint16_t plain[] = {'a', 'b', 'c', 'd'}, latin[] = {0xe9, 'x', 0xff},
+                          wide[] = {0x20ac, 0xd83d, 0xde00};
+    const char *why;
+    vg_engine *engine = vg_engine_new(NULL, &why);
+    unsigned char *data;
+    size_t length;
+    vg_chars chars;
+    (void)state;
+    vg_engine_enter(engine);
+    assert_text(engine, "'abcd'", plain, 4);
+    assert_text(engine, "var ab = 'ab', cd = 'cd'; ab + cd", plain, 4);
+    assert_text(engine, "'xabcdx'.repeat(20).slice(1, 5)", plain, 4);
+    assert_text(engine, "'\\xe9x\\xff'", latin, 3);
+    assert_text(engine, "'\\u20ac\\ud83d\\ude00'", wide, 3);
+    assert_text(engine, "''", NULL, 0);
+    assert_false(vg_chars_open(engine, look(engine, "5"), &chars));
+    assert_false(vg_chars_open(engine, look(engine, "[1]"), &chars));
+    assert_true(
+        vg_bytes_look(engine, look(engine, "var a = new Uint8Array([9, 1, 2, 3]); a.subarray(1, 3)"), &data, &length));
+    assert_int_equal(length, 2);
+    assert_int_equal(data[0], 1);
+    assert_true(vg_bytes_look(engine, look(engine, "new Uint16Array([258, 3])"), &data, &length));
+    assert_int_equal(length, 4);
+    assert_true(vg_bytes_look(
+        engine,
+        look(engine, "var r = new ArrayBuffer(8, { maxByteLength: 16 }), v = new Uint8Array(r); r.resize(4); v"), &data,
+        &length));
+    assert_int_equal(length, 4);
+    assert_true(vg_bytes_look(engine, look(engine, "a.buffer.transfer(); a"), &data, &length));
+    assert_int_equal(length, 0);
+    assert_false(vg_bytes_look(engine, look(engine, "'text'"), &data, &length));
+    assert_false(vg_bytes_look(engine, look(engine, "({})"), &data, &length));
+    vg_engine_leave(engine);
+    vg_engine_free(engine);
+}
+
 static void promises_tell_their_state_and_other_objects_are_none(void **state)
 {
     static const char *const others[] = {
@@ -199,6 +291,8 @@ int main(void)
         cmocka_unit_test(functions_know_where_they_were_written),
         cmocka_unit_test(microtasks_run_when_they_are_drained_and_not_before),
         cmocka_unit_test(leaves_give_numbers_and_may_drain),
+        cmocka_unit_test(bound_functions_take_arguments_and_throw),
+        cmocka_unit_test(texts_and_bytes_are_found_where_the_engine_keeps_them),
         cmocka_unit_test(promises_tell_their_state_and_other_objects_are_none),
         cmocka_unit_test(without_a_drain_the_order_is_the_same),
     };
