@@ -23,6 +23,7 @@
 #include "bind_system.h"
 #include "bind_text.h"
 #include "bind_tls.h"
+#include "bind_url.h"
 #include "bind_vm.h"
 #include "bind_watch.h"
 #include "bind_worker.h"
@@ -58,10 +59,10 @@ static bool boot(vigil_js *js)
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
-        !vg_js_bind_buffer(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) || !vg_js_bind_watch(js) ||
-        !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js) || !vg_js_bind_net(js) ||
-        !vg_js_bind_dns(js) || !vg_js_bind_child(js) || !vg_js_bind_vm(js) || !vg_js_bind_inotify(js) ||
-        !vg_js_bind_datagram(js) || !vg_js_bind_interfaces(js) || !vg_js_bind_modules(js))
+        !vg_js_bind_buffer(js) || !vg_js_bind_url(js) || !vg_js_bind_fs(js) || !vg_js_bind_pool(js) ||
+        !vg_js_bind_watch(js) || !vg_js_bind_zip(js) || !vg_js_bind_hash(js) || !vg_js_bind_worker(js) ||
+        !vg_js_bind_net(js) || !vg_js_bind_dns(js) || !vg_js_bind_child(js) || !vg_js_bind_vm(js) ||
+        !vg_js_bind_inotify(js) || !vg_js_bind_datagram(js) || !vg_js_bind_interfaces(js) || !vg_js_bind_modules(js))
         return false;
 #ifdef VG_HAVE_OPENSSL
     if (!vg_js_bind_crypto(js) || !vg_js_bind_tls(js))

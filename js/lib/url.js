@@ -9,15 +9,8 @@ const custom = Symbol.for('nodejs.util.inspect.custom');
 
 // ---- the short way ------------------------------------------------------------------------------------------------
 
-// Most URLs are plain: a special scheme, a host of small ASCII letters, nothing to be encoded, no dots to be resolved. They are taken apart
-// here; everything else, and every change, is the package's, which costs some fifty times as much. Both ways give the same.
-const PLAIN = new RegExp('^(https?|wss?|ftp):\\/\\/' +
-  '((?:[a-z0-9](?:[a-z0-9]|-(?!-))*\\.)*[a-z](?:[a-z0-9]|-(?!-))*|\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3})(?::(0|[1-9]\\d{0,4}))?' +
-  '((?:\\/(?!\\.|%2[eE])[\\w\\-.~!$&\'()*+,;=:@%[\\]|]*)*)(\\?[!$-&(-;=?-~]*)?(#[!#-;=?-_a-~]*)?$');
-// A path without an authority, for a base that is plain.
-const PLAIN_PATH = /^((?:\/(?!\.|%2[eE]|\/)[\w\-.~!$&'()*+,;=:@%[\]|]*)+)(\?[!$-&(-;=?-~]*)?(#[!#-;=?-_a-~]*)?$/;
-const DEFAULT_PORTS = { __proto__: null, http: '80', https: '443', ws: '80', wss: '443', ftp: '21' };
-
+// Most URLs are plain: a special scheme and a host in ASCII. C takes them apart; everything else, and every change, is the package's, which
+// costs some fifty times as much. Both ways give the same.
 const { implForWrapper: implOf } = load('npm:whatwg-url/lib/utils.js');
 // A URL that was plain keeps the object that programs may hold.
 function adoptParams(url, params) {
@@ -26,64 +19,53 @@ function adoptParams(url, params) {
   inner._query._url = inner;
 }
 
+const places = new Uint8Array(32);
+const place = new Uint32Array(places.buffer);
+
 class Parts {
-  constructor(scheme, hostname, port, pathname, search, hash) {
-    this.protocol = `${scheme}:`;
-    this.hostname = hostname;
-    this.port = port;
-    this.host = port === '' ? hostname : `${hostname}:${port}`;
-    this.pathname = pathname;
-    this.query = search; // '?' alone is shown as nothing, and kept in href
-    this.fragment = hash;
-    this.origin = `${this.protocol}//${this.host}`;
+  constructor(href) {
+    this.href = href;
+    this.scheme = place[0];
+    this.user = place[1];
+    this.secret = place[2];
+    this.hostAt = place[3];
+    this.hostEnd = place[4];
+    this.path = place[5];
+    this.query = place[6];
+    this.fragment = place[7];
     this.params = null;
   }
   // The package's, and what is changed in it comes back here.
   get searchParams() {
     if (this.params === null) {
-      this.params = new lib.URLSearchParams(this.query);
+      this.params = new lib.URLSearchParams(this.href.slice(this.query, this.fragment));
       const plain = this;
       implOf(this.params)._url = {
-        _url: { set query(text) { plain.query = text === null ? '' : `?${text}`; } },
+        _url: { set query(text) { plain.change(text === null ? '' : `?${text}`); } },
         _potentiallyStripTrailingSpacesFromAnOpaquePath() {},
       };
     }
     return this.params;
   }
-  get href() { return this.origin + this.pathname + this.query + this.fragment; }
-  get search() { return this.query === '?' ? '' : this.query; }
-  get hash() { return this.fragment === '#' ? '' : this.fragment; }
-  get username() { return ''; }
-  get password() { return ''; }
-}
-function isAddress(host) {
-  const numbers = host.split('.');
-  for (let i = 0; i < 4; i++) if (+numbers[i] > 255 || (numbers[i].length > 1 && numbers[i][0] === '0')) return false;
-  return true;
-}
-function plainParts(input) {
-  const found = PLAIN.exec(input);
-  if (found === null) return null;
-  const host = found[2];
-  const last = host.charCodeAt(host.length - 1);
-  if ((host.charCodeAt(0) <= 57 && last <= 57 && /^\d+\.\d+\.\d+\.\d+$/.test(host) && !isAddress(host)) || last === 45) return null;
-  let port = found[3] ?? '';
-  if (port !== '' && (+port > 65535 || port === DEFAULT_PORTS[found[1]])) port = +port > 65535 ? null : '';
-  if (port === null) return null;
-  return new Parts(found[1], host, port, found[4] || '/', found[5] ?? '', found[6] ?? '');
-}
-let lastBase = '';
-let lastParts = null;
-function relativeParts(input, base) {
-  if (input.charCodeAt(0) !== 47) return plainParts(input);
-  const found = PLAIN_PATH.exec(input);
-  if (found === null) return null;
-  if (base !== lastBase) {
-    lastBase = base;
-    lastParts = plainParts(base);
+  change(query) {
+    this.href = this.href.slice(0, this.query) + query + this.href.slice(this.fragment);
+    this.fragment = this.query + query.length;
   }
-  if (lastParts === null) return null;
-  return new Parts(lastParts.protocol.slice(0, -1), lastParts.hostname, lastParts.port, found[1], found[2] ?? '', found[3] ?? '');
+  get protocol() { return this.href.slice(0, this.scheme); }
+  get username() { return this.href.slice(this.scheme + 2, this.user); }
+  get password() { return this.secret > this.user ? this.href.slice(this.user + 1, this.secret) : ''; }
+  get host() { return this.href.slice(this.hostAt, this.path); }
+  get hostname() { return this.href.slice(this.hostAt, this.hostEnd); }
+  get port() { return this.path > this.hostEnd ? this.href.slice(this.hostEnd + 1, this.path) : ''; }
+  get origin() { return this.hostAt === this.hostEnd ? 'null' : this.href.slice(0, this.scheme + 2) + this.host; }
+  get pathname() { return this.href.slice(this.path, this.query); }
+  // '?' and '#' alone are shown as nothing, and kept in href.
+  get search() { return this.fragment - this.query > 1 ? this.href.slice(this.query, this.fragment) : ''; }
+  get hash() { return this.href.length - this.fragment > 1 ? this.href.slice(this.fragment) : ''; }
+}
+function plainParts(input, base) {
+  const href = binding.urlParse(input, base, places);
+  return href === undefined ? null : new Parts(href);
 }
 
 function invalid(input, base) {
@@ -100,7 +82,7 @@ class URL {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
     input = `${input}`;
     if (base !== undefined) base = `${base}`;
-    this.#plain = base === undefined ? plainParts(input) : relativeParts(input, base);
+    this.#plain = plainParts(input, base);
     if (this.#plain !== null) return;
     try {
       this.#whole = base === undefined ? new lib.URL(input) : new lib.URL(input, base);
@@ -114,7 +96,7 @@ class URL {
   static canParse(input, base = undefined) {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
     input = `${input}`;
-    if (base === undefined && plainParts(input) !== null) return true;
+    if (base === undefined && binding.urlParse(input, undefined, places) !== undefined) return true;
     return lib.URL.canParse(input, base === undefined ? undefined : `${base}`);
   }
   static parse(input, base = undefined) {
@@ -253,10 +235,8 @@ function pathToFileURL(file) {
   validateString(file, 'path');
   let full = path.resolve(file);
   if (file.endsWith('/') && full !== '/') full += '/';
-  const url = new URL('file:///');
-  url.pathname = full.replace(/%/g, '%25').replace(/\\/g, '%5C').replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/\t/g, '%09')
-    .replace(/\?/g, '%3F').replace(/#/g, '%23');
-  return url;
+  return new URL('file://' + full.replace(/%/g, '%25').replace(/\\/g, '%5C').replace(/[\0- ]/g, encodeURIComponent)
+    .replace(/\?/g, '%3F').replace(/#/g, '%23'));
 }
 function urlToHttpOptions(url) {
   return {

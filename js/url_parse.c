@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The URL Standard's parser for what is plain enough. It never answers that something is no URL: such texts, and everything that needs
+ * more than ASCII in a host, go to the whole algorithm of the npm package, which lib/url.js holds. Both give the same for what both take;
+ * js/tests/library/url_ways.js compares them with Node.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memrchr */
+#endif
+#include "url_parse.h"
+
+#include <string.h>
+
+enum {
+    /* Where a byte is written as three: bits of `encoded`. */
+    IN_FRAGMENT = 1,
+    IN_QUERY = 2,
+    IN_PATH = 4,
+    IN_USER = 8,
+    EVERYWHERE = 15,
+};
+
+static unsigned encoded(unsigned char c)
+{
+    if (c <= 0x1f || c > 0x7e)
+        return EVERYWHERE;
+    switch (c) {
+    case ' ':
+    case '"':
+    case '<':
+    case '>':
+        return EVERYWHERE;
+    case '`':
+        return IN_FRAGMENT | IN_PATH | IN_USER;
+    case '#':
+        return IN_QUERY | IN_PATH | IN_USER;
+    case '\'':
+        return IN_QUERY; /* of these schemes */
+    case '?':
+    case '{':
+    case '}':
+    case '^':
+        return IN_PATH | IN_USER;
+    case '/':
+    case ':':
+    case ';':
+    case '=':
+    case '@':
+    case '[':
+    case '\\':
+    case ']':
+    case '|':
+        return IN_USER;
+    default:
+        return 0;
+    }
+}
+
+static void put(vg_url *url, const char *text, size_t length)
+{
+    memcpy(url->text + url->length, text, length);
+    url->length += length;
+}
+
+static void put_encoded(vg_url *url, const char *text, size_t length, unsigned where)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *to = url->text + url->length;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if ((c >= 'a' && c <= 'z') || !(encoded(c) & where)) {
+            *to++ = (char)c;
+        } else {
+            *to++ = '%';
+            *to++ = digits[c >> 4];
+            *to++ = digits[c & 15];
+        }
+    }
+    url->length = (size_t)(to - url->text);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool letter(char c)
+{
+    return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+static bool slash(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+static unsigned default_port(const char *scheme, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned port;
+    } known[] = {{"http:", 80}, {"https:", 443}, {"ws:", 80}, {"wss:", 443}, {"ftp:", 21}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].name) == length && memcmp(known[i].name, scheme, length) == 0)
+            return known[i].port;
+    return 0;
+}
+
+/* Four numbers as they are written most often. */
+static bool is_address(const char *host, size_t length)
+{
+    unsigned dots = 0, value = 0, digits = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (host[i] == '.') {
+            if (digits == 0)
+                return false;
+            dots++;
+            value = digits = 0;
+        } else if (!digit(host[i]) || (digits > 0 && value == 0) || digits == 3) {
+            return false;
+        } else {
+            value = value * 10 + (unsigned)(host[i] - '0');
+            digits++;
+            if (value > 255)
+                return false;
+        }
+    }
+    return dots == 3 && digits > 0;
+}
+
+/* Labels of letters, digits, '-' and '_', none of them encoded. A last one that begins with a digit may be an address. */
+static bool put_host(vg_url *url, const char *host, size_t length)
+{
+    size_t label = 0;
+    if (length == 0)
+        return false;
+    for (size_t i = 0; i <= length; i++) {
+        if (i == length || host[i] == '.') {
+            if (i == label || (i - label >= 4 && lower(host[label]) == 'x' && lower(host[label + 1]) == 'n' &&
+                               host[label + 2] == '-' && host[label + 3] == '-'))
+                return false;
+            if (i == length && digit(host[label]) && !is_address(host, length))
+                return false;
+            label = i + 1;
+        } else if (!letter(host[i]) && !digit(host[i]) && host[i] != '-' && host[i] != '_') {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < length; i++)
+        url->text[url->length++] = lower(host[i]);
+    return true;
+}
+
+static bool put_port(vg_url *url, const char *port, size_t length)
+{
+    unsigned value = 0, used = 0;
+    char digits[5];
+    if (length == 0)
+        return true;
+    for (size_t i = 0; i < length; i++) {
+        if (!digit(port[i]) || (value = value * 10 + (unsigned)(port[i] - '0')) > 65535)
+            return false;
+    }
+    if (value == default_port(url->text, url->scheme))
+        return true;
+    do
+        digits[used++] = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    url->text[url->length++] = ':';
+    while (used > 0)
+        url->text[url->length++] = digits[--used];
+    return true;
+}
+
+/* "user:secret@host:port" */
+static bool put_authority(vg_url *url, const char *text, size_t length)
+{
+    const char *at = length ? memrchr(text, '@', length) : NULL;
+    const char *host = at ? at + 1 : text, *end = text + length;
+    const char *port = host < end ? memchr(host, ':', (size_t)(end - host)) : NULL;
+    put(url, "//", 2);
+    url->user = url->secret = url->host = (uint32_t)url->length;
+    if (at && at > text) {
+        const char *colon = memchr(text, ':', (size_t)(at - text));
+        const char *user_end = colon ? colon : at;
+        put_encoded(url, text, (size_t)(user_end - text), IN_USER);
+        url->user = url->secret = (uint32_t)url->length;
+        if (colon && colon + 1 < at) {
+            url->text[url->length++] = ':';
+            put_encoded(url, colon + 1, (size_t)(at - colon - 1), IN_USER);
+            url->secret = (uint32_t)url->length;
+        }
+        if (url->length > url->scheme + 2)
+            url->text[url->length++] = '@';
+        url->host = (uint32_t)url->length;
+    }
+    if (!put_host(url, host, (size_t)((port ? port : end) - host)))
+        return false;
+    url->host_end = (uint32_t)url->length;
+    return !port || put_port(url, port + 1, (size_t)(end - port - 1));
+}
+
+/* How many dots a segment is: 1, 2, or 0 if it is something else. */
+static unsigned dots(const char *text, size_t length)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < length; count++) {
+        if (text[i] == '.')
+            i++;
+        else if (length - i >= 3 && text[i] == '%' && text[i + 1] == '2' && lower(text[i + 2]) == 'e')
+            i += 3;
+        else
+            return 0;
+    }
+    return count <= 2 ? count : 0;
+}
+
+/* What follows the authority, or what a path of the base is continued with. */
+static bool put_path(vg_url *url, const char *text, const char *end, bool file)
+{
+    if (text < end && slash(*text))
+        text++;
+    for (;;) {
+        const char *segment = text;
+        const size_t start = url->length;
+        unsigned count;
+        while (text < end && !slash(*text))
+            text++;
+        if (file && text - segment == 2 && letter(*segment) && (segment[1] == ':' || segment[1] == '|'))
+            return false; /* a drive */
+        count = dots(segment, (size_t)(text - segment));
+        if (count == 0) {
+            url->text[url->length++] = '/';
+            put_encoded(url, segment, (size_t)(text - segment), IN_PATH);
+        } else if (count == 2) {
+            url->length = start;
+            while (url->length > url->path && url->text[--url->length] != '/')
+                ;
+        }
+        if (text == end) {
+            if (count > 0)
+                url->text[url->length++] = '/';
+            return true;
+        }
+        text++;
+    }
+}
+
+static bool put_rest(vg_url *url, const char *text, const char *end, bool file)
+{
+    const char *hash = text < end ? memchr(text, '#', (size_t)(end - text)) : NULL;
+    const char *question = text < end ? memchr(text, '?', (size_t)((hash ? hash : end) - text)) : NULL;
+    const char *path_end = question ? question : hash ? hash : end;
+    if (!put_path(url, text, path_end, file))
+        return false;
+    url->query = (uint32_t)url->length;
+    if (question) {
+        url->text[url->length++] = '?';
+        put_encoded(url, question + 1, (size_t)((hash ? hash : end) - question - 1), IN_QUERY);
+    }
+    url->fragment = (uint32_t)url->length;
+    if (hash) {
+        url->text[url->length++] = '#';
+        put_encoded(url, hash + 1, (size_t)(end - hash - 1), IN_FRAGMENT);
+    }
+    return true;
+}
+
+static bool after_scheme(vg_url *url, const char *text, const char *end)
+{
+    const char *authority;
+    while (text < end && slash(*text))
+        text++;
+    authority = text;
+    while (text < end && !slash(*text) && *text != '?' && *text != '#')
+        text++;
+    if (!put_authority(url, authority, (size_t)(text - authority)))
+        return false;
+    url->path = (uint32_t)url->length;
+    return put_rest(url, text, end, false);
+}
+
+/* The parts of the base up to `length`; those behind it are empty. */
+static void put_base(vg_url *url, const vg_url *base, uint32_t length)
+{
+    char *text = url->text;
+    const size_t room = url->room;
+    *url = *base;
+    url->text = text;
+    url->room = room;
+    url->length = 0;
+    put(url, base->text, length);
+}
+
+static bool relative(vg_url *url, const vg_url *base, const char *text, const char *end)
+{
+    if (base->host == base->host_end)
+        return false; /* a file's */
+    if (text < end && slash(*text)) {
+        if (end - text > 1 && slash(text[1])) {
+            put_base(url, base, base->scheme);
+            return after_scheme(url, text, end);
+        }
+        put_base(url, base, base->path);
+        return put_rest(url, text, end, false);
+    }
+    if (text == end || *text == '#') {
+        put_base(url, base, base->fragment);
+        if (text < end) {
+            url->text[url->length++] = '#';
+            put_encoded(url, text + 1, (size_t)(end - text - 1), IN_FRAGMENT);
+        }
+        return true;
+    }
+    if (*text == '?') {
+        const char *hash = memchr(text, '#', (size_t)(end - text));
+        put_base(url, base, base->query);
+        url->text[url->length++] = '?';
+        put_encoded(url, text + 1, (size_t)((hash ? hash : end) - text - 1), IN_QUERY);
+        url->fragment = (uint32_t)url->length;
+        if (hash) {
+            url->text[url->length++] = '#';
+            put_encoded(url, hash + 1, (size_t)(end - hash - 1), IN_FRAGMENT);
+        }
+        return true;
+    }
+    put_base(url, base, base->query);
+    while (url->length > base->path && url->text[--url->length] != '/')
+        ;
+    return put_rest(url, text, end, false);
+}
+
+size_t vg_url_room(size_t input, size_t base)
+{
+    return 3 * input + base + 32;
+}
+
+bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *url)
+{
+    const char *text = input, *end = input + length, *colon;
+    while (text < end && (unsigned char)*text <= ' ')
+        text++;
+    while (end > text && (unsigned char)end[-1] <= ' ')
+        end--;
+    for (const char *c = text; c < end; c++)
+        if (*c == '\t' || *c == '\n' || *c == '\r')
+            return false;
+    for (colon = text;
+         colon < end &&
+         (letter(*colon) || (colon > text && (digit(*colon) || *colon == '+' || *colon == '-' || *colon == '.')));)
+        colon++;
+    url->length = 0;
+    if (colon == text || colon == end || *colon != ':')
+        return base && relative(url, base, text, end);
+    if (colon - text > 5)
+        return false;
+    for (; text <= colon; text++)
+        url->text[url->length++] = lower(*text);
+    url->scheme = (uint32_t)url->length;
+    if (default_port(url->text, url->length)) {
+        /* With the same scheme and no slashes it may be relative. */
+        if (base && base->scheme == url->scheme && memcmp(base->text, url->text, url->scheme) == 0 &&
+            !(end - text > 1 && slash(text[0]) && slash(text[1])))
+            return false;
+        return after_scheme(url, text, end);
+    }
+    if (url->length != 5 || memcmp(url->text, "file:", 5) != 0 || end - text < 3 || memcmp(text, "///", 3) != 0)
+        return false;
+    put(url, "//", 2);
+    url->user = url->secret = url->host = url->host_end = url->path = (uint32_t)url->length;
+    return put_rest(url, text + 2, end, true);
+}
