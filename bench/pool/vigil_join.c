@@ -21,7 +21,8 @@ static uint64_t fib_of(unsigned n)
     struct fib left, right;
     left.n = n - 1;
     right.n = n - 2;
-    bench_must(vigil_join(pool, join_fib, &left, join_fib, &right) == 0, "vigil_join");
+    if (vigil_join(pool, join_fib, &left, join_fib, &right) != 0)
+        bench_trouble("vigil_join");
     return left.value + right.value;
 }
 

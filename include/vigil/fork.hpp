@@ -9,6 +9,10 @@
 #ifndef VIGIL_FORK_HPP
 #define VIGIL_FORK_HPP
 
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <utility>
 #include <vigil/pool.hpp>
 
 namespace vigil
@@ -238,7 +242,19 @@ namespace detail
 {
 template <class F> struct half {
     F *fn;
-    std::exception_ptr thrown;
+    bool threw = false;
+    union {
+        std::exception_ptr thrown; /* exists if it threw */
+    };
+
+    explicit half(F *call) noexcept : fn(call)
+    {
+    }
+    ~half()
+    {
+    }
+    half(const half &) = delete;
+    half &operator=(const half &) = delete;
 
     static int run(void *arg) noexcept
     {
@@ -247,24 +263,47 @@ template <class F> struct half {
             (*self->fn)();
             return 0;
         } catch (...) {
-            return failed(&self->thrown);
+            self->threw = true;
+            return failed(new (&self->thrown) std::exception_ptr);
         }
     }
+
+    /* What it threw, if it did; once. */
+    std::exception_ptr take() noexcept
+    {
+        if (!threw)
+            return nullptr;
+        std::exception_ptr taken = std::move(thrown);
+        thrown.~exception_ptr();
+        return taken;
+    }
 };
+
+template <class A, class B>
+[[noreturn]] __attribute__((cold)) void join_failed(A &left, B &right, int rc)
+{
+    const std::exception_ptr first = left.take();
+    const std::exception_ptr second = right.take();
+    if (first)
+        std::rethrow_exception(first);
+    if (second)
+        std::rethrow_exception(second);
+    check(rc, "joining two calls");
+    std::abort();
+}
 } // namespace detail
 
 /* Call a and b, perhaps at the same time, and return when both have ended. No allocation. What a
-   threw is thrown, else what b threw. See vigil_join. */
-template <std::invocable A, std::invocable B> void join(pool_ref pool, A &&a, B &&b)
+   threw is thrown, else what b threw. See vigil_join. Both are inlined here, and this is not inlined
+   in its caller, whose serial part would pay for the frame of the join. */
+template <std::invocable A, std::invocable B>
+__attribute__((noinline)) void join(pool_ref pool, A &&a, B &&b)
 {
-    detail::half<std::remove_reference_t<A>> left{&a, nullptr};
-    detail::half<std::remove_reference_t<B>> right{&b, nullptr};
+    detail::half<std::remove_reference_t<A>> left(&a);
+    detail::half<std::remove_reference_t<B>> right(&b);
     const int rc = vigil_join(pool.get(), left.run, &left, right.run, &right);
-    if (left.thrown)
-        std::rethrow_exception(left.thrown);
-    if (right.thrown)
-        std::rethrow_exception(right.thrown);
-    check(rc, "joining two calls");
+    if (rc != 0) [[unlikely]]
+        detail::join_failed(left, right, rc);
 }
 
 /* Call all of them, perhaps at the same time, and return when all have ended. */
