@@ -8,8 +8,8 @@
  */
 #include "channel.h"
 
-#include "base/clock.h"
 #include "base/why.h"
+#include "patience.h"
 
 #include <stdlib.h>
 
@@ -243,6 +243,22 @@ static int try_for_a_moment(const vg_channel_wait *waits, size_t count, size_t f
     return done;
 }
 
+static int try_patiently(const vg_channel_wait *wait, uint64_t deadline_ns, int *status)
+{
+    vg_channel_side *side = side_of(wait);
+    if (!side_is_patient(side))
+        return -1;
+    const uint64_t until = patient_until(deadline_ns);
+    unsigned turn = 0;
+    int done = -1;
+    do {
+        patient_pause(turn++);
+        done = vg_channel_try_cases(wait, 1, 0, status);
+    } while (done < 0 && (turn % 8 != 0 || vg_now_ns() < until));
+    side_was_patient(side, done >= 0);
+    return done;
+}
+
 /* Do one of the cases. Its index, and its answer in *status; or an error. */
 static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *first, vg_sleep_how *how, int *status)
 {
@@ -251,7 +267,9 @@ static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *f
     uint32_t woken = VG_CHANNEL_NONE; /* the case that we were woken for */
     size_t from = (size_t)(vg_ticks() >> 5) % count;
     for (;;) {
-        const int done = try_for_a_moment(waits, count, from, status);
+        int done = try_for_a_moment(waits, count, from, status);
+        if (done < 0 && count == 1)
+            done = try_patiently(waits, how->deadline_ns, status);
         if (done >= 0) {
             if (woken != VG_CHANNEL_NONE && (uint32_t)done != woken)
                 vg_channel_pass_on(&waits[woken]);
@@ -272,6 +290,21 @@ static int wait_for_cases(vg_channel_wait *waits, size_t count, vigil_channel *f
     }
 }
 
+static void await_patiently(const vg_sleeper *sleeper, vg_channel_side *side, uint64_t deadline_ns)
+{
+    if (!side_is_patient(side))
+        return;
+    const uint64_t until = patient_until(deadline_ns);
+    unsigned turn = 0;
+    bool ended = false;
+    do {
+        patient_pause(turn++);
+        /* relaxed: vg_sleeper_wait acquires (Z2) */
+        ended = atomic_load_explicit(&sleeper->word, memory_order_relaxed) >= VG_SLEEP_GIVEN;
+    } while (!ended && (turn % 8 != 0 || vg_now_ns() < until));
+    side_was_patient(side, ended);
+}
+
 /* Of a hand: whoever comes meets us while we wait, so there is nothing to try again. */
 static int wait_in_hand(vg_channel_wait *wait, vg_sleep_how *how)
 {
@@ -281,6 +314,7 @@ static int wait_in_hand(vg_channel_wait *wait, vg_sleep_how *how)
     const int answer = vg_channel_hand_join(wait, &sleeper, false);
     if (answer != VG_CHANNEL_WAIT)
         return answer;
+    await_patiently(&sleeper, side_of(wait), how->deadline_ns);
     const uint32_t end = vg_sleeper_wait(&sleeper, how, CHANNEL_HAND_SPINS);
     if (end == VG_SLEEP_GIVEN || end == VG_SLEEP_CLOSED) /* whoever claimed us has taken us out */
         return end == VG_SLEEP_GIVEN ? VG_CHANNEL_DONE : VG_CHANNEL_CLOSED;

@@ -30,6 +30,7 @@ typedef struct vg_channel_block vg_channel_block;
 /* Those who wait to receive, or to send. waiters.vg_word: the list is not empty. */
 typedef struct vg_channel_side {
     alignas(64) vigil_waiters waiters;
+    _Atomic uint32_t doubt; /* does it pay to spin? see side_is_patient */
 } vg_channel_side;
 
 struct vigil_channel {
