@@ -58,6 +58,25 @@ static inline void vg_channel_copy(void *to, const void *from, size_t size)
         memcpy(to, from, size);
 }
 
+/* Another thread is between two steps of a few instructions. Look again soon; if it takes long, it has lost its
+   processor, and gets ours. */
+static inline void vg_channel_await_step(unsigned *looks)
+{
+    if (++*looks % 32 != 0)
+        vg_spin_pause();
+    else
+        vg_thread_yield();
+}
+
+/* Another thread was faster. Two processors that try again at once take the line from each other. */
+static inline void vg_channel_back_off(unsigned *losses)
+{
+    for (unsigned i = 0; i < 1U << *losses; i++)
+        vg_spin_pause();
+    if (*losses < 6)
+        ++*losses;
+}
+
 /* Each returns one of the codes above, and wakes nobody. */
 int vg_channel_ring_send(vigil_channel *channel, const void *element);
 int vg_channel_ring_receive(vigil_channel *channel, void *element);

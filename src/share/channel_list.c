@@ -110,14 +110,16 @@ void vg_channel_list_free(vigil_channel *channel)
 /* Until the position has left the place that does not exist. */
 static void list_await_block(const _Atomic uint64_t *position)
 {
+    unsigned looks = 0;
     /* relaxed: the caller looks again */
     while (list_offset(atomic_load_explicit(position, memory_order_relaxed)) == BLOCK_SLOTS)
-        vg_spin_pause();
+        vg_channel_await_step(&looks);
 }
 
 int vg_channel_list_send(vigil_channel *channel, const void *element)
 {
     vg_channel_block *fresh = NULL;
+    unsigned losses = 0;
     int answer = VG_CHANNEL_DONE;
     for (;;) {
         /* E1 acquire: the block of this position; pairs with E2 */
@@ -139,8 +141,10 @@ int vg_channel_list_send(vigil_channel *channel, const void *element)
         /* C5 seq_cst: the new tail before the word of the receivers' list is read; pairs with C6. It succeeds only if
            the tail has not moved since E1, so the block is that of the position. */
         if (!atomic_compare_exchange_weak_explicit(&channel->tail, &tail, tail + BLOCK_STEP, memory_order_seq_cst,
-                                                   memory_order_relaxed))
+                                                   memory_order_relaxed)) {
+            vg_channel_back_off(&losses);
             continue;
+        }
         if (at + 1 == BLOCK_SLOTS) {
             /* E3 release: the block is empty; pairs with the load beside E1 */
             atomic_store_explicit(&channel->tail_block, fresh, memory_order_release);
@@ -166,8 +170,9 @@ int vg_channel_list_send(vigil_channel *channel, const void *element)
 static void list_next_block(vigil_channel *channel, vg_channel_block *block, uint64_t head)
 {
     vg_channel_block *next = NULL;
+    unsigned looks = 0;
     while ((next = atomic_load_explicit(&block->next, memory_order_acquire)) == NULL) /* E5: pairs with E4 */
-        vg_spin_pause();
+        vg_channel_await_step(&looks);
     head = (head & ~(uint64_t)BLOCK_BIT) + BLOCK_STEP;
     if (atomic_load_explicit(&next->next, memory_order_relaxed) != NULL)
         head |= BLOCK_BIT;
@@ -179,6 +184,7 @@ static void list_next_block(vigil_channel *channel, vg_channel_block *block, uin
 
 int vg_channel_list_receive(vigil_channel *channel, void *element)
 {
+    unsigned losses = 0;
     for (;;) {
         uint64_t head = atomic_load_explicit(&channel->head, memory_order_acquire); /* E7: pairs with E8 */
         vg_channel_block *block = atomic_load_explicit(&channel->head_block, memory_order_acquire); /* pairs with E6 */
@@ -200,13 +206,16 @@ int vg_channel_list_receive(vigil_channel *channel, void *element)
         /* E9 acq_rel: the block is still that of the position, as in the send; the next receiver sees the tail that we
            saw; pairs with E7 */
         if (!atomic_compare_exchange_weak_explicit(&channel->head, &head, next, memory_order_acq_rel,
-                                                   memory_order_relaxed))
+                                                   memory_order_relaxed)) {
+            vg_channel_back_off(&losses);
             continue;
+        }
         if (at + 1 == BLOCK_SLOTS)
             list_next_block(channel, block, next);
         list_slot *slot = list_slot_at(channel, block, at);
+        unsigned looks = 0;
         while ((atomic_load_explicit(&slot->state, memory_order_acquire) & SLOT_WRITTEN) == 0) /* C3: pairs with C2 */
-            vg_spin_pause();
+            vg_channel_await_step(&looks);
         vg_channel_copy(element, slot->data, channel->element);
         /* D2 acq_rel: we have read, and go on with the block if asked to; pairs with D1 */
         if (at + 1 == BLOCK_SLOTS)

@@ -47,6 +47,7 @@ int vg_channel_ring_make(vigil_channel *channel)
 int vg_channel_ring_send(vigil_channel *channel, const void *element)
 {
     uint64_t tail = atomic_load_explicit(&channel->tail, memory_order_relaxed);
+    unsigned looks = 0;
     for (;;) {
         if ((tail & channel->mark) != 0)
             return VG_CHANNEL_CLOSED;
@@ -70,7 +71,7 @@ int vg_channel_ring_send(vigil_channel *channel, const void *element)
             if (atomic_load_explicit(&channel->head, memory_order_relaxed) + 2 * channel->mark == tail)
                 return VG_CHANNEL_WAIT;
         }
-        vg_spin_pause();
+        vg_channel_await_step(&looks);
         tail = atomic_load_explicit(&channel->tail, memory_order_relaxed);
     }
 }
@@ -78,6 +79,7 @@ int vg_channel_ring_send(vigil_channel *channel, const void *element)
 int vg_channel_ring_receive(vigil_channel *channel, void *element)
 {
     uint64_t head = atomic_load_explicit(&channel->head, memory_order_relaxed);
+    unsigned looks = 0;
     for (;;) {
         ring_slot *slot = ring_slot_at(channel, head);
         const uint64_t stamp = atomic_load_explicit(&slot->stamp, memory_order_acquire); /* C3: pairs with C2 */
@@ -99,7 +101,7 @@ int vg_channel_ring_receive(vigil_channel *channel, void *element)
             if ((tail & ~channel->mark) == head)
                 return (tail & channel->mark) != 0 ? VG_CHANNEL_CLOSED : VG_CHANNEL_WAIT;
         }
-        vg_spin_pause();
+        vg_channel_await_step(&looks);
         head = atomic_load_explicit(&channel->head, memory_order_relaxed);
     }
 }
