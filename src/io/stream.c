@@ -175,14 +175,8 @@ static void stream_say_closed(vigil_stream *stream)
 }
 
 /* One thing that is to be done, with at most one call of the user's, at the end (C1). */
-static void stream_run_work(vigil_post *post)
+static void stream_work_once(vigil_stream *stream)
 {
-    vigil_stream *stream = vg_container_of(post, vigil_stream, work);
-    stream->state &= ~(uint32_t)VG_STREAM_QUEUED;
-    if ((stream->state & VG_STREAM_OVER) != 0) {
-        stream_free(stream);
-        return;
-    }
     if ((stream->todo & VG_TODO_START) != 0) {
         stream->todo &= ~(uint32_t)VG_TODO_START;
         if (stream->error == 0)
@@ -236,6 +230,30 @@ static void stream_run_work(vigil_post *post)
         stream->todo &= ~(uint32_t)VG_TODO_READ;
         vg_stream_read_turn(stream);
     }
+}
+
+/* The loop has ended and cancels its ticks: there is no later one. QUEUED holds the memory, whatever the user does. */
+static void stream_work_to_the_end(vigil_stream *stream)
+{
+    while (stream->todo != 0 && (stream->state & VG_STREAM_OVER) == 0) {
+        stream->state |= VG_STREAM_QUEUED;
+        stream_work_once(stream);
+    }
+    stream->state &= ~(uint32_t)VG_STREAM_QUEUED;
+    if ((stream->state & VG_STREAM_OVER) != 0)
+        stream_free(stream);
+}
+
+static void stream_run_work(vigil_post *post)
+{
+    vigil_stream *stream = vg_container_of(post, vigil_stream, work);
+    stream->state &= ~(uint32_t)VG_STREAM_QUEUED;
+    if ((stream->state & VG_STREAM_OVER) != 0)
+        stream_free(stream);
+    else if (stream->shared->loop->ended)
+        stream_work_to_the_end(stream);
+    else
+        stream_work_once(stream);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */

@@ -62,6 +62,10 @@ static void promised_read_stop(vg_op *op)
     stream_wait *wait = wait_of(op);
     if (wait->stream->read != &wait->read)
         return;
+    if (wait->stream->shared->ended) { /* the stream refuses calls, and its work is still to come */
+        wait->stream->read = NULL;
+        return;
+    }
     if (vigil_stream_read_cancel(wait->stream, &wait->read) != -ENOMEM)
         return;
     wait->stream->read = NULL;
@@ -142,7 +146,10 @@ static void promised_drained_stop(vg_op *op)
     if (!stream->promised_drained || stream->drained_arg != op)
         return;
     stream->promised_drained = false;
-    (void)vigil_stream_on_drained(stream, NULL, NULL);
+    if (stream->shared->ended)
+        stream->on_drained = NULL; /* as above */
+    else
+        (void)vigil_stream_on_drained(stream, NULL, NULL);
 }
 
 int vigil_promise_drained(vigil_stream *stream, vigil_cancel_token *token, vigil_promise **promise)
