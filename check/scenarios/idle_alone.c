@@ -142,9 +142,16 @@ void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
     (void)victim;
 }
 
-void vg_trace_wake(vg_seat *seat)
+void vg_trace_wake(const vigil_pool *pool, unsigned index, uint64_t at)
 {
-    (void)seat;
+    (void)pool;
+    (void)index;
+    (void)at;
+}
+
+void vg_trace_map_ahead(const vigil_pool *pool)
+{
+    (void)pool;
 }
 
 void vg_trace_parked(vg_worker *worker, uint64_t since)

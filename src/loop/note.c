@@ -117,6 +117,8 @@ void vg_loop_note_sleeps(vigil_loop *loop, uint64_t now)
     vg_file_wait *wait = loop->level == VIGIL_RECORD_EVENTS ? own_wait() : NULL;
     if (wait != NULL)
         vg_wait_begin(wait, VG_WAIT_EVENTS, loop->block.serial, 0, now);
+    if (loop->level == VIGIL_RECORD_EVENTS)
+        vg_ring_map_ahead();
 }
 
 void vg_loop_note_calls(vigil_loop *loop, uint64_t now)

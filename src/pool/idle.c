@@ -134,14 +134,53 @@ static bool any_seat_claimable(vigil_pool *pool, uint64_t word)
     return false;
 }
 
-static void count_wake_sent(vigil_pool *pool)
+static void count_wake_sent(vigil_pool *pool, vg_worker *self)
 {
-    vg_worker *self = vg_worker_of(pool);
     if (self != NULL) {
         vg_count_release(&self->seat.counts->wakes_sent, 1);
         vg_trace_pause(self); /* it makes a system call */
     } else
         (void)atomic_fetch_add_explicit(&vg_stripe_of_caller(pool)->counts->wakes_sent, 1, memory_order_relaxed);
+}
+
+/*
+ * Wake the worker. `stays`: the caller is inside a call that keeps the pool alive. Then what only tells of the wake is
+ * written after it: the woken thread is what somebody waits for.
+ */
+static void call_worker(vigil_pool *pool, vg_seat *seat, bool stays)
+{
+    vg_worker *self = vg_worker_of(pool);
+    const unsigned index = seat->index; /* read now, as level: after the exchange the seat is not ours to read */
+    const bool late = stays && self == NULL;
+    uint64_t called = 0;
+    if (!late)
+        count_wake_sent(pool, self);
+    if (vg_fault(VG_FAULT_DROP_CALL)) {
+        if (late)
+            count_wake_sent(pool, NULL);
+        return;
+    }
+    if (pool->level >= VIGIL_RECORD_COUNTERS &&
+        atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_SLEEPING) {
+        called = vg_ticks();
+        atomic_store_explicit(&seat->called_at, called, memory_order_relaxed); /* of two wakers the later counts */
+        if (!stays)
+            vg_trace_wake(pool, index, called);
+    }
+    /* P1 release: the worker sees what we did before; pairs with P2 */
+    if (atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release) == VG_WAKE_SLEEPING)
+        (void)vg_futex_wake(&seat->wake, 1);
+    if (late)
+        count_wake_sent(pool, NULL);
+    if (stays && called != 0) {
+        vg_trace_wake(pool, index, called);
+        vg_trace_map_ahead(pool);
+    }
+}
+
+void vg_unpark(vg_seat *seat)
+{
+    call_worker(seat->pool, seat, false);
 }
 
 /* No spare is to be had: one sleeping waiter must work itself (group_sleep_blocked in group.c). */
@@ -171,7 +210,7 @@ static bool activate_spare(vigil_pool *pool)
                                                     memory_order_relaxed));
     int seat = claim_seat(pool, VG_MAX_WORKERS, atomic_load_explicit(&pool->spare_high, memory_order_relaxed));
     if (seat >= 0) {
-        vg_unpark(vg_seat_at(pool, (unsigned)seat));
+        call_worker(pool, vg_seat_at(pool, (unsigned)seat), true);
         return true;
     }
     if (vg_spare_start(pool) == 0)
@@ -197,7 +236,7 @@ void vg_wake_one(vigil_pool *pool)
         int seat = claim_seat(pool, 0, atomic_load_explicit(&pool->high, memory_order_relaxed));
         if (seat >= 0) {
             (void)atomic_fetch_sub_explicit(&pool->idle.word, VG_PARKED_ONE, memory_order_relaxed);
-            vg_unpark(vg_seat_at(pool, (unsigned)seat));
+            call_worker(pool, vg_seat_at(pool, (unsigned)seat), true);
             return;
         }
         if (activate_spare(pool))
@@ -215,6 +254,18 @@ void vg_wake_one(vigil_pool *pool)
     }
 }
 
+/* A woken worker reads next what other cores have written: ask for all of it at once. */
+static void fetch_what_is_read_next(vg_worker *worker)
+{
+    vigil_pool *pool = worker->pool;
+    vg_injector *injector = &pool->injectors[worker->last_class];
+    __builtin_prefetch(&pool->idle, 1);
+    __builtin_prefetch(&injector->incoming, 1);
+    __builtin_prefetch(&injector->draining, 1);
+    __builtin_prefetch(&injector->top);
+    __builtin_prefetch(&injector->bottom);
+}
+
 bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns)
 {
     _Atomic uint32_t *wake = &worker->seat.wake;
@@ -225,22 +276,10 @@ bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns)
                                                 memory_order_relaxed)) {
         while (in_time && atomic_load_explicit(wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
             in_time = vg_futex_wait(wake, VG_WAKE_SLEEPING, deadline_ns) == 0;
+        fetch_what_is_read_next(worker);
     }
     /* P2 acquire: we see what the waker did before; pairs with P1 */
     return atomic_exchange_explicit(wake, VG_WAKE_NONE, memory_order_acquire) == VG_WAKE_CALLED || in_time;
-}
-
-void vg_unpark(vg_seat *seat)
-{
-    count_wake_sent(seat->pool);
-    if (vg_fault(VG_FAULT_DROP_CALL))
-        return;
-    if (seat->pool->level >= VIGIL_RECORD_COUNTERS &&
-        atomic_load_explicit(&seat->wake, memory_order_relaxed) == VG_WAKE_SLEEPING)
-        vg_trace_wake(seat); /* before the exchange: after it the seat is not ours to read */
-    /* P1 release: the worker sees what we did before; pairs with P2 */
-    if (atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_release) == VG_WAKE_SLEEPING)
-        (void)vg_futex_wake(&seat->wake, 1);
 }
 
 void vg_rewake(vg_seat *seat)
@@ -253,7 +292,7 @@ void vg_rewake(vg_seat *seat)
         0)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - (seat->spare ? VG_CREDIT_ONE : VG_PARKED_ONE),
                                         memory_order_relaxed);
-    count_wake_sent(pool);
+    count_wake_sent(pool, vg_worker_of(pool));
     /* Wake in any case: an earlier wake may have been lost after the store. relaxed: we publish nothing, and an
        exchange continues the release sequence of P1. */
     (void)atomic_exchange_explicit(&seat->wake, VG_WAKE_CALLED, memory_order_relaxed);
@@ -341,6 +380,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
         const bool noted = worker->depth == 0 && worker->level >= VIGIL_RECORD_COUNTERS;
         if (noted)
             vg_wait_begin(&seat->counts->wait, VG_WAIT_WORK, 0, 0, parked_at);
+        vg_trace_map_ahead(pool);
         in_time = vg_sleep_until_called(worker, wait->deadline_ns);
         if (noted)
             vg_wait_end(&seat->counts->wait);

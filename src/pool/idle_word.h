@@ -49,9 +49,10 @@
 #define VG_READY_ALL    (UINT64_C(0x1f) << VG_READY_SHIFT)
 #define VG_NO_TAKE_BACK (UINT64_C(1) << 53)
 
+/* The bits of the first workers share the word's line: who changes them changes the word too. */
 typedef struct vg_idle {
     alignas(64) _Atomic uint64_t word;
-    alignas(64) _Atomic uint64_t parked[VG_SEAT_WORDS]; /* one bit a seat: parked, or dormant for a spare */
+    _Atomic uint64_t parked[VG_SEAT_WORDS]; /* one bit a seat: parked, or dormant for a spare */
 } vg_idle;
 
 static inline unsigned vg_idle_searching(uint64_t word)

@@ -135,14 +135,17 @@ void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim)
         vg_event_put(vg_ticks(), vg_event_what(VG_EVENT_STEAL, class_, 0), (uint64_t)victim << 32 | 1U, 0);
 }
 
-void vg_trace_wake(vg_seat *seat)
+void vg_trace_wake(const vigil_pool *pool, unsigned index, uint64_t at)
 {
-    vigil_pool *pool = seat->pool;
-    VG_PROBE(wake, pool->block.serial, seat->index);
-    const uint64_t now = vg_ticks();
-    vg_cell_set(&seat->counts->called_at, now); /* the later of two wakers counts */
+    VG_PROBE(wake, pool->block.serial, index);
     if (pool->level == VIGIL_RECORD_EVENTS)
-        vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), pool->block.serial << 32 | seat->index, 0);
+        vg_event_put(at, vg_event_what(VG_EVENT_WAKE, 0, 0), pool->block.serial << 32 | index, 0);
+}
+
+void vg_trace_map_ahead(const vigil_pool *pool)
+{
+    if (pool->level == VIGIL_RECORD_EVENTS)
+        vg_ring_map_ahead();
 }
 
 void vg_trace_parked(vg_worker *worker, uint64_t since)
@@ -151,8 +154,9 @@ void vg_trace_parked(vg_worker *worker, uint64_t since)
     if (worker->level < VIGIL_RECORD_COUNTERS)
         return;
     const uint64_t now = vg_peek(&mine->state_since);
-    const uint64_t called = vg_peek(&mine->called_at);
+    const uint64_t called = atomic_load_explicit(&worker->seat.called_at, memory_order_relaxed); /* seen with P2 */
     uint64_t latency = 0;
+    vg_cell_set(&mine->called_at, called);
     if (called > since && now > called) { /* it was woken from this sleep */
         latency = now - called;
         vg_trace_time(worker, &worker->hists->wake, latency, 1);

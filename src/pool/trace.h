@@ -80,7 +80,9 @@ void vg_trace_waited(const vigil_pool *pool, const vg_waiting *waiting);
 
 void vg_trace_time(vg_worker *worker, vg_file_hist *hist, uint64_t ticks, uint64_t times);
 void vg_trace_steal(vg_worker *thief, unsigned class_, unsigned victim);
-void vg_trace_wake(vg_seat *seat);                       /* it sleeps and is about to be woken */
+/* Worker `index` slept and is woken, at that time. */
+void vg_trace_wake(const vigil_pool *pool, unsigned index, uint64_t at);
 void vg_trace_parked(vg_worker *worker, uint64_t since); /* it is back since state_since */
+void vg_trace_map_ahead(const vigil_pool *pool);         /* nobody waits for the caller now: ring.h */
 
 #endif

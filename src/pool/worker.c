@@ -112,6 +112,7 @@ static void run_found(vg_worker *worker, vigil_task *task)
         worker->woken = false;
     }
     const unsigned class_ = task->vg_class; /* read now: the task may be gone later */
+    worker->last_class = class_;
     if (vg_fault(VG_FAULT_FREEZE_WORKER))
         vg_fault_freeze();
     vg_run(worker, task);

@@ -74,14 +74,15 @@ typedef struct vg_wait_note {
 
 typedef struct vg_seat {
     alignas(64) _Atomic uint32_t wake;
-    _Atomic uint32_t retire;      /* the worker must leave after its task */
-    _Atomic uintptr_t mailbox;    /* tasks for this worker alone, newest first; lowest bit: closed */
-    _Atomic uint64_t mail_pushed; /* tasks ever pushed to the mailbox */
-    _Atomic uint64_t mail_taken;  /* of these: taken out */
+    _Atomic uint32_t retire;    /* the worker must leave after its task */
+    _Atomic uint64_t called_at; /* ticks when it was last woken; in the line that the waker writes anyway */
+    _Atomic uintptr_t mailbox;  /* tasks for this worker alone, newest first; lowest bit: closed */
     _Atomic uint32_t waiter;
     _Atomic uint32_t mail_waits;  /* parked with mail of these full classes (bits) */
     _Atomic uintptr_t waiting_on; /* the job it waits for */
     _Atomic uint64_t handling;    /* odd: between a queue and a counter (moving.h) */
+    _Atomic uint64_t mail_pushed; /* tasks ever pushed to the mailbox */
+    _Atomic uint64_t mail_taken;  /* of these: taken out */
     vigil_pool *pool;
     unsigned index;
     bool spare;
@@ -134,6 +135,7 @@ struct vg_worker {
     vigil_group *group;         /* of the running task */
     unsigned depth;             /* tasks on this thread's stack */
     unsigned announced;         /* classes whose deque is in the table (bits) */
+    unsigned last_class;        /* of the last task that it found */
     uint64_t moves;             /* the last value of seat.handling but 1 (moving.h) */
     vg_own_queue queues[VG_CLASSES];
     vigil_task *mail_first[VG_CLASSES]; /* from the mailbox, oldest first */

@@ -50,7 +50,7 @@ typedef struct vg_file_worker {
     vg_cell tid;                   /* 0: no thread */
     vg_cell thread;                /* serial of its vg_file_thread; 0: it has no ring */
     uint64_t index;                /* in the pool; from VIGIL_MAX_WORKERS on they are spares */
-    alignas(64) vg_cell called_at; /* when it was last woken; written by the wakers */
+    alignas(64) vg_cell called_at; /* when it was last woken; written as soon as it is awake */
 } vg_file_worker;
 
 /* Counters of threads that are no workers; read-modify-writes, because two may share one. */

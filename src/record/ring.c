@@ -94,6 +94,24 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index)
     vg_mutex_unlock(&recorder->lock);
 }
 
+void vg_ring_map_ahead_slow(vg_own_ring *ring)
+{
+    enum {
+        PAGE = 4096 /* on larger pages some touches are redundant */
+    };
+    const uint64_t size = ring->mask + 1;
+    const uintptr_t first = (uintptr_t)ring->events;
+    const uintptr_t at = (uintptr_t)&ring->events[ring->head & ring->mask];
+    const uintptr_t next = (at | (PAGE - 1)) + 1; /* the next page; it begins with an event: both are aligned to it */
+    const uint64_t index = (next - first) / sizeof(vg_event);
+    if (ring->head >= size || index >= size) { /* in the second round every page has been touched */
+        ring->mapped = UINT64_MAX;
+        return;
+    }
+    vg_event_word(&ring->events[index].ticks, 0); /* behind the head in the first round: no reader looks at it */
+    ring->mapped = index + PAGE / sizeof(vg_event);
+}
+
 void vg_ring_detach(void)
 {
     vg_recorder *recorder = &vg_the_recorder;

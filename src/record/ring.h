@@ -8,6 +8,10 @@
 #include "format_event.h"
 #include "life.h"
 
+enum {
+    VG_RING_AHEAD = 32 /* events that are sure to meet no fault after vg_ring_map_ahead */
+};
+
 /* What a thread knows of its ring. */
 typedef struct vg_own_ring {
     vg_event *events; /* NULL: it has none */
@@ -16,7 +20,8 @@ typedef struct vg_own_ring {
     vg_file_thread *thread; /* NULL as events */
     vg_file_past *past;     /* likewise */
     uint64_t serial;
-    uint32_t epoch; /* 0: it has not asked for one */
+    uint64_t mapped; /* events on pages that the thread has touched; UINT64_MAX: all */
+    uint32_t epoch;  /* 0: it has not asked for one */
     uint32_t extent;
 } vg_own_ring;
 
@@ -27,6 +32,7 @@ void vg_ring_attach(vg_thread_role role, uint64_t owner, uint64_t index);
 /* The thread ends or changes its role. Its events stay readable until the extent is reused. */
 void vg_ring_detach(void);
 void vg_event_drop(void);
+void vg_ring_map_ahead_slow(vg_own_ring *ring);
 
 /* A word of an event. relaxed: readers discard what may be torn. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes it */
@@ -56,6 +62,19 @@ static inline void vg_event_put(uint64_t ticks, uint64_t what, uint64_t a, uint6
     vg_event_word(&event->b, b);
     /* release: the event before the head; pairs with the first fence in reader_events.c */
     atomic_store_explicit(&ring->thread->head, ++ring->head, memory_order_release);
+}
+
+/*
+ * The first event on each page of a ring meets a page fault, several microseconds. Call this where nobody waits for
+ * the caller, after a wake or before a sleep: the fault of the next page is taken here. As vg_event_put otherwise.
+ */
+static inline void vg_ring_map_ahead(void)
+{
+    vg_own_ring *ring = &vg_my_ring;
+    /* relaxed: as in vg_event_put */
+    if (ring->head + VG_RING_AHEAD > ring->mapped &&
+        ring->epoch == atomic_load_explicit(&vg_record_epoch, memory_order_relaxed) && ring->events != NULL)
+        vg_ring_map_ahead_slow(ring);
 }
 
 /* The recorder comes and goes; its lock is held. */
