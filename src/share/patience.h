@@ -4,9 +4,9 @@
  *
  * Two threads that answer each other go on without sleeping as long as each of them is awake when the other's message
  * comes. Once one sleeps, its wake lasts longer than the other's short spin, so that one sleeps too, and so on. So a
- * wait spins for as long as a sleep and a wake would cost. If that was in vain, the next waits of the side skip it: 1,
- * 3, 7, ... 63 of them, until one pays. Low half of `doubt`: how many to skip; high half: how often in a row it was in
- * vain. All relaxed: a guess.
+ * wait spins for as long as a sleep and a wake would cost. If that did not pay, the next waits of the side skip it: 1,
+ * 3, 7, ... 63 of them, until one pays. Low half of `doubt`: how many to skip; high half: how often in a row it did
+ * not. All relaxed: a guess.
  */
 #ifndef VG_SHARE_PATIENCE_H
 #define VG_SHARE_PATIENCE_H
