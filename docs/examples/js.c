@@ -293,6 +293,37 @@ static bool is_date(vigil_js *js, vigil_js_value value)
         js, value, vigil_js_get(js, vigil_js_global(js), "Date"));
 }
 
+/* vigil_js_await_call: wait for a promise in C */
+static void on_answer(vigil_js *js, bool fulfilled,
+                      vigil_js_value value, void *arg)
+{
+    char *text = vigil_js_to_text(js, value, NULL);
+    (void)arg;
+    printf("%s: %s\n", fulfilled ? "answer" : "failure", text);
+    free(text);
+}
+
+static int ask(vigil_js *js)
+{
+    const char text[] = "Promise.resolve('forty-two')";
+    vigil_js_value promise;
+    int status =
+        vigil_js_eval(js, text, sizeof text - 1, "ask.js", &promise);
+    return status ? status
+                  : vigil_js_await_call(js, promise, on_answer, NULL,
+                                        NULL);
+}
+
+/* vigil_js_module: a module for scripts: import settings from 'app:settings' */
+static int give_settings(vigil_js *js)
+{
+    vigil_js_value settings = vigil_js_object(js);
+    int status =
+        vigil_js_set(js, settings, "port", vigil_js_number(js, 80));
+    return status ? status
+                  : vigil_js_module(js, "app:settings", settings);
+}
+
 /* vigil_js_json_parse: read JSON */
 static vigil_js_value settings(vigil_js *js)
 {
@@ -488,6 +519,7 @@ int main(int argc, char **argv)
     assert(set_second(js, list, 5) == 0 && second_of(js, list) == 5);
     assert(has_fetch(js) && take_fetch_away(js) == 0 && !has_fetch(js));
     print_names(js, settings(js));
+    assert(give_settings(js) == 0 && ask(js) == 0);
     print_json(js, settings(js));
     assert(is_date(js, eval(js, "new Date")) && !is_date(js, origin));
     assert(sum_of_bytes(js, four_bytes(js)) == 0);

@@ -429,6 +429,25 @@ VIGIL_API int vigil_js_promise_settle(vigil_js_promise *promise, bool fulfil,
                                       vigil_js_value (*make)(vigil_js *js, void *arg),
                                       void (*dropped)(void *arg), void *arg);
 
+/* Wait for a promise, or any thenable, in C: fn(js, true, value, arg) when it is fulfilled,
+   fn(js, false, reason, arg) when it is rejected, once, as a microtask of the owner; a value that
+   is no promise counts as fulfilled. Does not keep the loop alive by itself. dropped(arg), if not
+   NULL, instead when the promise is collected or the host ends first; it may not call the host.
+   Owner; does not block.
+   0; -EIO something threw (see vigil_js_error_get); -EPERM another thread; -EINVAL; -ENOMEM. */
+VIGIL_API int vigil_js_await_call(vigil_js *js, vigil_js_value value,
+                                  void (*fn)(vigil_js *js, bool fulfilled, vigil_js_value value,
+                                             void *arg),
+                                  void (*dropped)(void *arg), void *arg);
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+/* Give scripts a module: `import db from 'app:db'`, `import { open } from 'app:db'` and
+   require('app:db') get `exports`, whose properties are the names. The name begins with a scheme
+   of the program's own. A module that was imported already stays as it is. Owner; does not block.
+   0; -EINVAL the name has no scheme, or one that has a meaning; -EPERM another thread; -ENOMEM. */
+VIGIL_API int vigil_js_module(vigil_js *js, const char *name, vigil_js_value exports);
+
 #ifdef __cplusplus
 }
 #endif

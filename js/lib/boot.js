@@ -184,6 +184,14 @@ function complete(at, a, b) {
   return sched.inScope(callback, undefined, [a, b]);
 }
 
+// What C waits for, and the modules that the program gives to its scripts.
+const { apply } = Reflect;
+const { resolve, prototype: { then } } = Promise;
+binding.awaitFor = (value, onFulfilled, onRejected) => {
+  apply(then, apply(resolve, Promise, [value]), [onFulfilled, onRejected]);
+};
+binding.modules = { __proto__: null };
+
 const KIND = load('constants').dispatch;
 function main(run) {
   try {

@@ -39,6 +39,7 @@ function resolve(specifier, base) {
   return href;
 }
 function resolveAnew(specifier, base) {
+  if (inner.isGiven(specifier)) return specifier;
   if (inner.isBuiltin(specifier) || specifier.startsWith('node:') || specifier.startsWith('vigil:')) {
     inner.builtin(specifier);
     return specifier.startsWith('node:') || specifier.startsWith('vigil:') ? specifier : `node:${specifier}`;
@@ -152,7 +153,7 @@ function getRecord(href) {
   record = new Record(href);
   records.set(href, record);
   try {
-    if (href.startsWith('node:') || href.startsWith('vigil:')) fromValue(record, inner.builtin(href), true);
+    if (href.startsWith('node:') || href.startsWith('vigil:') || inner.isGiven(href)) fromValue(record, inner.builtin(href), true);
     else if (href.startsWith('data:')) fromData(record, href);
     else fromFile(record, fileOf(href));
   } catch (error) {

@@ -15,13 +15,18 @@ const HEAD = '(function (exports, require, module, __filename, __dirname) { ';
 // Modules of Node that this host does not have: their absence is said as that of a module, and not as that of a package.
 const absent = new Set(['domain', 'https', 'inspector', 'inspector/promises', 'repl', 'tls', 'trace_events', 'wasi']);
 const PREFIXED = new Set(['test']); // without the prefix node: these are packages
+// One that the program around this host has given.
+function isGiven(name) {
+  return binding.modules[name] !== undefined;
+}
 function isBuiltin(name) {
-  return (Object.hasOwn(names, name) && !PREFIXED.has(name)) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
+  return isGiven(name) || (Object.hasOwn(names, name) && !PREFIXED.has(name)) || (name.startsWith('node:') && Object.hasOwn(names, name.slice(5)));
 }
 function isAbsent(name) {
   return absent.has(name) && !Object.hasOwn(names, name);
 }
 function builtin(name) {
+  if (isGiven(name)) return binding.modules[name];
   const plain = name.startsWith('node:') ? name.slice(5) : name;
   if (!Object.hasOwn(names, plain) || (name.startsWith('node:') && plain.startsWith('vigil:'))) {
     const needs = binding.leftOut?.[plain];
@@ -491,5 +496,5 @@ function runText(text, name) {
 
 module.exports = Module;
 Object.defineProperty(Module, Symbol.for('vigil.host'), {
-  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText, tell: (fd) => { watcher = fd; }, options: (...args) => load('run_options').begin(...args), inputType: undefined, printText: false },
+  value: { runMain, runText, resolveFrom, isModuleFile, isUnmarkedModule, builtin, isBuiltin, isGiven, isAbsent, read, scopeOf, match, fromExports, splitName, nodeModules, fileKind, realpath, FILE, FOLDER, packageOf, isModuleText, tell: (fd) => { watcher = fd; }, options: (...args) => load('run_options').begin(...args), inputType: undefined, printText: false },
 });

@@ -309,11 +309,80 @@ static void promises_are_settled_and_work_is_posted_from_other_threads(void **st
     vigil_js_destroy(js);
 }
 
+static char settled[64];
+static void note_settled(vigil_js *js, bool fulfilled, vigil_js_value value, void *arg)
+{
+    char *text = vigil_js_to_text(js, value, NULL);
+    (void)arg;
+    strcat(strcat(settled, fulfilled ? "+" : "-"), text ? text : "?");
+    free(text);
+}
+
 static int dropped;
 static void count_dropped(void *arg)
 {
     (void)arg;
     dropped++;
+}
+
+static void c_waits_for_promises(void **state)
+{
+    static const char *const sources[] = {"Promise.resolve(1)",
+                                          "new Promise((resolve) => setTimeout(resolve, 1, 'later'))",
+                                          "new Promise((_, no) => setTimeout(no, 1, 'no'))",
+                                          "'plain'",
+                                          "({ then(yes, no) { no('thenable'); } })",
+                                          "({ get then() { throw 'getter'; } })"};
+    vigil_js *js = make();
+    vigil_js_value value;
+    (void)state;
+    settled[0] = 0;
+    dropped = 0;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        assert_int_equal(vigil_js_eval(js, sources[i], strlen(sources[i]), "q.js", &value), 0);
+        assert_int_equal(vigil_js_await_call(js, value, note_settled, count_dropped, NULL), 0);
+    }
+    assert_int_equal(vigil_js_run(js), 0);
+    assert_string_equal(settled, "+1+plain-thenable-getter+later-no");
+    assert_int_equal(vigil_js_await_call(js, NULL, note_settled, NULL, NULL), -EINVAL);
+    assert_int_equal(vigil_js_await_call(js, value, NULL, NULL, NULL), -EINVAL);
+    vigil_js_destroy(js);
+    assert_int_equal(dropped, 0);
+    /* A promise that nobody settles. */
+    js = make();
+    assert_int_equal(vigil_js_eval(js, "new Promise(() => {})", 21, "q.js", &value), 0);
+    assert_int_equal(vigil_js_await_call(js, value, note_settled, count_dropped, NULL), 0);
+    vigil_js_destroy(js);
+    assert_int_equal(dropped, 1);
+}
+
+static vigil_js_value twice(vigil_js_frame *frame)
+{
+    return vigil_js_number(frame->js, 2 * vigil_js_to_number(frame->js, frame->args[0]));
+}
+
+static void scripts_import_modules_of_the_program(void **state)
+{
+    static const char text[] =
+        "import db, { twice, name } from 'app:db';\n"
+        "import * as all from 'app:db';\n"
+        "import { createRequire } from 'node:module';\n"
+        "const again = await import('app:db'), require = createRequire('/');\n"
+        "console.log(twice(21), name, db.name, all.twice === twice, again === all, require('app:db') === db);\n"
+        "try { await import('app:none'); } catch (error) { console.log(error.code); }\n";
+    vigil_js *js = make();
+    vigil_js_value module = vigil_js_object(js);
+    (void)state;
+    assert_int_equal(vigil_js_set(js, module, "twice", vigil_js_function(js, "twice", twice, NULL)), 0);
+    assert_int_equal(vigil_js_set(js, module, "name", vigil_js_text(js, "base", 4)), 0);
+    assert_int_equal(vigil_js_module(js, "app:db", module), 0);
+    assert_int_equal(vigil_js_module(js, "db", module), -EINVAL);
+    assert_int_equal(vigil_js_module(js, "node:fs", module), -EINVAL);
+    assert_int_equal(vigil_js_module(js, "app:db", NULL), -EINVAL);
+    assert_int_equal(vigil_js_run_text(js, text, sizeof text - 1, "main.mjs"), 0);
+    assert_int_equal(vigil_js_run(js), 0);
+    assert_string_equal(output, "42 base base true true true\nERR_UNSUPPORTED_ESM_URL_SCHEME\n");
+    vigil_js_destroy(js);
 }
 
 static void what_comes_too_late_is_dropped(void **state)
@@ -561,6 +630,8 @@ int main(void)
         cmocka_unit_test(promises_are_settled_and_work_is_posted_from_other_threads),
         cmocka_unit_test(what_comes_too_late_is_dropped),
         cmocka_unit_test(a_program_runs_to_its_exit_code_on_a_loop_of_the_embedder),
+        cmocka_unit_test(c_waits_for_promises),
+        cmocka_unit_test(scripts_import_modules_of_the_program),
         cmocka_unit_test(several_hosts_share_nothing),
         cmocka_unit_test(a_stall_is_named_and_ended_and_the_host_lives_on),
         cmocka_unit_test(c_tasks_run_on_the_pool_with_data_in_and_out),
