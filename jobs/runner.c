@@ -447,8 +447,8 @@ static int give_back(struct vg_jobs_round *round, bool running)
     return error;
 }
 
-/* Long runs have all workers: what was claimed ahead by the measure of shorter ones is for other processes. This one claims
-   nothing until a worker has come to those. */
+/* Long runs have all workers: what was claimed ahead by the measure of shorter ones is for other processes. This one
+   claims nothing until a worker has come to those. */
 static int give_back_held(struct vg_jobs_round *round)
 {
     find_held(round);
