@@ -118,8 +118,6 @@ static int push_chain(vigil_pool *pool, vigil_task *newest, vigil_task *oldest, 
 
 int vg_submit_one(vigil_pool *pool, vigil_task *task, unsigned class_)
 {
-    __builtin_prefetch(&pool->injectors[class_].incoming, 1); /* workers write both: ask for them early */
-    __builtin_prefetch(&pool->idle);
     task->vg_class = (uint8_t)class_;
     task->vg_flags = submit_flags(pool);
     task->vg_stamp = vg_ticks();
