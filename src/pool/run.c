@@ -55,12 +55,9 @@ int vg_run_guarded(vigil_task *task)
 
 _Thread_local vg_cancelling *vg_cancelling_top;
 
-static __attribute__((noinline)) void cancel_guarded(vigil_pool *pool, vigil_task *task)
+static __attribute__((noinline)) void cancel_and_land(vigil_pool *pool, vigil_task *task)
 {
     vg_cancelling here = {.pool = pool, .outer = vg_cancelling_top};
-    vg_worker *worker = vg_worker_of(pool);
-    /* for the audit: the task is in no queue, and the callback may submit another one */
-    const bool held = worker != NULL && vg_handling_hold(worker);
     vg_raise_frame frame;
     vg_cancelling_top = &here;
     vg_raise_push(&frame);
@@ -72,6 +69,14 @@ static __attribute__((noinline)) void cancel_guarded(vigil_pool *pool, vigil_tas
     }
     vg_raise_pop(&frame);
     vg_cancelling_top = here.outer;
+}
+
+static void cancel_guarded(vigil_pool *pool, vigil_task *task)
+{
+    vg_worker *worker = vg_worker_of(pool);
+    /* for the audit: the task is in no queue, and the callback may submit another one */
+    const bool held = worker != NULL && vg_handling_hold(worker);
+    cancel_and_land(pool, task);
     if (held)
         vg_handling_go_on(worker);
 }
