@@ -47,7 +47,7 @@ static vg_val url_parse(vg_call *call)
     char small[SMALL], *memory = small;
     unsigned char *places;
     size_t input_room, base_room, base_url_room, room, length, base_length = 0, count;
-    vg_url base = {NULL}, url = {NULL};
+    vg_url base = {0}, url = {0};
     vg_val value = NULL;
     bool narrow = false, base_narrow;
     if (units >= LONG || base_units >= LONG)
