@@ -28,7 +28,7 @@ int vigil_js_module(vigil_js *js, const char *name, vigil_js_value exports)
 
 /* The collector frees it with the later of its two functions. */
 typedef struct waiter {
-    void (*fn)(vigil_js *js, bool fulfilled, vigil_js_value value, void *arg);
+    vigil_js_settled_fn fn;
     void (*dropped)(void *arg);
     void *arg;
     bool done;
@@ -65,9 +65,8 @@ static vg_val on_rejected(vg_call *call)
     return settle(call, false);
 }
 
-int vigil_js_await_call(vigil_js *js, vigil_js_value value,
-                        void (*fn)(vigil_js *js, bool fulfilled, vigil_js_value value, void *arg),
-                        void (*dropped)(void *arg), void *arg)
+int vigil_js_await_call(vigil_js *js, vigil_js_value value, vigil_js_settled_fn fn, void (*dropped)(void *arg),
+                        void *arg)
 {
     int status = js ? vg_js_why_not_owner(js) : -EINVAL;
     vg_val thrown = NULL, function, args[3] = {value};

@@ -429,15 +429,16 @@ VIGIL_API int vigil_js_promise_settle(vigil_js_promise *promise, bool fulfil,
                                       vigil_js_value (*make)(vigil_js *js, void *arg),
                                       void (*dropped)(void *arg), void *arg);
 
+/* What vigil_js_await_call calls, with the value or the reason. */
+typedef void (*vigil_js_settled_fn)(vigil_js *js, bool fulfilled, vigil_js_value value, void *arg);
+
 /* Wait for a promise, or any thenable, in C: fn(js, true, value, arg) when it is fulfilled,
    fn(js, false, reason, arg) when it is rejected, once, as a microtask of the owner; a value that
    is no promise counts as fulfilled. Does not keep the loop alive by itself. dropped(arg), if not
    NULL, instead when the promise is collected or the host ends first; it may not call the host.
    Owner; does not block.
    0; -EIO something threw (see vigil_js_error_get); -EPERM another thread; -EINVAL; -ENOMEM. */
-VIGIL_API int vigil_js_await_call(vigil_js *js, vigil_js_value value,
-                                  void (*fn)(vigil_js *js, bool fulfilled, vigil_js_value value,
-                                             void *arg),
+VIGIL_API int vigil_js_await_call(vigil_js *js, vigil_js_value value, vigil_js_settled_fn fn,
                                   void (*dropped)(void *arg), void *arg);
 
 /* ---- modules --------------------------------------------------------------------------------- */
