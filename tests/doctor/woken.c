@@ -63,24 +63,6 @@ static void *wait_for_it(void *arg)
     return NULL;
 }
 
-static void release_in_two_steps(void)
-{
-    pthread_t thread;
-    must_equal(pthread_mutex_lock(&shared->mutex), 0);
-    must_equal(pthread_create(&thread, NULL, wait_for_it, NULL), 0);
-    while (shared->mutex.__data.__lock != 2) /* it says so just before it falls asleep */
-        yield();
-    shared->mutex.__data.__owner = 0;
-    shared->mutex.__data.__nusers--;
-    __atomic_store_n(&shared->mutex.__data.__lock, 0, __ATOMIC_RELEASE);
-    atomic_store_explicit(&shared->waits, 1, memory_order_release);
-    while (atomic_load_explicit(&shared->send, memory_order_acquire) == 0)
-        (void)syscall(SYS_futex, &shared->send, FUTEX_WAIT, 0, NULL, NULL, 0);
-    (void)syscall(SYS_futex, &shared->mutex.__data.__lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    for (;;)
-        (void)pause();
-}
-
 /* Asleep in a futex call: the first number of its line in /proc says so. */
 static bool sleeps(pid_t pid, int tid)
 {
@@ -92,6 +74,25 @@ static bool sleeps(pid_t pid, int tid)
     if (file != NULL)
         (void)fclose(file);
     return read && call == SYS_futex;
+}
+
+static void release_in_two_steps(void)
+{
+    pthread_t thread;
+    must_equal(pthread_mutex_lock(&shared->mutex), 0);
+    must_equal(pthread_create(&thread, NULL, wait_for_it, NULL), 0);
+    /* Not before it sleeps: awake, it would find the mutex free and take it. */
+    while (!sleeps(getpid(), atomic_load_explicit(&shared->tid, memory_order_acquire)))
+        yield();
+    shared->mutex.__data.__owner = 0;
+    shared->mutex.__data.__nusers--;
+    __atomic_store_n(&shared->mutex.__data.__lock, 0, __ATOMIC_RELEASE);
+    atomic_store_explicit(&shared->waits, 1, memory_order_release);
+    while (atomic_load_explicit(&shared->send, memory_order_acquire) == 0)
+        (void)syscall(SYS_futex, &shared->send, FUTEX_WAIT, 0, NULL, NULL, 0);
+    (void)syscall(SYS_futex, &shared->mutex.__data.__lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    for (;;)
+        (void)pause();
 }
 
 static void a_thread_that_was_woken_before_its_memory_was_read_has_no_self_deadlock(void **state)
@@ -107,8 +108,6 @@ static void a_thread_that_was_woken_before_its_memory_was_read_has_no_self_deadl
         release_in_two_steps();
     }
     while (atomic_load_explicit(&shared->waits, memory_order_acquire) == 0)
-        yield();
-    while (!sleeps(patient, atomic_load_explicit(&shared->tid, memory_order_relaxed)))
         yield();
     vg_exam *exam = NULL;
     const vg_exam_options options = {.no_stop = true, .no_stacks = true, .span_ns = SPAN_NS};
