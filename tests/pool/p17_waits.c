@@ -404,7 +404,9 @@ static void wait_across(vigil_pool *pool, void *arg)
 static void *release_when_inherited(void *arg)
 {
     struct across *it = arg;
-    while (pool_stats(it->other).by_class[VIGIL_NORMAL].queued == 0) /* the class of the waiter */
+    vigil_audit audit = VIGIL_AUDIT_INIT;
+    /* In the queues, not only counted: the LOW task, the member, and the waiter's call. */
+    while (vigil_pool_audit(it->other, &audit) != 0 || audit.found < 3)
         yield();
     hold_release(&it->hold);
     return NULL;
