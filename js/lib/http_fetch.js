@@ -20,7 +20,7 @@ function bytesOf(chunk) {
   throw new codes.ERR_INVALID_ARG_TYPE('chunk', ['string', 'ArrayBuffer', 'Uint8Array'], chunk);
 }
 const isPlain = (value) => typeof value === 'string' || ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
-const isStream = (value) => binding.isLoaded('stream_web') && value instanceof load('stream_web').ReadableStream;
+const isStream = (value) => value !== null && typeof value === 'object' && binding.isLoaded('stream_web') && value instanceof load('stream_web').ReadableStream;
 const unusable = () => new TypeError('Body is unusable: Body has already been read');
 
 // [what is kept, its type]. Bytes are copied, because the program may change them.
@@ -161,13 +161,24 @@ const kinds = {
   redirect: ['follow', 'error', 'manual'],
 };
 
+const ARRIVED = Symbol('a request that a server has received');
+const NO_SETTINGS = Object.freeze({ init: Object.freeze({ __proto__: null }), from: undefined });
+
 class Request extends Body {
   #method;
   #url;
   #headers;
   #signal;
   #settings;
+  #arrived = null; // of a server: where the address, the headers and the signal come from when somebody asks for them
   constructor(input, init = {}) {
+    if (input === ARRIVED) {
+      super(init.body);
+      this.#method = init.method;
+      this.#arrived = init;
+      this.#settings = NO_SETTINGS;
+      return;
+    }
     if (arguments.length === 0) throw new TypeError('Request constructor: 1 argument required, but only 0 present.');
     init ??= {};
     const from = input instanceof Request ? input : undefined;
@@ -212,17 +223,17 @@ class Request extends Body {
     return this.#settings.init[name] ?? this.#settings.from?.[name] ?? fallback;
   }
   get method() { return this.#method; }
-  get url() { return this.#url; }
-  get headers() { return this.#headers; }
-  get signal() { return this.#signal ??= new AbortController().signal; }
+  get url() { return this.#url ??= new (load('url').URL)(this.#arrived.url()).href; }
+  get headers() { return this.#headers ??= this.#arrived.headers(); }
+  get signal() { return this.#signal ??= this.#arrived?.signal() ?? new AbortController().signal; }
   get cache() { return this.#setting('cache', 'default'); }
   get credentials() { return this.#setting('credentials', 'same-origin'); }
   get destination() {
-    void this.#url; // only of a Request
+    void this.#method; // only of a Request
     return '';
   }
   get duplex() {
-    void this.#url;
+    void this.#method;
     return 'half';
   }
   get integrity() { return `${this.#setting('integrity', '')}`; }
@@ -233,8 +244,8 @@ class Request extends Body {
   get referrerPolicy() { return `${this.#setting('referrerPolicy', '')}`; }
   clone() {
     const body = split(this);
-    return new Request(this.#url, {
-      ...this.#settings.init, method: this.#method, headers: this.#headers, signal: this.signal, body, duplex: 'half',
+    return new Request(this.url, {
+      ...this.#settings.init, method: this.#method, headers: this.headers, signal: this.signal, body, duplex: 'half',
     });
   }
 }
@@ -315,6 +326,9 @@ class Response extends Body {
   }
 }
 
+// A Request of a server: { method, body, url(), headers(), signal() }. The functions are called once, and only when they are needed.
+const arrived = (parts) => new Request(ARRIVED, parts);
+
 function fetch(input, init = undefined) {
   return arguments.length === 0 ? load('http_fetch_client').fetch() : load('http_fetch_client').fetch(input, init);
 }
@@ -334,4 +348,4 @@ for (const Kind of [Request, Response]) {
 }
 expose(Request, Response);
 
-module.exports = { Headers, Request, Response, fetch, peek, chunks, describe };
+module.exports = { Headers, Request, Response, fetch, arrived, peek, chunks, describe };

@@ -58,7 +58,7 @@ function listOf(init) {
   return list;
 }
 
-let freeze, sortedOf; // set by the class
+let freeze, sortedOf, ofPairs, eachOf; // set by the class
 class Headers {
   #map = new Map(); // lower-case name -> values
   #sorted = null; // as the iterators show them, until something changes
@@ -73,6 +73,20 @@ class Headers {
       headers.#fixed = true;
       return headers;
     };
+    // Of what a server has received: name, value, ... Its parser has looked at them.
+    ofPairs = (list) => {
+      const headers = new Headers();
+      const map = headers.#map;
+      for (let i = 0; i < list.length; i += 2) {
+        const key = keyOf(list[i]);
+        const values = map.get(key);
+        if (values === undefined) map.set(key, [list[i + 1]]);
+        else values.push(list[i + 1]);
+      }
+      return headers;
+    };
+    // Calls back with each name and its list of values, in the order in which they came.
+    eachOf = (headers, callback) => headers.#map.forEach(callback);
     sortedOf = (headers) => headers.#sorted ??= headers.#sort();
   }
   #sort() {
@@ -129,4 +143,4 @@ Object.defineProperty(Headers.prototype, Symbol.for('nodejs.util.inspect.custom'
   value(depth, options, inspect) { return `Headers ${inspect(Object.fromEntries(this), options)}`; },
 });
 
-module.exports = { Headers, TOKEN, freeze };
+module.exports = { Headers, TOKEN, eachOf, freeze, ofPairs };

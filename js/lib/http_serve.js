@@ -3,7 +3,8 @@
 'use strict';
 
 const { createServer } = load('http');
-const { Headers, Request, Response, peek, chunks } = load('http_fetch');
+const { Headers, Request, Response, arrived, peek, chunks } = load('http_fetch');
+const { eachOf, ofPairs } = load('http_fetch_headers');
 const { codes, validateFunction, validateAbortSignal } = load('errors');
 
 // The URL that the client meant. What stands in the request line may be a path or, from a proxy's client, all of it.
@@ -13,14 +14,24 @@ function urlOf(req, server) {
   return `http://${req.headers.host ?? `${server.hostname}:${server.port}`}${path}`;
 }
 
-function requestOf(req, server) {
-  const withBody = req.method !== 'GET' && req.method !== 'HEAD';
-  const gone = new AbortController();
-  req.once('aborted', () => gone.abort());
-  const headers = new Headers();
-  const { rawHeaders } = req;
-  for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i], rawHeaders[i + 1]);
-  return new Request(urlOf(req, server), { method: req.method, headers, body: withBody ? req : null, signal: gone.signal });
+// What a program may ask of its Request; each is made once, when it is asked for.
+class Arrived {
+  #req;
+  #server;
+  constructor(req, server) {
+    this.#req = req;
+    this.#server = server;
+    this.method = req.method;
+    this.body = this.method !== 'GET' && this.method !== 'HEAD' ? req : null;
+  }
+  url() { return urlOf(this.#req, this.#server); }
+  headers() { return ofPairs(this.#req.rawHeaders); }
+  signal() {
+    const gone = new AbortController();
+    if (this.#req.aborted) gone.abort();
+    else this.#req.once('aborted', () => gone.abort());
+    return gone.signal;
+  }
 }
 
 // Resolves when the answer has room again, or the client is gone.
@@ -36,17 +47,25 @@ function room(res) {
   });
 }
 
-async function send(res, response) {
+// The head, and the body if it is here as a whole. False: the rest follows.
+function begin(res, response) {
   if (!(response instanceof Response)) throw new codes.ERR_INVALID_RETURN_VALUE('a Response', 'handler', response);
   if (response.bodyUsed) throw new TypeError('Body is unusable: the Response was sent or read before');
   res.statusCode = response.status;
   if (response.statusText !== '') res.statusMessage = response.statusText;
-  res.setHeaders(response.headers);
+  eachOf(response.headers, (values, name) => {
+    res.setHeader(name, name === 'set-cookie' ? values : values.length === 1 ? values[0] : values.join(', '));
+  });
   const whole = peek(response);
-  if (whole !== undefined) {
-    res.end(typeof whole === 'string' ? whole : new Uint8Array(whole.buffer ?? whole, whole.byteOffset ?? 0, whole.byteLength));
-    return;
-  }
+  if (whole === undefined) return false;
+  res.end(typeof whole === 'string' ? whole : new Uint8Array(whole.buffer ?? whole, whole.byteOffset ?? 0, whole.byteLength));
+  return true;
+}
+
+async function send(res, response) {
+  if (!begin(res, response)) await stream(res, response);
+}
+async function stream(res, response) {
   if (res.req.method === 'HEAD') {
     res.end();
     return;
@@ -91,32 +110,51 @@ class Server {
   }
 }
 
-async function answer(server, options, handler, req, res) {
+// Most handlers return a Response whose body is text: it is sent before this function returns.
+function answer(server, options, handler, req, res) {
   // No Request has these methods.
   if (req.method === 'TRACE' || req.method === 'TRACK') {
     res.statusCode = 405;
     res.end();
     return;
   }
+  let result;
   try {
-    await send(res, await handler(requestOf(req, server), { remoteAddress: req.socket.remoteAddress, remotePort: req.socket.remotePort }));
-    return;
-  } catch (error) {
-    if (!res.headersSent && !res.destroyed) {
-      if (typeof options.onError === 'function') {
-        await send(res, await options.onError(error));
-        return;
-      }
-      for (const name of res.getHeaderNames()) res.removeHeader(name);
-      res.statusMessage = undefined;
-      res.statusCode = 500;
-      res.setHeader('Content-Type', 'text/plain;charset=UTF-8');
-      res.end('Internal Server Error');
-    } else {
-      res.destroy(); // the client can only learn of it by a body that does not end
+    result = handler(arrived(new Arrived(req, server)), { remoteAddress: req.socket.remoteAddress, remotePort: req.socket.remotePort });
+    if (result instanceof Response) {
+      if (!begin(res, result)) later(options, res, stream(res, result));
+      return;
     }
-    throw error; // nobody waits for this promise: it is reported as every rejection is
+  } catch (error) {
+    failed(options, res, error);
+    return;
   }
+  later(options, res, result, true);
+}
+async function later(options, res, result, whole = false) {
+  try {
+    if (whole) await send(res, await result);
+    else await result;
+  } catch (error) {
+    await failed(options, res, error);
+  }
+}
+// Nobody waits for this promise: it is reported as every rejection is.
+async function failed(options, res, error) {
+  if (res.headersSent || res.destroyed) {
+    res.destroy(); // the client can only learn of it by a body that does not end
+    throw error;
+  }
+  for (const name of res.getHeaderNames()) res.removeHeader(name);
+  res.statusMessage = undefined;
+  if (typeof options.onError === 'function') {
+    await send(res, await options.onError(error));
+    return;
+  }
+  res.statusCode = 500;
+  res.setHeader('Content-Type', 'text/plain;charset=UTF-8');
+  res.end('Internal Server Error');
+  throw error;
 }
 
 function serve(options, handler) {
