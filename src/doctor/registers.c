@@ -29,8 +29,8 @@
 #if defined(__x86_64__)
 
 enum {
-    STOP_LIMIT_NS = 500000000, /* a thread that gets no processor stops late; nobody waits for it longer */
-    STOP_MOST_NS = 20000000,   /* a thread is stopped for */
+    STOP_LIMIT_NS = 2000000000, /* a thread that gets no processor stops late; nobody waits for it longer */
+    STOP_MOST_NS = 20000000,    /* a thread is stopped for */
     STOP_PAUSE_NS = 50000,
     CALL_LENGTH = 2, /* of the instruction `syscall` */
     KEPT_BP = 6,     /* DWARF numbers */

@@ -23,8 +23,9 @@ enum {
     SPIN_SAMPLES = 20,
     SPIN_LEAST = 12,  /* samples that must have been had */
     SPIN_PAIRS = 3,   /* samples of the same instruction */
+    SPIN_YIELDS = 3,  /* samples that all find sched_yield */
     SPIN_THREADS = 8, /* threads that are sampled */
-    BUSY_PART = 50,   /* a thread that gets less of the time than one in so many would not come to its stop */
+    BUSY_PART = 50,   /* a thread that gets less of the time than one in so many has its waits counted late */
     SPIN_TRIES = 3,   /* children that may be killed over one thread */
     SPIN_PAUSE_NS = 11000000,
     SPIN_MOST_MS = 10000, /* all samples together */
@@ -36,10 +37,20 @@ enum {
 
 static bool is_busy(const vg_exam_thread *t)
 {
-    const uint64_t span = t->seen_ns - t->first_seen_ns;
-    const uint64_t wanted = t->run_ns - t->first_run_ns + (t->queue_ns - t->first_queue_ns);
-    return !t->gone && t->state == 'R' && t->looks > 1 && t->blocks == t->first_blocks &&
-           t->run_ns - t->first_run_ns > span / BUSY_PART && wanted >= span / 10 * 8;
+    const uint64_t span = t->seen_ns - t->first_seen_ns, run = t->run_ns - t->first_run_ns;
+    const uint64_t wanted = run + (t->queue_ns - t->first_queue_ns);
+    if (t->gone || t->state != 'R' || t->looks < 2 || t->blocks != t->first_blocks)
+        return false;
+    /* The kernel adds up how long a thread has waited for a processor only when it runs again. */
+    return wanted >= span / 10 * 8 || (t->ready && run <= span / BUSY_PART);
+}
+
+static bool only_yields(const vg_sample *samples, unsigned count)
+{
+    unsigned yields = 0;
+    for (unsigned i = 0; i < count; i++)
+        yields += samples[i].call == SYS_sched_yield;
+    return count >= SPIN_YIELDS && yields == count;
 }
 
 static bool changes_nothing(const vg_sample *samples, unsigned count)
@@ -170,7 +181,7 @@ static void note_missing(vg_exam *exam, const sample_board *board)
     for (unsigned i = 0; i < board->count; i++) {
         const int tid = (int)exam->threads[board->thread[i]].tid;
         if (board->late[i])
-            vg_exam_note(exam, "Thread %d did not stop within half a second: whether it spins is not known.", tid);
+            vg_exam_note(exam, "Thread %d did not stop within two seconds: whether it spins is not known.", tid);
         else if (board->killed[i] >= SPIN_TRIES || board->had[i] < SPIN_LEAST)
             vg_exam_note(exam, "Thread %d could not be looked at often enough: whether it spins is not known.", tid);
     }
@@ -208,6 +219,7 @@ void vg_spins_sample_these(vg_exam *exam, const unsigned *threads, unsigned coun
             if (board->had[i] > 0)
                 vg_registers_keep(thread, &board->samples[i][board->had[i] - 1]);
             thread->spins = changes_nothing(board->samples[i], board->had[i]);
+            thread->yields = only_yields(board->samples[i], board->had[i]);
         }
         note_missing(exam, board);
     } else {
