@@ -49,7 +49,10 @@ static void report_raise(vigil_loop *loop)
     if ((state & VG_STATE_MASK) == VIGIL_LOOP_SLEEPING)
         (void)atomic_compare_exchange_strong_explicit(&loop->state, &state, VIGIL_LOOP_RUNNING, memory_order_relaxed,
                                                       memory_order_relaxed);
-    loop->raised = false;
+#ifndef VIGIL_CHECK
+    const bool thread_ended = loop->thread_ended;
+#endif
+    loop->raised = loop->thread_ended = false;
     loop->in_uncaught = false;
     vg_loop_note_called(loop);
     vg_unfinished *unfinished = loop->unfinished;
@@ -63,7 +66,12 @@ static void report_raise(vigil_loop *loop)
         loop->in_uncaught = false;
     }
 #ifndef VIGIL_CHECK
-    if (loop->options.on_uncaught == NULL)
+    if (loop->options.on_uncaught == NULL && thread_ended)
+        vg_log(VG_LOG_CALLBACK,
+               "a callback of the loop \"%s\" ended its thread (pthread_exit or cancellation). Set options.on_uncaught "
+               "to hear of each.",
+               loop->name);
+    else if (loop->options.on_uncaught == NULL)
         vg_log(VG_LOG_CALLBACK,
                "a callback of the loop \"%s\" left by vigil_raise(%d) (%s). Set options.on_uncaught to hear of each.",
                loop->name, it.status, vigil_strerror(it.status));
@@ -80,7 +88,7 @@ void vg_loop_abandon(void *arg)
 {
     vigil_loop *loop = arg;
     uint32_t state = atomic_load_explicit(&loop->state, memory_order_relaxed);
-    loop->raised = true;
+    loop->raised = loop->thread_ended = true;
     loop->raised_status = -ECANCELED;
     while ((state & VG_STATE_MASK) < VIGIL_LOOP_TERMINATING &&
            !atomic_compare_exchange_weak_explicit(&loop->state, &state, VIGIL_LOOP_AWAKE, memory_order_relaxed,

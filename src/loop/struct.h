@@ -130,6 +130,7 @@ struct vigil_loop {
     bool in_uncaught;
     bool asked; /* on_before_exit was called, and nothing has happened since */
     bool raised;
+    bool thread_ended; /* the callback left by pthread_exit or cancellation */
     int raised_status;
     uint8_t end_step;
     uint32_t stream_rounds; /* of the drain: rounds in a row in which only others added to the lane */

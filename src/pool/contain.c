@@ -44,6 +44,7 @@ static __attribute__((noinline)) void leave_innermost(vg_worker *worker)
 {
     if (worker->hook_frame != NULL)
         vg_raise_jump(worker->hook_frame);
+    worker->thread_ended = true;
     vigil_raise(-ECANCELED);
 }
 

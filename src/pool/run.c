@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <vigil/record.h>
 
 __attribute__((noinline)) void vg_mark_raised(void)
@@ -108,6 +109,10 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
     vigil_pool *pool = worker->pool;
     const bool raised = worker->raised;
     worker->raised = false;
+#ifndef VIGIL_CHECK
+    const bool thread_ended = worker->thread_ended;
+    worker->thread_ended = false;
+#endif
     if (worker->depth == 0)
         vigil_self.vg_locks = 0; /* a task that raised has left its locks locked */
     if (pool->on_failure != NULL) {
@@ -122,11 +127,12 @@ void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *functi
         report_guarded(pool, &failure);
     } else {
 #ifndef VIGIL_CHECK
-        char name[96];
+        char name[96], how[128];
+        (void)snprintf(how, sizeof how, "%s %d (%s)", raised ? "raised" : "returned", status, vigil_strerror(status));
         vg_log(VG_LOG_TASK,
-               "a task failed: %s %s %d (%s) on worker %u of the pool \"%s\". Set options.on_failure to hear of each.",
-               vg_log_function(function, name, sizeof name), raised ? "raised" : "returned", status,
-               vigil_strerror(status), worker->seat.index, pool->name);
+               "a task failed: %s %s on worker %u of the pool \"%s\". Set options.on_failure to hear of each.",
+               vg_log_function(function, name, sizeof name),
+               thread_ended ? "ended its thread (pthread_exit or cancellation)" : how, worker->seat.index, pool->name);
 #endif
     }
     vg_count_release(&worker->seat.counts->of[class_].failed, 1);

@@ -153,6 +153,7 @@ struct vg_worker {
     unsigned helping;              /* waits on this stack that run strangers */
     bool compensated;              /* the outermost section has given a credit */
     bool raised;                   /* the last task left by vigil_raise */
+    bool thread_ended;             /* it left by pthread_exit or cancellation */
     bool woken;                    /* woken, and no task found yet */
     bool guest_here;               /* under spare_lock: a guest's seat is in use */
     uint8_t hook;                  /* in a hook: not a task of the pool */

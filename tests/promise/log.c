@@ -2,6 +2,7 @@
 /* What the library prints: the first of each kind, each of them on demand but never a flood, nothing where a hook hears of it. */
 #include "promise_test.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,48 @@ static void callbacks_raise_with_a_hook(void)
     raise_some(&options);
 }
 
+static int end_thread(void *arg)
+{
+    (void)arg;
+    pthread_exit(NULL);
+    return 0;
+}
+
+static void a_task_ends_its_thread(void)
+{
+    vigil_pool *pool = NULL;
+    if (vigil_pool_create(&pool, NULL) != 0)
+        _exit(9);
+    (void)vigil_pool_call(pool, end_thread, NULL, NULL, VIGIL_NORMAL);
+    (void)vigil_pool_shutdown(pool, VIGIL_FOREVER);
+    (void)vigil_pool_destroy(pool);
+}
+
+static void end_thread_in_callback(void *arg)
+{
+    (void)end_thread(arg);
+}
+
+static void *run_the_loop(void *arg)
+{
+    (void)vigil_loop_run(arg, VIGIL_RUN);
+    return NULL;
+}
+
+static void a_callback_ends_its_thread(void)
+{
+    vigil_loop *it = NULL;
+    pthread_t thread;
+    if (vigil_loop_create(&it, NULL) != 0)
+        _exit(9);
+    (void)vigil_loop_call(it, end_thread_in_callback, NULL, NULL);
+    if (pthread_create(&thread, NULL, run_the_loop, it) != 0)
+        _exit(9);
+    (void)pthread_join(thread, NULL);
+    (void)vigil_loop_run(it, VIGIL_RUN);
+    (void)vigil_loop_destroy(it);
+}
+
 static void misuse(void)
 {
     vigil_pool *pool = NULL;
@@ -191,6 +234,16 @@ static void the_first_callback_that_raises_is_printed(void **state)
     must(strstr(printed, "vigil_raise(-71)") != NULL && strstr(printed, "on_uncaught") != NULL);
 }
 
+static void the_end_of_a_thread_is_called_so(void **state)
+{
+    (void)state;
+    const char *const words = "ended its thread (pthread_exit or cancellation)";
+    must_equal(lines_of(a_task_ends_its_thread, NULL), 1);
+    must(strstr(printed, "vigil: a task failed: ") == printed && strstr(printed, words) != NULL);
+    must_equal(lines_of(a_callback_ends_its_thread, NULL), 1);
+    must(strstr(printed, words) != NULL && strstr(printed, "vigil_raise") == NULL);
+}
+
 static void the_first_misuse_is_printed_with_the_argument(void **state)
 {
     (void)state;
@@ -236,7 +289,8 @@ int main(void)
         cmocka_unit_test(the_first_failed_task_is_printed),
         cmocka_unit_test(the_first_unhandled_rejection_is_printed),
         cmocka_unit_test(the_first_callback_that_raises_is_printed),
-        cmocka_unit_test(the_first_misuse_is_printed_with_the_argument),
+        cmocka_unit_test(the_end_of_a_thread_is_called_so),
+        test(the_first_misuse_is_printed_with_the_argument),
         cmocka_unit_test(a_hook_takes_the_place_of_the_line),
         cmocka_unit_test(off_prints_nothing),
         cmocka_unit_test(warn_prints_more_but_never_a_flood),
