@@ -2,7 +2,7 @@
 /* The benches and peers of streams and datagrams as data. */
 #include "../driver/catalog.h"
 
-#define SERVERS "epoll vigil async cpp libuv libevent asio"
+#define SERVERS "epoll vigil async cpp libuv libevent asio go tokio"
 
 static const struct bench_def benches[] = {
     {
@@ -55,7 +55,7 @@ static const struct bench_def benches[] = {
         .n_smoke = 20,
         .metrics = {{"cpu_us", "CPU us", 1, BENCH_LOWER}},
         .cases = {{1, 1, 0}, {1, 1, 1}, {1, 1, 2}},
-        .peers = "tls nginx",
+        .peers = "tls nginx gotls",
     },
     {
         .name = "io-idle",
@@ -77,7 +77,7 @@ static const struct bench_def benches[] = {
         .n_smoke = 4,
         .metrics = {{"cpu_s_per_gib", "CPU s/GiB", 3, BENCH_LOWER}, {"s_per_gib", "s/GiB", 3, BENCH_LOWER}},
         .cases = {{1, 1, 0}},
-        .peers = "epoll memory vigil buffered libuv libevent asio",
+        .peers = "epoll memory vigil buffered libuv libevent asio go tokio",
     },
     {
         .name = "io-udp",
@@ -89,7 +89,7 @@ static const struct bench_def benches[] = {
         .n_smoke = 2000,
         .metrics = {{"cpu_us", "CPU us", 3, BENCH_LOWER}},
         .cases = {{1, 1, 1}, {1, 1, 32}},
-        .peers = "epoll vigil libuv libevent asio",
+        .peers = "epoll vigil libuv libevent asio go tokio",
     },
     {0},
 };
@@ -107,6 +107,9 @@ static const struct bench_peer peers[] = {
     {"libuv", "libuv", "libuv1-dev", BENCH_PEER},
     {"libevent", "libevent, bufferevents", "libevent-dev", BENCH_PEER},
     {"asio", "Boost.Asio, callbacks", "libboost-dev", BENCH_PEER},
+    {"go", "Go's net, a goroutine per connection", "golang-go", BENCH_PEER},
+    {"gotls", "Go's crypto/tls", "golang-go", BENCH_PEER},
+    {"tokio", "tokio, one thread, a task per connection", "librust-tokio-dev, cargo and rustc", BENCH_PEER},
     {0},
 };
 

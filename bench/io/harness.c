@@ -28,6 +28,11 @@ char io_answers[IO_MOST * IO_ANSWER_LENGTH + 1];
 
 static int port_pipe;
 
+int io_port_pipe(void)
+{
+    return port_pipe;
+}
+
 void io_listening(int port)
 {
     bench_must(write(port_pipe, &port, sizeof port) == (ssize_t)sizeof port, "a word to the client");

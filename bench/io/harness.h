@@ -46,6 +46,9 @@ static inline unsigned io_requests(const char *data, size_t length, unsigned *st
 void io_serve(const char *bench);
 void io_listening(int port);
 
+/* For a peer that is a program of its own: the descriptor to which it writes its port, as an int. */
+int io_port_pipe(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,3 @@
+module bench/io
+
+go 1.19
