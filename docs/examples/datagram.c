@@ -85,6 +85,17 @@ static bool keeps_up(const vigil_datagrams *datagrams)
     return vigil_datagrams_unsent(datagrams) == 0;
 }
 
+/*
+ * vigil_datagrams_unref: listen, but do not hold the program up
+ * vigil_datagrams_ref: hold it up again
+ */
+static void listen_beside(vigil_datagrams *datagrams, bool work)
+{
+    int rc = work ? vigil_datagrams_ref(datagrams)
+                  : vigil_datagrams_unref(datagrams);
+    assert(rc == 0);
+}
+
 /* vigil_datagrams_close: close the socket */
 static void no_more(vigil_datagrams *datagrams)
 {
@@ -111,6 +122,8 @@ int main(void)
     through_few_routers(client);
     start_to_echo(server);
     send_two(client, &where);
+    listen_beside(client, false);
+    listen_beside(client, true);
     assert(keeps_up(client));
     vigil_promise *promise =
         next_one(client, bytes, sizeof bytes, &from);

@@ -164,6 +164,23 @@ static void look_at_it(vigil_stream *stream)
     assert(stats.error == 0);
 }
 
+/*
+ * vigil_stream_unref: an idle connection in reserve does not hold
+ * the program up
+ * vigil_stream_ref: it is in use again
+ */
+static void put_in_reserve(vigil_stream *stream)
+{
+    int rc = vigil_stream_unref(stream);
+    assert(rc == 0);
+}
+
+static void take_from_reserve(vigil_stream *stream)
+{
+    int rc = vigil_stream_ref(stream);
+    assert(rc == 0);
+}
+
 /* vigil_stream_name: tell viewers whose connection it is */
 static int logged_in(vigil_stream *stream, const char *user)
 {
@@ -264,6 +281,18 @@ static void where_is_it(vigil_listener *listener,
 static bool is_busy(vigil_listener *listener)
 {
     return vigil_listener_streams(listener) > 0;
+}
+
+/*
+ * vigil_listener_unref: a port for statistics, open as long as the
+ * program has something else to do
+ * vigil_listener_ref: it is the program's work after all
+ */
+static void serve_beside(vigil_listener *listener, bool work)
+{
+    int rc = work ? vigil_listener_ref(listener)
+                  : vigil_listener_unref(listener);
+    assert(rc == 0);
 }
 
 /* vigil_listener_close: stop listening */
@@ -479,6 +508,8 @@ int main(void)
     assert(fd >= 0);
     vigil_listener *passed = listen_on(loop, fd); /* at a free port */
     assert(passed != NULL);
+    serve_beside(passed, false);
+    serve_beside(passed, true);
     stop_listening(passed);
     stop_listening(listener);
 
@@ -499,6 +530,8 @@ int main(void)
     rc = logged_in(stream, "alice");
     assert(rc == 0);
     assert(is_one_of_us(stream));
+    put_in_reserve(stream);
+    take_from_reserve(stream);
     share_errors(stream);
     take_it(stream);
     wait_for_bytes(stream, &waiting);

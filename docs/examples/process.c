@@ -79,6 +79,17 @@ static bool went_well(const vigil_process *process)
     return rc == 0 && end.code == CLD_EXITED && end.status == 0;
 }
 
+/*
+ * vigil_process_unref: a helper that does not hold the program up
+ * vigil_process_ref: wait for its end after all
+ */
+static void need_not_wait(vigil_process *process, bool wait)
+{
+    int rc = wait ? vigil_process_ref(process)
+                  : vigil_process_unref(process);
+    assert(rc == 0 || rc == -ESRCH);
+}
+
 /* vigil_promise_exit: its end as a promise */
 static vigil_promise *promise_end(vigil_process *process)
 {
@@ -106,6 +117,8 @@ int main(void)
     assert(process != NULL);
     assert(number_of(process) > 0);
     read_its_output(process);
+    need_not_wait(process, false);
+    need_not_wait(process, true);
     vigil_promise *promise = promise_end(process);
     assert(promise != NULL);
     while (ends == 0)

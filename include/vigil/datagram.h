@@ -100,6 +100,16 @@ VIGIL_API int vigil_promise_packet(vigil_datagrams *datagrams, void *buffer, siz
                                    vigil_address *peer, vigil_cancel_token *token,
                                    vigil_promise **promise);
 
+/* Let it keep the loop alive while somebody receives, as it does at first. Not counted. Owner; does
+   not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_datagrams_ref(vigil_datagrams *datagrams);
+
+/* Let receiving no longer keep the loop alive; what waits to be sent still does. Not counted.
+   Owner; does not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_datagrams_unref(vigil_datagrams *datagrams);
+
 /* Where it receives: with the port that the system has chosen. Owner; does not block.
    0; -EINVAL; -EBADF. */
 VIGIL_API int vigil_datagrams_address(const vigil_datagrams *datagrams, vigil_address *address);

@@ -19,7 +19,8 @@
  * Ends. A stream is given back with vigil_stream_close, once, by the one who has it: also after
  * its peer has gone, and after an error. What was written is still sent, within flush_ns. After
  * the close no callback of the stream runs but on_closed, which says how it ended. A stream keeps
- * its loop alive while somebody waits for it to read, and while it has something to send.
+ * its loop alive while somebody waits for it to read (unless vigil_stream_unref was called), and
+ * while it has something to send.
  *
  * The end of the loop ends its streams: what waits is answered with -ESHUTDOWN, what was not sent
  * is lost (on_closed says how much), the descriptor is closed. vigil_stream_close is still
@@ -264,6 +265,18 @@ typedef struct vigil_credentials {
    0 and *credentials; -EOPNOTSUPP it is no Unix socket; -EBADF; -EINVAL. */
 VIGIL_API int vigil_stream_credentials(const vigil_stream *stream, vigil_credentials *credentials);
 
+/* ---- keeping the loop ------------------------------------------------------------------------ */
+
+/* Let the stream keep its loop alive while somebody waits to read, as it does at first. Not
+   counted. Owner; does not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_stream_ref(vigil_stream *stream);
+
+/* Let a reader no longer keep the loop alive. What waits to be sent, the start of a filter and a
+   close that flushes keep it in any case. Not counted. Owner; does not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_stream_unref(vigil_stream *stream);
+
 /* ---- looking --------------------------------------------------------------------------------- */
 
 typedef struct vigil_stream_stats {
@@ -393,6 +406,15 @@ VIGIL_API int vigil_listener_address(const vigil_listener *listener, vigil_addre
 
 /* How many of its streams are open. Owner; does not block. Returns the number. */
 VIGIL_API unsigned vigil_listener_streams(const vigil_listener *listener);
+
+/* Let the listener keep its loop alive, as it does at first. Not counted. Owner; does not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_listener_ref(vigil_listener *listener);
+
+/* Let the listener no longer keep its loop alive. Its streams decide for themselves. Not counted.
+   Owner; does not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_listener_unref(vigil_listener *listener);
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 

@@ -3,9 +3,9 @@
  * vigil/process.h - child processes, with their standard streams on the loop.
  *
  * A child begins clean: no signal is blocked or ignored, and no descriptor is open but its three
- * standard ones, whatever the program has forgotten to mark. It may lead a group or a session of
- * its own; then signals go to the whole group. A time limit ends it with SIGTERM and, if that is
- * not enough, with SIGKILL.
+ * standard ones, whatever the program has forgotten to mark. It may be another user. It may lead a
+ * group or a session of its own; then signals go to the whole group. A time limit ends it with
+ * SIGTERM and, if that is not enough, with SIGKILL.
  *
  * The end of a child is noticed through its pidfd and nobody else's child is touched. SIGCHLD must
  * not be ignored in the program, or the system forgets its children.
@@ -54,6 +54,14 @@ typedef struct vigil_stdio {
     int fd; /* of VIGIL_STDIO_FD; it stays the caller's */
 } vigil_stdio;
 
+/* Who a child is. All of it is set: real, effective and saved. */
+typedef struct vigil_identity {
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups; /* its further groups; none if group_count is 0 */
+    size_t group_count;
+} vigil_identity;
+
 /* Start from VIGIL_PROCESS_OPTIONS_INIT. */
 typedef struct vigil_process_options {
     size_t size;
@@ -73,6 +81,11 @@ typedef struct vigil_process_options {
     /* copies of these become its descriptors 3, 4, ...; they stay the caller's. At most 64 */
     const int *fds;
     size_t fd_count;
+    /* Another user, which needs the privilege to change it: else -EPERM, and nothing is started.
+       The change of directory comes before. NULL: as the program. With this or a mask the child is
+       started by fork(2), whose cost grows with the memory of the program */
+    const vigil_identity *identity;
+    const mode_t *umask; /* its mask for new files; NULL: as the program's */
 } vigil_process_options;
 #ifdef __cplusplus
 #define VIGIL_PROCESS_OPTIONS_INIT vg_process_options_init()
@@ -117,6 +130,16 @@ VIGIL_API int vigil_process_stop(vigil_process *process, int64_t grace_ns);
 /* How it ended. Owner; does not block.
    0 and *end, which starts from VIGIL_PROCESS_END_INIT; -EAGAIN it runs; -EINVAL. */
 VIGIL_API int vigil_process_end_get(const vigil_process *process, vigil_process_end *end);
+
+/* Let it keep the loop alive until it has ended, as it does at first. Not counted. Owner; does not
+   block.
+   0; -ESRCH it has ended; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_process_ref(vigil_process *process);
+
+/* Let it no longer keep the loop alive. It is reaped if it ends while the loop runs. Not counted.
+   Owner; does not block.
+   0; -ESRCH it has ended; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_process_unref(vigil_process *process);
 
 /* Its end as a promise for the status in the form of wait(2) (VIGIL_INT: WIFEXITED and the like).
    If the token is aborted the child goes on. Owner; does not block.

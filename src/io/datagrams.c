@@ -46,6 +46,7 @@ struct vigil_datagrams {
     vg_io_member member;
     int fd;
     bool closed, keeps;
+    bool unref; /* receiving does not keep the loop */
     unsigned armed;
     vigil_watch watch;
     vigil_post freeing; /* the memory goes in a later turn: a callback may be below us */
@@ -96,7 +97,7 @@ static void datagrams_update(vigil_datagrams *it)
     const bool receives = datagrams_receives(it);
     datagrams_arm(it,
                   (receives ? VIGIL_FD_READ : it->armed & VIGIL_FD_READ) | (it->first != NULL ? VIGIL_FD_WRITE : 0U));
-    const bool keep = receives || it->first != NULL;
+    const bool keep = (receives && !it->unref) || it->first != NULL;
     if (keep == it->keeps)
         return;
     it->keeps = keep;
@@ -577,6 +578,26 @@ int vigil_promise_packet(vigil_datagrams *datagrams, void *buffer, size_t room, 
     datagrams->op = op;
     datagrams_update(datagrams);
     return vg_op_arm(op, token, VIGIL_FOREVER, promise);
+}
+
+static int datagrams_set_unref(vigil_datagrams *datagrams, bool unref)
+{
+    const int error = datagrams_guard(datagrams);
+    if (error != 0)
+        return error;
+    datagrams->unref = unref;
+    datagrams_update(datagrams);
+    return 0;
+}
+
+int vigil_datagrams_ref(vigil_datagrams *datagrams)
+{
+    return datagrams_set_unref(datagrams, false);
+}
+
+int vigil_datagrams_unref(vigil_datagrams *datagrams)
+{
+    return datagrams_set_unref(datagrams, true);
 }
 
 int vigil_datagrams_address(const vigil_datagrams *datagrams, vigil_address *address)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * launch.c - start a program. posix_spawn shares the memory until the program is loaded, so its cost does not grow with
- * ours, and it says why a program could not be loaded.
+ * ours, and it says why a program could not be loaded. What it cannot do is in launch_as.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -9,6 +9,7 @@
 #include "launch.h"
 
 #include "base/why.h"
+#include "launch_as.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -152,6 +153,8 @@ static int spawn(const vigil_process_options *options, const int theirs[3], cons
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
+    if (options->identity != NULL || options->umask != NULL)
+        return vg_launch_as(options, theirs, further, pid);
     int rc = posix_spawn_file_actions_init(&actions);
     if (rc != 0)
         return rc;

@@ -35,6 +35,7 @@ struct vigil_listener {
     int fd;
     bool closed;
     bool watched;
+    bool unref; /* it does not keep the loop */
     vigil_watch watch;
     vigil_timer pause;  /* id 0: none */
     vigil_post freeing; /* the memory goes in a later turn: the accept loop may be below us */
@@ -73,9 +74,11 @@ static void listener_pause_over(vigil_loop *loop, vigil_timer timer, void *arg);
 static void listener_pause(vigil_listener *listener)
 {
     listener_unwatch(listener);
+    vigil_timer_options options = VIGIL_TIMER_OPTIONS_INIT;
+    options.delay_ns = ACCEPT_PAUSE_NS;
+    options.flags = listener->unref ? VIGIL_TIMER_UNREF : 0U;
     if (listener->pause.id == 0)
-        (void)vigil_timer_start(listener->shared->loop, ACCEPT_PAUSE_NS, listener_pause_over, listener,
-                                &listener->pause);
+        (void)vigil_timer_start_with(listener->shared->loop, &options, listener_pause_over, listener, &listener->pause);
 }
 
 static void listener_resume(vigil_listener *listener)
@@ -86,8 +89,9 @@ static void listener_resume(vigil_listener *listener)
     if (listener->pause.id != 0)
         (void)vigil_timer_cancel(listener->shared->loop, listener->pause);
     listener->pause.id = 0;
-    listener->watched = vigil_watch_add(listener->shared->loop, listener->fd, VIGIL_FD_READ, 0, listener_event, NULL,
-                                        listener, &listener->watch) == 0;
+    listener->watched =
+        vigil_watch_add(listener->shared->loop, listener->fd, VIGIL_FD_READ, listener->unref ? VIGIL_WATCH_UNREF : 0U,
+                        listener_event, NULL, listener, &listener->watch) == 0;
     if (!listener->watched)
         listener_pause(listener); /* no memory or no descriptor: look again later */
     else
@@ -380,4 +384,32 @@ int vigil_listener_address(const vigil_listener *listener, vigil_address *addres
 unsigned vigil_listener_streams(const vigil_listener *listener)
 {
     return listener != NULL ? listener->count : 0;
+}
+
+static int listener_set_unref(vigil_listener *listener, bool unref)
+{
+    if (listener == NULL)
+        return VG_WHY_NULL("listener");
+    const int error = vg_io_guard(listener->shared);
+    if (error != 0)
+        return error;
+    if (listener->closed)
+        return vg_why(-EINVAL, "the listener was given back");
+    vigil_loop *loop = listener->shared->loop;
+    listener->unref = unref;
+    if (listener->watched)
+        (void)(unref ? vigil_watch_unref(loop, listener->watch) : vigil_watch_ref(loop, listener->watch));
+    if (listener->pause.id != 0)
+        (void)(unref ? vigil_timer_unref(loop, listener->pause) : vigil_timer_ref(loop, listener->pause));
+    return 0;
+}
+
+int vigil_listener_ref(vigil_listener *listener)
+{
+    return listener_set_unref(listener, false);
+}
+
+int vigil_listener_unref(vigil_listener *listener)
+{
+    return listener_set_unref(listener, true);
 }

@@ -199,6 +199,10 @@ static int take_process_options(vigil_process_options *ours, const vigil_process
     if (ours->fd_count > VG_LAUNCH_FDS || (ours->fd_count != 0 && ours->fds == NULL))
         return vg_why_say(-EINVAL, "options.fds is %s and options.fd_count is %zu; the most is %d",
                           ours->fds == NULL ? "NULL" : "set", ours->fd_count, VG_LAUNCH_FDS);
+    if (ours->identity != NULL && ours->identity->group_count != 0 && ours->identity->groups == NULL)
+        return vg_why(-EINVAL, "options.identity has a group_count, and groups is NULL");
+    if (ours->identity != NULL && (ours->identity->uid == (uid_t)-1 || ours->identity->gid == (gid_t)-1))
+        return vg_why(-EINVAL, "options.identity has uid or gid -1, which is nobody's");
     for (int i = 0; i < 3; i++) {
         if ((unsigned)ours->stdio[i].kind > VIGIL_STDIO_FD)
             return vg_why_say(-EINVAL, "options.stdio[%d].kind is %d", i, (int)ours->stdio[i].kind);
@@ -365,6 +369,24 @@ int vigil_process_end_get(const vigil_process *process, vigil_process_end *end)
     if (!process->ended)
         return -EAGAIN;
     return vg_options_give(end, end->size, &process->end, sizeof process->end, sizeof process->end, "end");
+}
+
+static int process_keep(vigil_process *process, int (*how)(vigil_loop *loop, vigil_child child))
+{
+    const int error = process_guard(process);
+    if (error != 0)
+        return error;
+    return process->watched ? how(process->shared->loop, process->child) : vg_why(-ESRCH, "the child has ended");
+}
+
+int vigil_process_ref(vigil_process *process)
+{
+    return process_keep(process, vigil_child_ref);
+}
+
+int vigil_process_unref(vigil_process *process)
+{
+    return process_keep(process, vigil_child_unref);
 }
 
 static void promised_exit_stop(vg_op *op)

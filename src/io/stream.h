@@ -27,7 +27,8 @@ enum {
     VG_STREAM_QUEUED = 1U << 11,   /* stream->work waits for its turn */
     VG_STREAM_OVER = 1U << 12,     /* the memory goes when work has had its turn */
     VG_STREAM_STARTING = 1U << 13, /* the filter has not started: nothing else is read or sent */
-    VG_STREAM_ABRUPT = 1U << 14    /* vigil_stream_reset: the peer is told nothing */
+    VG_STREAM_ABRUPT = 1U << 14,   /* vigil_stream_reset: the peer is told nothing */
+    VG_STREAM_UNREF = 1U << 15     /* a reader does not keep the loop */
 };
 
 /* What stream->work has to do. Each call of it makes at most one call of the user's, as its last step. */

@@ -123,17 +123,21 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
     return count;
 }
 
-/* Neither writev nor splice has a flag that keeps SIGPIPE away: block it, and take it back if it came. parts NULL:
-   splice `count` bytes from the pipe. */
+/* Neither writev nor splice has a flag that keeps SIGPIPE away: block it, and take it back if it came. A signal that
+   this thread had not blocked before cannot have been pending. parts NULL: splice `count` bytes from the pipe. */
 static ssize_t write_without_signal(int fd, const struct iovec *parts, size_t count, int from)
 {
     sigset_t pipe_signal, before, pending;
     (void)sigemptyset(&pipe_signal);
     (void)sigaddset(&pipe_signal, SIGPIPE);
-    (void)sigemptyset(&pending);
-    (void)sigpending(&pending);
-    const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
     (void)pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    const bool was_blocked = sigismember(&before, SIGPIPE) == 1;
+    bool was_pending = false;
+    if (was_blocked) {
+        (void)sigemptyset(&pending);
+        (void)sigpending(&pending);
+        was_pending = sigismember(&pending, SIGPIPE) == 1;
+    }
     const ssize_t sent = parts != NULL ? writev(fd, parts, (int)count)
                                        : splice(from, NULL, fd, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     const int error = errno;
@@ -142,7 +146,8 @@ static ssize_t write_without_signal(int fd, const struct iovec *parts, size_t co
         while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR)
             ;
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!was_blocked)
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return sent;
 }

@@ -308,6 +308,92 @@ static void what_cannot_start_says_why(void **state)
     must_equal(vigil_loop_destroy(child.loop), 0);
 }
 
+/* Only root may change the user; others must be refused, and nothing may have been started. */
+static void it_may_be_another_user(void **state)
+{
+    (void)state;
+    static const gid_t groups[] = {2001, 2002};
+    static const char *const argv[] = {"sh", "-c", "id -u; id -g; echo $(id -G); umask; pwd; touch /proc/self/x", NULL};
+    for (int how = 0; how < 3; how++) { /* without further groups; with some; the mask alone */
+        struct child child = {0};
+        const vigil_identity other = {
+            .uid = 1234, .gid = 2345, .groups = how == 1 ? groups : NULL, .group_count = how == 1 ? 2 : 0};
+        const mode_t mask = 027;
+        char expected[64];
+        vigil_process_options options = shell(&child, argv);
+        options.stdio[0].kind = VIGIL_STDIO_NULL;
+        options.stdio[2].kind = VIGIL_STDIO_NULL;
+        options.identity = how < 2 ? &other : NULL;
+        options.umask = &mask;
+        options.cwd = "/";
+        options.session = how == 1;
+        if (how < 2 && getuid() != 0) {
+            child.loop = loop_plain();
+            must_equal(vigil_process_open(&child.process, child.loop, &options), -EPERM);
+            must_equal(waitpid(-1, NULL, WNOHANG), -1);
+            must_equal(vigil_loop_destroy(child.loop), 0);
+            continue;
+        }
+        begin(&child, &options);
+        if (how == 1)
+            must_equal(getsid(vigil_process_pid(child.process)), vigil_process_pid(child.process));
+        run_to_the_end(&child);
+        (void)snprintf(expected, sizeof expected, "1234\n2345\n2345%s\n0027\n/\n", how == 1 ? " 2001 2002" : "");
+        if (how < 2)
+            must_equal(strcmp(child.out, expected), 0);
+        else
+            must(strstr(child.out, "\n0027\n/\n") != NULL);
+        must_equal(child.end.code, CLD_EXITED);
+        end(&child);
+    }
+}
+
+/* What posix_spawn promises must hold for the other way too. */
+static void another_way_to_start_is_as_clean(void **state)
+{
+    (void)state;
+    const mode_t mask = 022;
+    const int leaked = fcntl(1, F_DUPFD, 200); /* not marked */
+    int ends[2];
+    struct child child = {0};
+    sigset_t blocked, before;
+    static const char *const argv[] = {
+        "sh", "-c", "ls /proc/self/fd | wc -l; echo x >&3; grep -E 'SigBlk|SigIgn' /proc/self/status", NULL};
+    static const char *const nothing[] = {"/no/such/program", NULL};
+    must(leaked >= 0);
+    must_equal(pipe2(ends, O_CLOEXEC), 0);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    must_equal(pthread_sigmask(SIG_BLOCK, &blocked, &before), 0);
+    must(signal(SIGHUP, SIG_IGN) != SIG_ERR);
+    vigil_process_options options = shell(&child, argv);
+    options.umask = &mask;
+    options.group = true;
+    options.fds = &ends[1];
+    options.fd_count = 1;
+    begin(&child, &options);
+    must_equal(getpgid(vigil_process_pid(child.process)), vigil_process_pid(child.process));
+    run_to_the_end(&child);
+    /* 0, 1, 2, 3, and the one that ls reads with */
+    must_equal(strcmp(child.out, "5\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"), 0);
+    char byte;
+    must_equal(read(ends[0], &byte, 1), 1);
+    options.argv = nothing;
+    vigil_process *process;
+    must_equal(vigil_process_open(&process, child.loop, &options), -ENOENT);
+    must(strstr(vigil_why(), "/no/such/program") != NULL);
+    options.argv = argv;
+    options.cwd = "/no/such/folder";
+    must_equal(vigil_process_open(&process, child.loop, &options), -ENOENT);
+    must(signal(SIGHUP, SIG_DFL) != SIG_ERR);
+    must_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    must_equal(close(ends[0]) + close(ends[1]) + close(leaked), 0);
+    const vigil_identity nobody = {.uid = (uid_t)-1};
+    options.identity = &nobody;
+    must_equal(vigil_process_open(&process, child.loop, &options), -EINVAL);
+    end(&child);
+}
+
 static void it_may_outlive_its_handle_and_the_loop(void **state)
 {
     (void)state;
@@ -344,6 +430,8 @@ int main(void)
         test(a_session_is_its_own),
         test(it_gets_further_descriptors_and_no_others),
         test(what_cannot_start_says_why),
+        test(it_may_be_another_user),
+        test(another_way_to_start_is_as_clean),
         test(it_may_outlive_its_handle_and_the_loop),
     };
     return run_all(tests);

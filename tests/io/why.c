@@ -69,6 +69,10 @@ static void unix_sockets(void **state)
     refuses(vigil_stream_pass_fds(pair.stream, "x", 1, &pair.peer, 0), "fds");
     refuses(vigil_stream_take_fd(NULL), "stream");
     refuses(vigil_stream_name(pair.stream, NULL), "name");
+    refuses(vigil_stream_ref(NULL), "stream");
+    refuses(vigil_stream_unref(NULL), "stream");
+    refuses(vigil_listener_ref(NULL), "listener");
+    refuses(vigil_listener_unref(NULL), "listener");
     vigil_shown shown;
     refuses(vigil_shown_begin(NULL, pair.loop, "query"), "shown");
     refuses(vigil_shown_begin(&shown, pair.loop, NULL), "name");
@@ -89,6 +93,8 @@ static void processes(void **state)
     options.argv = words;
     must_equal(vigil_process_open(&process, loop, &options), 0);
     refuses(vigil_process_signal(NULL, 1), "process");
+    refuses(vigil_process_ref(NULL), "process");
+    refuses(vigil_process_unref(NULL), "process");
     refuses(vigil_process_stop(NULL, 1), "process");
     refuses(vigil_process_end_get(process, NULL), "end");
     refuses(vigil_promise_exit(process, NULL, NULL), "promise");
@@ -126,6 +132,8 @@ static void datagrams(void **state)
     refuses(vigil_promise_packet(made, &address, 1, NULL, NULL, NULL), "promise");
     refuses(vigil_datagrams_address(made, NULL), "address");
     refuses(vigil_datagrams_fd(NULL), "datagrams");
+    refuses(vigil_datagrams_ref(NULL), "datagrams");
+    refuses(vigil_datagrams_unref(NULL), "datagrams");
     must_equal(vigil_datagrams_close(made), 0);
     must_equal(vigil_loop_destroy(loop), 0);
 }
