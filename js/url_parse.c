@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The URL Standard's parser for what is plain enough. It never answers that something is no URL: such texts, and everything that needs
- * more than ASCII in a host, go to the whole algorithm of the npm package, which lib/url.js holds. Both give the same for what both take;
+ * The URL Standard's parser for what is plain enough. It never answers that something is no URL: such texts, and hosts with rarer letters,
+ * go to the whole algorithm of the npm package, which lib/url.js holds. Both give the same for what both take;
  * js/tests/library/url_ways.js compares them with Node.
  */
 #ifndef _GNU_SOURCE
@@ -11,13 +11,19 @@
 
 #include <string.h>
 
+#include "url_host.h"
+
 enum {
     /* Where a byte is written as three: bits of `encoded`. */
     IN_FRAGMENT = 1,
     IN_QUERY = 2,
     IN_PATH = 4,
     IN_USER = 8,
-    EVERYWHERE = 15,
+    IN_OPAQUE_QUERY = 16, /* of a scheme that is not special */
+    IN_OPAQUE = 32,
+    EVERYWHERE = 63,
+
+    LONGEST_SCHEME = 32
 };
 
 static unsigned encoded(unsigned char c)
@@ -29,11 +35,11 @@ static unsigned encoded(unsigned char c)
     case '"':
     case '<':
     case '>':
-        return EVERYWHERE;
+        return EVERYWHERE & ~IN_OPAQUE;
     case '`':
         return IN_FRAGMENT | IN_PATH | IN_USER;
     case '#':
-        return IN_QUERY | IN_PATH | IN_USER;
+        return IN_QUERY | IN_OPAQUE_QUERY | IN_PATH | IN_USER;
     case '\'':
         return IN_QUERY; /* of these schemes */
     case '?':
@@ -111,51 +117,6 @@ static unsigned default_port(const char *scheme, size_t length)
     return 0;
 }
 
-/* Four numbers as they are written most often. */
-static bool is_address(const char *host, size_t length)
-{
-    unsigned dots = 0, value = 0, digits = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (host[i] == '.') {
-            if (digits == 0)
-                return false;
-            dots++;
-            value = digits = 0;
-        } else if (!digit(host[i]) || (digits > 0 && value == 0) || digits == 3) {
-            return false;
-        } else {
-            value = value * 10 + (unsigned)(host[i] - '0');
-            digits++;
-            if (value > 255)
-                return false;
-        }
-    }
-    return dots == 3 && digits > 0;
-}
-
-/* Labels of letters, digits, '-' and '_', none of them encoded. A last one that begins with a digit may be an address. */
-static bool put_host(vg_url *url, const char *host, size_t length)
-{
-    size_t label = 0;
-    if (length == 0)
-        return false;
-    for (size_t i = 0; i <= length; i++) {
-        if (i == length || host[i] == '.') {
-            if (i == label || (i - label >= 4 && lower(host[label]) == 'x' && lower(host[label + 1]) == 'n' &&
-                               host[label + 2] == '-' && host[label + 3] == '-'))
-                return false;
-            if (i == length && digit(host[label]) && !is_address(host, length))
-                return false;
-            label = i + 1;
-        } else if (!letter(host[i]) && !digit(host[i]) && host[i] != '-' && host[i] != '_') {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < length; i++)
-        url->text[url->length++] = lower(host[i]);
-    return true;
-}
-
 static bool put_port(vg_url *url, const char *port, size_t length)
 {
     unsigned value = 0, used = 0;
@@ -182,7 +143,9 @@ static bool put_authority(vg_url *url, const char *text, size_t length)
 {
     const char *at = length ? memrchr(text, '@', length) : NULL;
     const char *host = at ? at + 1 : text, *end = text + length;
-    const char *port = host < end ? memchr(host, ':', (size_t)(end - host)) : NULL;
+    const char *after = host < end && *host == '[' ? memchr(host, ']', (size_t)(end - host)) : NULL;
+    const char *port = host < end ? memchr(after ? after : host, ':', (size_t)(end - (after ? after : host))) : NULL;
+    size_t host_length;
     put(url, "//", 2);
     url->user = url->secret = url->host = (uint32_t)url->length;
     if (at && at > text) {
@@ -199,8 +162,10 @@ static bool put_authority(vg_url *url, const char *text, size_t length)
             url->text[url->length++] = '@';
         url->host = (uint32_t)url->length;
     }
-    if (!put_host(url, host, (size_t)((port ? port : end) - host)))
+    host_length = vg_url_host(url->text + url->length, host, (size_t)((port ? port : end) - host));
+    if (host_length == 0)
         return false;
+    url->length += host_length;
     url->host_end = (uint32_t)url->length;
     return !port || put_port(url, port + 1, (size_t)(end - port - 1));
 }
@@ -335,9 +300,34 @@ static bool relative(vg_url *url, const vg_url *base, const char *text, const ch
     return put_rest(url, text, end, false);
 }
 
+/* What follows "data:": a path that is text. A blob's origin is in it, and blanks at its end depend on what follows. */
+static bool put_opaque(vg_url *url, const char *text, const char *end)
+{
+    const char *hash = text < end ? memchr(text, '#', (size_t)(end - text)) : NULL;
+    const char *query_end = hash ? hash : end;
+    const char *question = text < end ? memchr(text, '?', (size_t)(query_end - text)) : NULL;
+    const char *path_end = question ? question : query_end;
+    if ((text < end && *text == '/') || (url->length == 5 && memcmp(url->text, "blob:", 5) == 0) ||
+        (path_end > text && path_end[-1] == ' '))
+        return false;
+    url->user = url->secret = url->host = url->host_end = url->path = (uint32_t)url->length;
+    put_encoded(url, text, (size_t)(path_end - text), IN_OPAQUE);
+    url->query = (uint32_t)url->length;
+    if (question) {
+        url->text[url->length++] = '?';
+        put_encoded(url, question + 1, (size_t)(query_end - question - 1), IN_OPAQUE_QUERY);
+    }
+    url->fragment = (uint32_t)url->length;
+    if (hash) {
+        url->text[url->length++] = '#';
+        put_encoded(url, hash + 1, (size_t)(end - hash - 1), IN_FRAGMENT);
+    }
+    return true;
+}
+
 size_t vg_url_room(size_t input, size_t base)
 {
-    return 3 * input + base + 32;
+    return 3 * input + base + 128;
 }
 
 bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *url)
@@ -357,7 +347,7 @@ bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *
     url->length = 0;
     if (colon == text || colon == end || *colon != ':')
         return base && relative(url, base, text, end);
-    if (colon - text > 5)
+    if ((size_t)(colon - text) >= LONGEST_SCHEME)
         return false;
     for (; text <= colon; text++)
         url->text[url->length++] = lower(*text);
@@ -369,7 +359,9 @@ bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *
             return false;
         return after_scheme(url, text, end);
     }
-    if (url->length != 5 || memcmp(url->text, "file:", 5) != 0 || end - text < 3 || memcmp(text, "///", 3) != 0)
+    if (url->length != 5 || memcmp(url->text, "file:", 5) != 0)
+        return put_opaque(url, text, end);
+    if (end - text < 3 || memcmp(text, "///", 3) != 0)
         return false;
     put(url, "//", 2);
     url->user = url->secret = url->host = url->host_end = url->path = (uint32_t)url->length;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* URLs as most are: of the schemes http, https, ws, wss and ftp with a host in ASCII, and file URLs without a host. */
+/* URLs as most are: of the schemes http, https, ws, wss and ftp with a host of common letters or an address, file URLs without a host, and
+   schemes that are followed by no slash (data:, mailto:). */
 #ifndef VG_JS_URL_PARSE_H
 #define VG_JS_URL_PARSE_H
 

@@ -85,6 +85,7 @@ const messages = {
     `or by rejecting a promise which was not handled with .${'catch'}(). The promise rejected with the reason "${reason}".`],
   ERR_INVALID_TRANSFER_OBJECT: ['TypeError', () => 'Found invalid object in transferList'],
   ERR_INVALID_BUFFER_SIZE: ['RangeError', (bits) => `Buffer size must be a multiple of ${bits}`],
+  ERR_ARG_NOT_ITERABLE: ['TypeError', (what) => `${what} must be iterable`],
   ERR_INVALID_TUPLE: ['TypeError', (what, shape) => `${what} must be an iterable ${shape} tuple`],
   ERR_UNKNOWN_SIGNAL: ['TypeError', (name) => `Unknown signal: ${name}`],
   ERR_UNKNOWN_ENCODING: ['TypeError', (name) => `Unknown encoding: ${name}`],

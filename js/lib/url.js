@@ -12,18 +12,14 @@ const custom = Symbol.for('nodejs.util.inspect.custom');
 // Most URLs are plain: a special scheme and a host in ASCII. C takes them apart; everything else, and every change, is the package's, which
 // costs some fifty times as much. Both ways give the same.
 const { implForWrapper: implOf } = load('npm:whatwg-url/lib/utils.js');
-// A URL that was plain keeps the object that programs may hold.
-function adoptParams(url, params) {
-  const inner = implOf(url);
-  inner._query = implOf(params);
-  inner._query._url = inner;
-}
+const { URLSearchParams, attach, refill } = load('url_params');
 
 const places = new Uint8Array(32);
 const place = new Uint32Array(places.buffer);
 
 class Parts {
-  constructor(href) {
+  constructor(href) { this.take(href); }
+  take(href) {
     this.href = href;
     this.scheme = place[0];
     this.user = place[1];
@@ -33,21 +29,17 @@ class Parts {
     this.path = place[5];
     this.query = place[6];
     this.fragment = place[7];
-    this.params = null;
   }
-  // The package's, and what is changed in it comes back here.
-  get searchParams() {
-    if (this.params === null) {
-      this.params = new lib.URLSearchParams(this.href.slice(this.query, this.fragment));
-      const plain = this;
-      implOf(this.params)._url = {
-        _url: { set query(text) { plain.change(text === null ? '' : `?${text}`); } },
-        _potentiallyStripTrailingSpacesFromAnOpaquePath() {},
-      };
-    }
-    return this.params;
+  // False: it is for the package to say what becomes of it.
+  retake(text) {
+    const href = binding.urlParse(text, undefined, places);
+    if (href === undefined) return false;
+    this.take(href);
+    return true;
   }
-  change(query) {
+  get queryText() { return this.href.slice(this.query + 1, this.fragment); }
+  set queryText(text) {
+    const query = text === '' ? '' : `?${text}`;
     this.href = this.href.slice(0, this.query) + query + this.href.slice(this.fragment);
     this.fragment = this.query + query.length;
   }
@@ -63,6 +55,30 @@ class Parts {
   get search() { return this.fragment - this.query > 1 ? this.href.slice(this.query, this.fragment) : ''; }
   get hash() { return this.href.length - this.fragment > 1 ? this.href.slice(this.fragment) : ''; }
 }
+// Setters for values without surprises, of URLs with a host; true if it is done.
+const PRINTED = /^[!-~]*$/;
+const setters = {
+  __proto__: null,
+  pathname(parts, value) {
+    const path = value.replaceAll('?', '%3F').replaceAll('#', '%23');
+    return parts.retake(`${parts.href.slice(0, parts.path)}${/^[/\\]/.test(path) ? '' : '/'}${path}${parts.href.slice(parts.query)}`);
+  },
+  search(parts, value) {
+    const query = (value.startsWith('?') ? value.slice(1) : value).replaceAll('#', '%23');
+    return parts.retake(`${parts.href.slice(0, parts.query)}${value === '' ? '' : `?${query}`}${parts.href.slice(parts.fragment)}`);
+  },
+  hash(parts, value) {
+    return parts.retake(`${parts.href.slice(0, parts.fragment)}${value === '' ? '' : value.startsWith('#') ? value : `#${value}`}`);
+  },
+  port(parts, value) {
+    if (!/^[0-9]{1,5}$/.test(value) || +value > 65535) return false;
+    return parts.retake(`${parts.href.slice(0, parts.hostEnd)}:${value}${parts.href.slice(parts.path)}`);
+  },
+  hostname(parts, value) {
+    if (!/^[A-Za-z0-9.-]+$/.test(value)) return false;
+    return parts.retake(`${parts.href.slice(0, parts.hostAt)}${value}${parts.href.slice(parts.hostEnd)}`);
+  },
+};
 function plainParts(input, base) {
   const href = binding.urlParse(input, base, places);
   return href === undefined ? null : new Parts(href);
@@ -75,13 +91,20 @@ function invalid(input, base) {
   return error;
 }
 
+function textOf(value) {
+  if (typeof value === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
+  return `${value}`;
+}
+
+let read, change, paramsOf; // set by the class
 class URL {
   #plain;
   #whole = null; // of the package
+  #params = null;
   constructor(input, base = undefined) {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
-    input = `${input}`;
-    if (base !== undefined) base = `${base}`;
+    input = textOf(input);
+    if (base !== undefined) base = textOf(base);
     this.#plain = plainParts(input, base);
     if (this.#plain !== null) return;
     try {
@@ -95,9 +118,9 @@ class URL {
   }
   static canParse(input, base = undefined) {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
-    input = `${input}`;
-    if (base === undefined && binding.urlParse(input, undefined, places) !== undefined) return true;
-    return lib.URL.canParse(input, base === undefined ? undefined : `${base}`);
+    input = textOf(input);
+    if (base !== undefined) base = textOf(base);
+    return binding.urlParse(input, base, places) !== undefined || lib.URL.canParse(input, base);
   }
   static parse(input, base = undefined) {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
@@ -107,22 +130,44 @@ class URL {
       return null;
     }
   }
-  // What can be changed.
-  static whole(url) {
-    if (url.#whole === null) {
-      url.#whole = new lib.URL(url.#plain.href);
-      if (url.#plain.params !== null) adoptParams(url.#whole, url.#plain.params);
-      url.#plain = null;
-    }
-    return url.#whole;
+  static {
+    read = (url) => {
+      if (typeof url !== 'object' || url === null || !(#plain in url)) throw new TypeError('Receiver must be an instance of class URL');
+      return url.#plain ?? url.#whole;
+    };
+    change = (url, name, value) => {
+      if (typeof url !== 'object' || url === null || !(#plain in url)) throw new TypeError('Cannot read private member #context from an object whose class did not declare it');
+      value = textOf(value);
+      const plain = url.#plain;
+      if (name === 'href') {
+        const next = plainParts(value);
+        if (next === null) url.#whole = new lib.URL(value); // throws if it is no URL
+        else url.#whole = null;
+        url.#plain = next;
+      } else if (plain === null || plain.hostAt === plain.hostEnd || !PRINTED.test(value) || setters[name]?.(plain, value) !== true) {
+        if (plain !== null) {
+          const whole = new lib.URL(plain.href);
+          whole[name] = value; // may throw
+          url.#whole = whole;
+          url.#plain = null;
+        } else {
+          url.#whole[name] = value;
+        }
+      }
+      if (url.#params !== null && (name === 'search' || name === 'href')) refill(url.#params, url.#query);
+    };
+    paramsOf = (url) => {
+      read(url);
+      return url.#params ??= attach(url.#query, (text) => {
+        if (url.#plain !== null) url.#plain.queryText = text;
+        else implOf(url.#whole)._url.query = text === '' ? null : text;
+      });
+    };
   }
-  static parts(url) {
-    return url.#plain ?? url.#whole;
+  get #query() {
+    return this.#plain !== null ? this.#plain.queryText : this.#whole.search.slice(1);
   }
 }
-const { whole, parts } = URL;
-delete URL.whole;
-delete URL.parts;
 for (const name of ['createObjectURL', 'revokeObjectURL']) {
   const { [name]: value } = { [name](item) { return arguments.length === 0 ? load('blob')[name]() : load('blob')[name](item); } };
   Object.defineProperty(URL, name, { value, writable: true, configurable: true, enumerable: true });
@@ -135,92 +180,42 @@ function accessor(name, descriptor) {
   Object.defineProperty(URL.prototype, name, { enumerable: true, configurable: true, ...descriptor });
 }
 for (const name of ['protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash']) {
-  accessor(name, { get() { return parts(this)[name]; }, set(value) { whole(this)[name] = `${value}`; } });
+  accessor(name, Object.getOwnPropertyDescriptor({ get [name]() { return read(this)[name]; }, set [name](value) { change(this, name, value); } }, name));
 }
-accessor('href', {
-  get() { return parts(this).href; },
-  set(value) {
-    value = `${value}`;
+accessor('href', Object.getOwnPropertyDescriptor({
+  get href() { return read(this).href; },
+  set href(value) {
+    value = textOf(value);
     try {
-      whole(this).href = value;
-    } catch {
-      throw invalid(value);
+      change(this, 'href', value);
+    } catch (error) {
+      read(this);
+      throw error instanceof TypeError ? invalid(value) : error;
     }
   },
-});
-accessor('origin', { get() { return parts(this).origin; } });
-accessor('searchParams', { get() { return parts(this).searchParams; } });
+}, 'href'));
+accessor('origin', Object.getOwnPropertyDescriptor({ get origin() { return read(this).origin; } }, 'origin'));
+accessor('searchParams', Object.getOwnPropertyDescriptor({ get searchParams() { return paramsOf(this); } }, 'searchParams'));
 for (const name of ['toString', 'toJSON']) {
-  accessor(name, { value: { [name]() { return parts(this).href; } }[name], writable: true });
+  accessor(name, { value: { [name]() { return read(this).href; } }[name], writable: true });
 }
 Object.defineProperty(URL.prototype, Symbol.toStringTag, { value: 'URL', configurable: true });
-for (const { prototype } of [URL, lib.URLSearchParams]) Object.defineProperty(prototype, load('idl').kPlatform, { value: true });
+Object.defineProperty(URL.prototype, load('idl').kPlatform, { value: true });
 
 // ---- and the rest of it -------------------------------------------------------------------------------------------
 
 Object.defineProperty(URL.prototype, custom, {
   configurable: true, writable: true,
-  value: function (depth, options, inspect) {
-    if (depth < 0) return options.stylize('[Object]', 'special');
-    const shown = {};
-    for (const name of ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search',
-                        'searchParams', 'hash']) shown[name] = this[name];
-    return `URL ${inspect(shown, options)}`;
-  },
-});
-// The package's own class behind Node's checks: a URL's searchParams are of it as well.
-function URLSearchParams(init = undefined) {
-  if (new.target === undefined) throw new TypeError("Class constructor URLSearchParams cannot be invoked without 'new'");
-  if (init !== null && typeof init === 'object' && typeof init[Symbol.iterator] === 'function') {
-    init = [...init];
-    for (const pair of init) {
-      if (pair === null || typeof pair !== 'object' || typeof pair[Symbol.iterator] !== 'function' || [...pair].length !== 2) {
-        throw new codes.ERR_INVALID_TUPLE('Each query pair', '[name, value]');
-      }
-    }
-  }
-  return Reflect.construct(lib.URLSearchParams, init === undefined ? [] : [init], new.target);
-}
-Object.defineProperty(URLSearchParams, 'prototype', { value: lib.URLSearchParams.prototype, writable: false });
-Object.defineProperty(URLSearchParams.prototype, 'constructor', { value: URLSearchParams, writable: true, configurable: true });
-// The package's own words for a wrong `this` become Node's. A good one costs nothing more.
-const sizeOf = Object.getOwnPropertyDescriptor(lib.URLSearchParams.prototype, 'size').get;
-function guarded(method, self, args, kind = 'URLSearchParams') {
-  try {
-    return Reflect.apply(method, self, args);
-  } catch (error) {
-    if (error instanceof TypeError && /called on (an object that is not a valid instance|a value that is not a)/.test(error.message)) throw new codes.ERR_INVALID_THIS(kind);
-    if (error instanceof TypeError && /is a symbol, which cannot be converted/.test(error.message)) throw new TypeError('Cannot convert a Symbol value to a string');
-    throw error;
-  }
-}
-function replace(prototype, name, wanted, checked) {
-  Object.defineProperty(checked, 'name', { value: name });
-  Object.defineProperty(checked, 'length', { value: wanted });
-  Object.defineProperty(prototype, name, { value: checked, writable: true, configurable: true, enumerable: true });
-}
-for (const [name, wanted] of [['append', 2], ['set', 2], ['delete', 1], ['get', 1], ['getAll', 1], ['has', 1], ['entries', 0], ['keys', 0], ['values', 0],
-                              ['sort', 0], ['toString', 0], ['forEach', 1]]) {
-  const method = lib.URLSearchParams.prototype[name];
-  replace(URLSearchParams.prototype, name, wanted, function (...args) {
-    if (args.length < wanted || name === 'forEach') {
-      guarded(sizeOf, this, []);
-      if (name === 'forEach') validateFunction(args[0], 'callback');
-      else throw new codes.ERR_MISSING_ARGS(...['name', 'value'].slice(0, wanted));
-    }
-    return guarded(method, this, args);
-  });
-}
-Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, { value: URLSearchParams.prototype.entries, writable: true, configurable: true });
-const steps = Object.getPrototypeOf(new lib.URLSearchParams().entries());
-const { next } = steps;
-replace(steps, 'next', 0, function () { return guarded(next, this, [], 'URLSearchParamsIterator'); });
-Object.defineProperty(URLSearchParams.prototype, custom, {
-  configurable: true, writable: true,
-  value: function (depth, options, inspect) {
-    const pairs = [...this].map(([key, value]) => `${inspect(key, options)} => ${inspect(value, options)}`);
-    return pairs.length === 0 ? 'URLSearchParams {}' : `URLSearchParams { ${pairs.join(', ')} }`;
-  },
+  value: {
+    [custom](depth, options, inspect) {
+      read(this);
+      if (typeof depth === 'number' && depth < 0) return this;
+      const shown = {};
+      for (const name of ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search',
+                          'searchParams', 'hash']) shown[name] = this[name];
+      return `${this.constructor.name} ${inspect(shown, options)}`;
+    },
+  }[custom],
 });
 
 function fileURLToPath(value) {

@@ -50,3 +50,74 @@ console.log(url.href, url.host, url.searchParams.size);
 const { pathToFileURL } = require('url');
 for (const name of ['/a b', '/a ', '/\t', '/ü', '/a%b?c#d\\e', '/C:/x']) console.log(pathToFileURL(name).href);
 console.log(URL.canParse('http://h'), URL.canParse('http://'), URL.parse('x', 'http://h/').href);
+
+// Hosts beyond ASCII, addresses with colons, schemes without slashes.
+const hosts = ['[::]', '[::1]', '[1::]', '[1:2:3:4:5:6:7:8]', '[1:2:3:4:5:6:7::]', '[::2:3:4:5:6:7:8]', '[1:0:0:4:0:0:0:8]', '[1:0:0:4:5:0:0:8]', '[1:0:3:4:5:6:7:8]', '[ABCD:ef01::0023]', '[::1.2.3.4]', '[::ffff:255.255.255.255]',
+               '[1:2:3:4:5:6:1.2.3.4]', '[1:2:3:4:5:6:7:1.2.3.4]', '[::1.2.3]', '[::1.2.3.4.5]', '[::01.2.3.4]', '[::256.1.1.1]', '[1]', '[:1]', '[1:]', '[1::2::3]', '[1:2:3:4:5:6:7:8:9]', '[::12345]', '[::g]', '[]', '[', ']', '[::1', '::1',
+               '[::1]x', '[::1%25en0]', '[:::]', '[1:2:3:4:5:6:7::8]', '[::1]:', '[::1]:81', '[::1]:x', 'münchen.de', 'MÜNCHEN.DE', 'straße.de', 'ÿ.a', '÷.a', '×', 'пример.рф', 'ПРИМЕР', 'ѐ', 'Ё.a', 'αβγς.gr', 'ΑΒΓ', 'ά', '例え.テスト', '日本語.jp', '한국.kr',
+               'ー.jp', 'a.ü.b.ö', 'ü-ü', '-ü-', 'ü_1', '1ü', 'a.1ü', 'ü.1', 'ü..a', 'ü.', 'e\u0301.a', '\u05d0.a', 'a\u200db', '☃.a', '😀.a', 'xn--a.ü', 'ⅷ.a', 'ﬁ.a', `${'ü'.repeat(62)}.a`, `${'a'.repeat(70)}.ü`, '%C3%BC.de', '中国'.repeat(20)];
+for (const host of hosts) console.log(JSON.stringify(host), look(`http://${host}/x?y#z`), look(`//u:p@${host}/`, 'https://h/'));
+for (const input of ['data:', 'data:,', 'data:text/html,<a b="c">é\x01\x7f?q\'"<>`é#f `<é', 'DATA:,A', 'data:a b ', 'data:a b ?c', 'data:a #c', 'data:/a', 'data://a', 'data:\\a', 'mailto:a@b?subject=c d', 'javascript:a("b")#c',
+                     'blob:http://h/x', 'blob:x', 'about:blank', 'urn:isbn:1', 'x-y+z.1:a', '1x:a', 'a:', 'a:#', 'a:?', 'tel:+1 2', `${'s'.repeat(40)}:x`, 'data:a/../b', 'http', 'web+x:a']) {
+  console.log(JSON.stringify(input), look(input), look(input, 'http://h/'), look('#f', input), look('x', input));
+}
+
+// What is set, on either way.
+const values = ['', 'a', '/a/b', 'a b', '?a=b', '#a', 'é', '..', '/a/../b', '80', '443', '8081', '99999', '1x', 'h.example', 'H', 'h:9', '[::1]', 'a/b', 'a?b', 'a#b', '\\a', '%41', '%', '\ta\n', "'", 'https', 'https:', 'ws', 'file', 'x', '//', '/.', '\0'];
+let set = 0;
+for (const start of ['http://u:p@h:8080/a?b=c#d', 'https://h', 'file:///a?b', 'data:x?y#z', 'http://[::1]:5/', 'foo://h/a']) {
+  for (const name of [...names, 'href'].filter((one) => one !== 'origin')) {
+    for (const value of values) {
+      const one = new URL(start);
+      const params = one.searchParams;
+      try {
+        one[name] = value;
+        one.hash += '1';
+        one.searchParams.append('k', value);
+        one.pathname += '/z';
+      } catch (error) {
+        set = (set * 31 + error.code.length) % 4294967291;
+      }
+      const found = `${names.map((part) => one[part]).join(' | ')} ${params} ${one.searchParams === params}`;
+      for (let k = 0; k < found.length; k++) set = (set * 31 + found.charCodeAt(k)) % 4294967291;
+    }
+    console.log(start, name, set);
+  }
+}
+
+// URLSearchParams.
+const queries = ['', '?', '??a', 'a', 'a=', '=a', '=', '&', 'a&b', 'a=b&a=c&&d', 'a+b=c+d', '%2', '%2g', '%zz=%41%', '%C3%A9=%E9', 'é=😀', '\ud800=\udc00', '%EF%BB%BFa=%ef%bb%bf', 'a=b=c', 'a%26b=c%3Dd', "!~'()*-._", 'a\0b=\n', '%F0%9F%98%80', '%F0%9F'];
+for (const query of queries) {
+  const params = new URLSearchParams(query);
+  console.log(JSON.stringify(query), JSON.stringify([...params]), `${params}`, params.size, params.get('a'), JSON.stringify(params.getAll('a')), params.has('a'), params.has('a', 'b'));
+}
+for (const init of [[['a', 'b'], ['c', 1]], { a: 1, b: [2, 3] }, new Map([['x', 'y']]), new URLSearchParams('q=1&q=2'), null, undefined, 5, { '\ud835x': '1', '\udc53x': '2' }, [], new FormData(), function f() {}, [new Set(['s', 't'])]]) {
+  console.log(`${new URLSearchParams(init)}`);
+}
+for (const init of [[['a']], [['a', 'b', 'c']], [1], [null], { [Symbol.iterator]: 1 }, Symbol('s'), { a: Symbol('s') }, [['a', Symbol('s')]]]) {
+  try {
+    console.log(`${new URLSearchParams(init)}`);
+  } catch (error) {
+    console.log(error.name, error.code, error.message);
+  }
+}
+{
+  const params = new URLSearchParams('c=3&a=1&b=2&a=0');
+  params.sort();
+  console.log(`${params}`);
+  params.set('a', '9');
+  params.delete('b', '3');
+  params.delete('c');
+  console.log(`${params}`, Object.prototype.toString.call(params), Object.prototype.toString.call(params.keys()));
+  const walk = params.entries();
+  console.log(walk.next().value.join(), [...walk].join(), walk.next().done);
+  params.forEach(function (value, name, all) { console.log(this.me, name, value, all === params); }, { me: 1 });
+  for (const call of [() => params.append('x'), () => params.get(), () => params.forEach(1), () => URLSearchParams.prototype.get.call({}, 'a'), () => walk.next.call({}), () => URLSearchParams(), () => params.keys.call(1)]) {
+    try {
+      call();
+    } catch (error) {
+      console.log(error.name, error.code);
+    }
+  }
+  console.log(params, params.keys(), params.entries(), new URLSearchParams(), { params }, Object.keys(URLSearchParams.prototype).join());
+}
