@@ -481,7 +481,9 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
     error = vigil_watch_add(loop, fd, it->armed, VIGIL_WATCH_UNREF, stream_event, NULL, it, &it->watch);
     if (error != 0) {
         stream_free(it);
-        return error;
+        return error != -EOPNOTSUPP
+                   ? error
+                   : vg_why_say(error, "fd %d is of a device that is never waited for, such as /dev/null", fd);
     }
     if (it->limits->idle_ns >= 0)
         stream_start_timer(it, it->limits->idle_ns, stream_idle);

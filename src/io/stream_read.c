@@ -243,13 +243,16 @@ static void read_turn_of_data(vigil_stream *stream)
         vg_stream_want(stream, VG_TODO_READ);
     } else {
         got = stream_receive(stream, buffer, VG_IO_BUFFER);
-        if (got == -EAGAIN)
+        if (got == -EAGAIN) {
+            reader_waits(stream);
             return;
+        }
     }
     if (got <= 0) { /* said once */
         stream->on_data = NULL;
         vg_stream_keep(stream);
-    } else if (vg_filter_pending(stream)) {
+    } else if (vg_filter_pending(stream) ||
+               (stream->state & VG_STREAM_UNWATCHED) != 0) { /* no event says what follows */
         vg_stream_want(stream, VG_TODO_READ);
     }
     fn(stream, got > 0 ? buffer : NULL, got, arg);

@@ -367,6 +367,55 @@ static void fill(struct pair *pair) /* until the system takes no more */
     } while (stats.unsent == 0);
 }
 
+struct late {
+    struct pair *pair;
+    size_t *got;
+    unsigned *finals;
+};
+
+static void note_late(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    struct late *late = arg;
+    must(stream == late->pair->stream && (data != NULL) == (length > 0));
+    must(length >= 0);
+    *late->got += (size_t)length;
+    *late->finals += length == 0;
+}
+
+/* The peer has said something and has gone before anybody reads: all of it is given, then the end. */
+static void who_reads_late_is_told_of_the_end(void **state)
+{
+    (void)state;
+    static char much[3 * 65536];
+    for (int how = 0; how < 4; how++) { /* a socket; a pipe; more than one read; reading was stopped in between */
+        int ends[2];
+        struct pair pair = {.loop = loop_plain()};
+        const vigil_stream_options options = pair_options(&pair);
+        const size_t length = how == 2 ? sizeof much : 4;
+        must_equal(how == 1 ? pipe2(ends, O_CLOEXEC) : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        if (how == 2)
+            must_equal(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &(int){1 << 20}, sizeof(int)), 0);
+        must_equal(vigil_stream_open(&pair.stream, pair.loop, ends[0], &options), 0);
+        if (how == 3) {
+            must_equal(vigil_stream_on_data(pair.stream, collect, &pair), 0);
+            turns(pair.loop);
+            must_equal(vigil_stream_on_data(pair.stream, NULL, NULL), 0);
+        }
+        must_equal(write(ends[1], much, length), length);
+        must_equal(close(ends[1]), 0);
+        pair.peer = -1;
+        turns(pair.loop); /* nobody wants to know */
+        size_t got = 0;
+        unsigned finals = 0;
+        struct late late = {&pair, &got, &finals};
+        must_equal(vigil_stream_on_data(pair.stream, note_late, &late), 0);
+        turns(pair.loop);
+        must_equal(got, length);
+        must_equal(finals, 1);
+        pair_end(&pair);
+    }
+}
+
 static void a_reset_says_what_is_lost(void **state)
 {
     (void)state;
@@ -607,6 +656,7 @@ int main(void)
         test(the_two_sides_end_apart),
         test(what_the_peer_sent_is_read_though_nothing_can_be_sent),
         test(a_pipe_without_reader_is_an_error_and_no_signal),
+        test(who_reads_late_is_told_of_the_end),
         test(a_reset_says_what_is_lost),
         test(a_peer_that_never_reads_holds_the_close_up_for_flush_ns),
         test(an_idle_stream_fails_after_its_time),
