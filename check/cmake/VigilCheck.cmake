@@ -13,7 +13,7 @@ set(VIGIL_CHECK_WRAPS
   pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock pthread_rwlock_unlock pthread_rwlock_destroy pthread_once
   pthread_barrier_init pthread_barrier_wait pthread_barrier_destroy pthread_exit
   thrd_create thrd_join thrd_exit thrd_current thrd_detach thrd_yield thrd_sleep mtx_lock mtx_trylock mtx_timedlock
-  mtx_unlock cnd_wait cnd_timedwait cnd_signal cnd_broadcast call_once __cxa_guard_acquire __cxa_guard_release
+  mtx_unlock mtx_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast cnd_destroy call_once __cxa_guard_acquire __cxa_guard_release
   syscall clock_gettime nanosleep clock_nanosleep usleep sleep abort __assert_fail
   read write close eventfd eventfd_read eventfd_write epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
   timerfd_create timerfd_settime pipe2 socketpair poll)

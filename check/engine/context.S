@@ -162,6 +162,8 @@ vgc_access_plain:
     STUB __wrap_mtx_trylock, vgc_mtx_trylock
     STUB __wrap_mtx_timedlock, vgc_mtx_timedlock
     STUB __wrap_mtx_unlock, vgc_mtx_unlock
+    STUB __wrap_mtx_destroy, vgc_mtx_destroy
+    STUB __wrap_cnd_destroy, vgc_cnd_destroy
     STUB __wrap_cnd_wait, vgc_cnd_wait
     STUB __wrap_cnd_timedwait, vgc_cnd_timedwait
     STUB __wrap_cnd_signal, vgc_cnd_signal

@@ -140,7 +140,8 @@ enum op_kind {
     OP_ONCE,
     OP_ONCE_DONE,
     OP_BARRIER,
-    OP_HEAP
+    OP_HEAP,
+    OP_DESTROY
 };
 
 /* What a thread is about to do: enough to tell whether it depends on what
@@ -465,6 +466,12 @@ void heap_step(uint8_t kind, const void *pc);
 void heap_setup(void);
 void heap_reset(void);
 void heap_check(uintptr_t address, size_t size, bool write, const void *pc);
+void stack_check(uintptr_t address, const void *pc);
+
+/* unseen.c */
+void unseen_instrumented(void);
+void unseen_setup(void);
+void unseen_refuse(void);
 void *heap_alloc(size_t size, size_t align, int fill, const void *pc, bool mapped);
 void heap_free(void *block, const void *pc);
 void heap_end(void);

@@ -115,12 +115,13 @@ struct location *location_at(uintptr_t address, int size, const void *pc)
     if (cell == NULL) {
         char text[96];
         describe_address(address, text, sizeof text);
-        (void)pc;
         fail(VGC_MISUSE,
              "atomic access to %s, which is neither static data, heap, stack nor "
              "thread-local data of the program",
              text);
     }
+    if (size != 0)
+        stack_check(address, pc);
     if (size != 0 && (address & (uintptr_t)(size - 1)) != 0)
         fail(VGC_MISUSE, "atomic access to %zx is not aligned", (size_t)address);
     uint32_t *link = &cell->locations;

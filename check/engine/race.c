@@ -147,6 +147,7 @@ void access_plain(uintptr_t address, size_t size, bool write, const void *pc)
     if (address - R.arena >= R.arena_size && address - R.data >= R.data_size)
         return;
     heap_check(address, size, write, pc);
+    stack_check(address, pc);
     if (write)
         spin_progress();
     access_range(address, size, write, false, pc);

@@ -139,6 +139,9 @@ static void line_text(const struct trace_line *t, char *out, size_t room)
     case OP_BARRIER:
         snprintf(out, room, "%s: arrives at barrier %s", where, what);
         break;
+    case OP_DESTROY:
+        snprintf(out, room, "%s: destroys %s", where, what);
+        break;
     case OP_HEAP:
         snprintf(out, room, "%s: %s", where, t->text);
         break;

@@ -99,6 +99,7 @@ static void set_up(void)
     race_setup();
     heap_setup();
     symbols_setup();
+    unseen_setup();
     catch_crashes();
 }
 
@@ -142,6 +143,7 @@ void data_save(char *copy, bool restore)
 static void *run_body(void *unused)
 {
     (void)unused;
+    unseen_refuse();
     G.scenario->body();
     return NULL;
 }

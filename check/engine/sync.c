@@ -13,6 +13,9 @@
  * Freedom. A signal wakes any one of those that wait, by choice. Waits on condition variables may return for no reason
  * (opt.spurious), timed ones early (opt.early_timeouts). A thread is on a condition variable's list before it unlocks
  * the mutex, as in glibc: a signal may hit it in between.
+ *
+ * The end. Destroying an object is a step that leaves a mark in the object's memory, until it is initialised again: a use that comes
+ * later, in any order of the threads, is refused.
  */
 #define _GNU_SOURCE
 #include "internal.h"
@@ -28,7 +31,24 @@
 static struct location *object_at(const void *object, size_t size, const void *pc)
 {
     heap_check((uintptr_t)object, size, true, pc);
+    stack_check((uintptr_t)object, pc);
     return location_at((uintptr_t)object, 0, pc);
+}
+
+/* What a destroyed object begins with. A mutex has the mark of the C library: a kind that there is not. */
+static const uint64_t destroyed = 0x8D0E1D0F8D0E1D0FULL;
+
+static bool was_destroyed(const struct location *l)
+{
+    uint64_t mark = 0;
+    memcpy(&mark, (const void *)l->address, sizeof mark);
+    return mark == destroyed;
+}
+
+static void refuse_destroyed(const struct location *l, const char *what)
+{
+    if (was_destroyed(l))
+        fail(VGC_MISUSE, "use of a %s that was destroyed", what);
 }
 
 static clock_vec *clock_of(clock_vec **clock)
@@ -62,7 +82,7 @@ enum {
     ONCE_DONE = 2
 };
 
-/* Nobody can take the object in this way now. */
+/* Nobody can take the object in this way now. (What was destroyed holds nobody up: who takes it is refused.) */
 static bool blocked(const struct location *l, uint8_t kind)
 {
     const struct counts *c = counts_of(l);
@@ -72,9 +92,9 @@ static bool blocked(const struct location *l, uint8_t kind)
     case OP_SEM_WAIT:
         return c->first == 0;
     case OP_READ_LOCK:
-        return c->second != 0;
+        return c->second != 0 && !was_destroyed(l);
     case OP_WRITE_LOCK:
-        return c->first != 0 || c->second != 0;
+        return (c->first != 0 || c->second != 0) && !was_destroyed(l);
     case OP_ONCE:
         return c->first == ONCE_RUNS;
     default:
@@ -160,6 +180,17 @@ static void change_step(struct location *l, uint8_t kind, const void *pc)
     sched_point(&op);
 }
 
+static struct location *destroy_step(void *object, size_t size, const void *pc)
+{
+    struct location *l = object_at(object, size, pc);
+    change_step(l, OP_DESTROY, pc);
+    event_end_at(l);
+    spin_progress();
+    if (G.tracing)
+        trace_add(OP_DESTROY, pc)->address = l->address;
+    return l;
+}
+
 static uint64_t when(const struct timespec *time)
 {
     return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
@@ -177,6 +208,12 @@ static int kind_of(const void *mutex)
     return ((const pthread_mutex_t *)mutex)->__data.__kind & 3;
 }
 
+static void refuse_destroyed_mutex(const void *mutex)
+{
+    if (((const pthread_mutex_t *)mutex)->__data.__kind == -1)
+        fail(VGC_MISUSE, "use of a mutex that was destroyed");
+}
+
 int sync_lock(void *mutex, bool try_only, bool timed, uint64_t deadline, const void *pc)
 {
     struct location *l = object_at(mutex, sizeof(pthread_mutex_t), pc);
@@ -188,6 +225,7 @@ int sync_lock(void *mutex, bool try_only, bool timed, uint64_t deadline, const v
     if (owned(l) && kind_of(mutex) == PTHREAD_MUTEX_ERRORCHECK_NP)
         return try_only ? EBUSY : EDEADLK;
     int error = take(l, OP_LOCK, try_only, timed, deadline, pc);
+    refuse_destroyed_mutex(mutex);
     if (error != 0)
         return error;
     l->locked = true;
@@ -253,8 +291,11 @@ int __real_pthread_mutex_destroy(pthread_mutex_t *mutex);
 int vgc_pthread_mutex_destroy(pthread_mutex_t *mutex);
 int vgc_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
-    if (RUNNING && object_at(mutex, sizeof *mutex, USER_PC)->locked)
-        fail(VGC_MISUSE, "pthread_mutex_destroy of a mutex that is locked");
+    if (RUNNING) {
+        if (destroy_step(mutex, sizeof *mutex, USER_PC)->locked)
+            fail(VGC_MISUSE, "pthread_mutex_destroy of a mutex that is locked");
+        refuse_destroyed_mutex(mutex);
+    }
     return __real_pthread_mutex_destroy(mutex);
 }
 
@@ -268,6 +309,7 @@ static int cond_wait(void *cond, void *mutex, bool timed, uint64_t deadline, con
     struct location *l = object_at(cond, sizeof(pthread_cond_t), pc);
     struct op enter = {.kind = OP_COND_WAIT, .queue = USE_ADD, .address = l->address, .pc = pc};
     sched_point(&enter);
+    refuse_destroyed(l, "condition variable");
     bool early = timed && (deadline <= G.now || risk(&G.budget_timeout));
     bool spurious = !early && !BROKEN(VGC_RULE_SPURIOUS) && risk(&G.budget_spurious);
     l->waiters |= 1u << G.current;
@@ -314,6 +356,7 @@ static int cond_wake(void *cond, bool all, const void *pc)
     struct op op = {.kind = OP_COND_WAKE, .queue = USE_WRITE, .address = l->address, .pc = pc};
     ME->operands = all;
     sched_point(&op);
+    refuse_destroyed(l, "condition variable");
     uint32_t chosen = l->waiters;
     if (chosen == 0)
         event_current()->op.queue = USE_READ;
@@ -379,8 +422,13 @@ int vgc_pthread_cond_broadcast(pthread_cond_t *cond)
 int vgc_pthread_cond_destroy(pthread_cond_t *cond);
 int vgc_pthread_cond_destroy(pthread_cond_t *cond)
 {
-    if (RUNNING && object_at(cond, sizeof *cond, USER_PC)->waiters != 0)
+    if (!RUNNING)
+        return 0;
+    const struct location *l = destroy_step(cond, sizeof *cond, USER_PC);
+    if (l->waiters != 0)
         fail(VGC_MISUSE, "pthread_cond_destroy while threads wait on it");
+    refuse_destroyed(l, "condition variable");
+    memcpy(cond, &destroyed, sizeof destroyed);
     return 0;
 }
 
@@ -401,6 +449,7 @@ static int sem_take(sem_t *sem, bool try_only, bool timed, uint64_t deadline, co
 {
     struct location *l = object_at(sem, sizeof *sem, pc);
     int error = take(l, OP_SEM_WAIT, try_only, timed, deadline, pc);
+    refuse_destroyed(l, "semaphore");
     if (error != 0) {
         errno = error == EBUSY ? EAGAIN : error;
         return -1;
@@ -442,6 +491,7 @@ int vgc_sem_post(sem_t *sem)
     const void *pc = USER_PC;
     struct location *l = object_at(sem, sizeof *sem, pc);
     change_step(l, OP_SEM_POST, pc);
+    refuse_destroyed(l, "semaphore");
     event_current()->op.opened = counts_of(l)->first == 0;
     counts_of(l)->first++;
     clock_join(clock_of(&l->mutex_clock), &ME->hb);
@@ -464,8 +514,13 @@ int vgc_sem_getvalue(sem_t *sem, int *value)
 int vgc_sem_destroy(sem_t *sem);
 int vgc_sem_destroy(sem_t *sem)
 {
-    if (RUNNING && object_at(sem, sizeof *sem, USER_PC)->waiters != 0)
+    if (!RUNNING)
+        return 0;
+    const struct location *l = destroy_step(sem, sizeof *sem, USER_PC);
+    if (l->waiters != 0 && counts_of(l)->first == 0)
         fail(VGC_MISUSE, "sem_destroy while threads wait on it");
+    refuse_destroyed(l, "semaphore");
+    memcpy(sem, &destroyed, sizeof destroyed);
     return 0;
 }
 
@@ -478,6 +533,7 @@ static int rw_take(pthread_rwlock_t *lock, bool write, bool try_only, bool timed
     if (!try_only && counts_of(l)->second == G.current + 1)
         return EDEADLK;
     int error = take(l, kind, try_only, timed, deadline, pc);
+    refuse_destroyed(l, "read-write lock");
     if (error != 0)
         return error;
     take_over(l->mutex_clock);
@@ -575,9 +631,13 @@ int __wrap_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_
 int vgc_pthread_rwlock_destroy(pthread_rwlock_t *lock);
 int vgc_pthread_rwlock_destroy(pthread_rwlock_t *lock)
 {
-    const struct counts *c = (const struct counts *)lock;
-    if (RUNNING && (c->first != 0 || c->second != 0))
+    if (!RUNNING)
+        return 0;
+    const struct location *l = destroy_step(lock, sizeof *lock, USER_PC);
+    refuse_destroyed(l, "read-write lock");
+    if (counts_of(l)->first != 0 || counts_of(l)->second != 0)
         fail(VGC_MISUSE, "pthread_rwlock_destroy of a lock that is held");
+    memcpy(lock, &destroyed, sizeof destroyed);
     return 0;
 }
 
@@ -651,7 +711,10 @@ int vgc_pthread_barrier_wait(pthread_barrier_t *barrier)
     struct thread *me = ME;
     struct location *l = object_at(barrier, sizeof *barrier, pc);
     change_step(l, OP_BARRIER, pc);
+    refuse_destroyed(l, "barrier");
     struct counts *c = counts_of(l);
+    if (c->first <= 0)
+        fail(VGC_MISUSE, "pthread_barrier_wait at a barrier that was never initialised");
     clock_join(clock_of(&l->mutex_clock), &me->hb);
     if (++c->second < c->first) {
         l->waiters |= 1u << G.current;
@@ -687,7 +750,12 @@ int vgc_pthread_barrier_wait(pthread_barrier_t *barrier)
 int vgc_pthread_barrier_destroy(pthread_barrier_t *barrier);
 int vgc_pthread_barrier_destroy(pthread_barrier_t *barrier)
 {
-    if (RUNNING && ((const struct counts *)barrier)->second != 0)
+    if (!RUNNING)
+        return 0;
+    const struct location *l = destroy_step(barrier, sizeof *barrier, USER_PC);
+    refuse_destroyed(l, "barrier");
+    if (counts_of(l)->second != 0)
         fail(VGC_MISUSE, "pthread_barrier_destroy while threads wait at it");
+    memcpy(barrier, &destroyed, sizeof destroyed);
     return 0;
 }

@@ -21,6 +21,8 @@ int vgc_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 int vgc_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *time);
 int vgc_pthread_cond_signal(pthread_cond_t *cond);
 int vgc_pthread_cond_broadcast(pthread_cond_t *cond);
+int vgc_pthread_cond_destroy(pthread_cond_t *cond);
+int vgc_pthread_mutex_destroy(pthread_mutex_t *mutex);
 int __wrap_pthread_once(pthread_once_t *once, void (*function)(void));
 
 static int as_c11(int error)
@@ -55,6 +57,18 @@ int vgc_mtx_unlock(mtx_t *mutex);
 int vgc_mtx_unlock(mtx_t *mutex)
 {
     return as_c11(sync_unlock(mutex, USER_PC));
+}
+
+void vgc_mtx_destroy(mtx_t *mutex);
+void vgc_mtx_destroy(mtx_t *mutex)
+{
+    vgc_pthread_mutex_destroy((pthread_mutex_t *)mutex);
+}
+
+void vgc_cnd_destroy(cnd_t *cond);
+void vgc_cnd_destroy(cnd_t *cond)
+{
+    vgc_pthread_cond_destroy((pthread_cond_t *)cond);
 }
 
 int vgc_cnd_wait(cnd_t *cond, mtx_t *mutex);

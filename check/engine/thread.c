@@ -23,6 +23,7 @@
 
 enum {
     GUARD = 4096,
+    RED_ZONE = 128, /* what a function may use below its stack pointer */
     TLS_ROOM = 64 * 1024 - GUARD,
     SLOT = GUARD + STACK_SIZE + TLS_ROOM,
     HWCAP2_FSGSBASE_BIT = 2
@@ -105,6 +106,22 @@ void thread_setup(void)
 size_t thread_area_size(void)
 {
     return (size_t)SLOT * MAX_THREADS;
+}
+
+/* Nobody may use what lay on the stack of a thread that has ended, or in a function that has returned. */
+void stack_check(uintptr_t address, const void *pc)
+{
+    uintptr_t offset = address - (uintptr_t)G.arena;
+    if (offset >= thread_area_size() || (int)(offset / SLOT) == G.current || BROKEN(VGC_RULE_QUARANTINE))
+        return;
+    const struct thread *t = &G.threads[offset / SLOT];
+    bool over = t->status == T_ENDED || t->status == T_UNUSED;
+    if (!over && address + RED_ZONE >= (uintptr_t)t->user_sp)
+        return;
+    char here[160];
+    describe_pc(pc, here, sizeof here);
+    fail(VGC_USE_AFTER_FREE, "access at %s to the stack of t%d, %s", here, (int)(offset / SLOT),
+         over ? "which has ended" : "in a function that has returned");
 }
 
 void thread_reset(void)
