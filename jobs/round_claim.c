@@ -9,6 +9,7 @@ enum {
     AGEING_PERIOD = 32,
     MOST_PREFETCH = 1024,
     PREFETCH_US = 5000, /* this much work may wait here */
+    HALVES_LEAST = 256, /* jobs in flight at most: as two halves, of which one runs while the other is claimed */
 };
 
 static unsigned prefetch(const vigil_jobs *jobs)
@@ -28,6 +29,11 @@ bool vg_jobs_claim_alone(const struct vg_jobs_round *round)
     return atomic_load_explicit(&round->jobs->flying_count, memory_order_relaxed) == round->end_count;
 }
 
+static unsigned most_flying(const vigil_jobs *jobs)
+{
+    return jobs->width + prefetch(jobs);
+}
+
 unsigned vg_jobs_claim_places(const struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
@@ -36,8 +42,14 @@ unsigned vg_jobs_claim_places(const struct vg_jobs_round *round)
     if (atomic_load_explicit(&jobs->stopping, memory_order_relaxed) != 0 || round->quarantine || round->returned > 0)
         return 0;
     unsigned flying = atomic_load_explicit(&jobs->flying_count, memory_order_relaxed) - (unsigned)round->end_count;
-    unsigned most = jobs->width + prefetch(jobs);
+    unsigned most = most_flying(jobs);
     return flying < most ? most - flying : 0;
+}
+
+unsigned vg_jobs_claim_most(const struct vg_jobs_round *round)
+{
+    unsigned most = most_flying(round->jobs);
+    return most >= HALVES_LEAST ? most / 2 : most;
 }
 
 /* The classes in their order; of every AGEING_PERIOD claims one begins with a lower class, in rotation. */

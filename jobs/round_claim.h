@@ -7,6 +7,8 @@
 
 /* How many jobs may be claimed now: so many are in flight at most. */
 unsigned vg_jobs_claim_places(const struct vg_jobs_round *round);
+/* The most for one claim. While the engine claims one half of what may be in flight, the workers run the other. */
+unsigned vg_jobs_claim_most(const struct vg_jobs_round *round);
 /* Only what the ends leave is in flight. */
 bool vg_jobs_claim_alone(const struct vg_jobs_round *round);
 /* The classes in the order of asking. */

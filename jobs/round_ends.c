@@ -29,8 +29,9 @@ void vg_jobs_ends_collect(struct vg_jobs_round *round)
     }
 }
 
-/* Many short runs are in flight: wait for half of them, for less than a millisecond. The first one that ended would
-   otherwise have a transaction and a sync of the disk for a few, while the workers wait for the next claim. */
+/* Many short runs are in flight and there is no place for a whole claim: wait for half of them, for less than a
+   millisecond. The first one that ended would otherwise have a transaction and a sync of the disk for a few, while the
+   workers wait for the next claim. */
 void vg_jobs_ends_gather(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
@@ -38,6 +39,8 @@ void vg_jobs_ends_gather(struct vg_jobs_round *round)
     if (flying < GATHER_LEAST || atomic_load_explicit(&jobs->run_ns, memory_order_relaxed) > GATHER_RUN_NS)
         return;
     for (unsigned i = 0; i < GATHER_TIMES && round->end_count * 2 < flying; i++) {
+        if (round->look && vg_jobs_claim_places(round) >= vg_jobs_claim_most(round))
+            break;
         struct timespec pause = {.tv_nsec = GATHER_PAUSE_NS};
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
         vg_jobs_ends_collect(round);

@@ -7,7 +7,8 @@
  * batch. So batches form by themselves under load, and a single job is recorded at once.
  *
  * Claims are bounded: at most `width` jobs plus the prefetch are in flight. The prefetch follows the time that handlers
- * take, so that long jobs are not claimed ahead of idle processes.
+ * take, so that long jobs are not claimed ahead of idle processes. Where that is many, a claim is for half of them: the
+ * engine claims one half while the workers run the other.
  *
  * A worker that ends the only run in flight makes the round itself: nobody else can use the time that the way over this
  * thread would take.
@@ -44,8 +45,9 @@ static int exchange(struct vg_jobs_round *round)
         if (!round->lone_ran) /* runs take too long: try later */
             round->lone_ms *= 2;
     }
+    unsigned places = vg_jobs_claim_places(round), most = vg_jobs_claim_most(round);
     struct vg_jobs_want want = {
-        .count = vg_jobs_claim_places(round),
+        .count = places < most ? places : most,
         .alone = vg_jobs_claim_alone(round),
         .quarantine_first = round->lone_until != 0,
         .kinds = jobs->kinds,
