@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pq_array.h"
 #include "why.h"
 
 enum {
@@ -246,7 +247,7 @@ static int place(struct vg_pq_call *call, const char *value, int length, int for
 void vg_pq_number(struct vg_pq_call *call, int64_t number)
 {
     int at = place(call, NULL, 0, 0);
-    (void)snprintf(call->numbers[at], sizeof call->numbers[at], "%lld", (long long)number);
+    (void)vg_pq_decimal(number, call->numbers[at]);
     call->values[at] = call->numbers[at];
 }
 
@@ -271,8 +272,8 @@ void vg_pq_bytes(struct vg_pq_call *call, const void *bytes, size_t length)
 int vg_pq_send(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_pq_call *call)
 {
     static const struct vg_pq_call none;
-    char name[16];
-    (void)snprintf(name, sizeof name, "v%d", (int)which);
+    char name[25] = "v";
+    (void)vg_pq_decimal(which, name + 1);
     if (call == NULL)
         call = &none;
     if (!conn->prepared[which] && conn->sent >= 60) { /* too late to note that it is prepared */

@@ -2,7 +2,6 @@
 #include "pq_array.h"
 
 #include <endian.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +27,28 @@ static void begin_element(struct vg_pq_array *array)
     add(array, array->length == 0 ? "{" : ",", 1);
 }
 
+size_t vg_pq_decimal(int64_t number, char text[24])
+{
+    char digits[24];
+    size_t count = 0, length = 0;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do
+        digits[count++] = (char)('0' + left % 10);
+    while ((left /= 10) != 0);
+    if (number < 0)
+        text[length++] = '-';
+    while (count > 0)
+        text[length++] = digits[--count];
+    text[length] = '\0';
+    return length;
+}
+
 void vg_pq_array_number(struct vg_pq_array *array, int64_t number)
 {
     char text[24];
-    int length = snprintf(text, sizeof text, "%lld", (long long)number);
+    size_t length = vg_pq_decimal(number, text);
     begin_element(array);
-    add(array, text, (size_t)length);
+    add(array, text, length);
 }
 
 void vg_pq_array_string(struct vg_pq_array *array, const char *string)
