@@ -11,6 +11,7 @@
 
 #include <libpq-fe.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <vigil/loop.h>
 
@@ -117,12 +118,17 @@ struct vg_jobs_conn {
     bool prepared[VG_PQ_COUNT];
     unsigned sent; /* statements in the pipeline whose results have not been read */
     int64_t worker;
-    uint64_t full_look_at; /* CLOCK_MONOTONIC ms: when the watermarks are dropped */
-    int64_t *low;          /* per kind and class: due times below have been claimed */
+    uint64_t full_look_at;   /* CLOCK_MONOTONIC ms: when the watermarks are dropped */
+    uint64_t recent_look_at; /* the same: when the claim reads from low_recent on */
+    int64_t *low;            /* per kind and class: due times below have been claimed */
+    int64_t *low_recent;     /* the marks at the last look below them; in the same block */
     unsigned low_count;
-    int64_t pruned_to; /* completed jobs with lower ids have been looked at; 0: none */
-    int64_t lease_low; /* no lease was below; dropped at each rescue */
-    char **turns;      /* per kind of the want: the tenant that was served last */
+    int64_t pruned_to;       /* completed jobs with lower ids have been looked at; 0: none */
+    int64_t lease_low;       /* no lease was below; lowered to rescue_low at each rescue */
+    int64_t rescue_low;      /* leases below have been looked at */
+    uint64_t rescue_full_at; /* CLOCK_MONOTONIC ms: when rescue reads them all again */
+    _Atomic bool rescue_all; /* the next rescue reads them all: leases were changed from outside. A hint: relaxed */
+    char **turns;            /* per kind of the want: the tenant that was served last */
     unsigned turn_count;
     bool was_short; /* the last exchange had fewer jobs than wanted */
     bool full_look_cheap;

@@ -98,16 +98,31 @@ int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t
     return vg_pq_finish(conn, 0);
 }
 
+/* Leases are set to times that lie ahead, and a transaction that sets one takes less than RESCUE_MARGIN_MS, nearly
+   always. So what is older than the last sweep and this margin is not read again but now and then: while a foreign
+   snapshot is open there are dead entries, one for each claim. */
+enum {
+    RESCUE_MARGIN_MS = 10000,
+    RESCUE_FULL_MS = 60000,
+    RESCUE_FULL_SHARE = 20, /* a full sweep may take one part in so many of the time */
+};
+
 int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
 {
+    uint64_t began = vg_pq_now_ms();
+    bool changed = atomic_exchange_explicit(&conn->rescue_all, false, memory_order_relaxed);
+    bool full = changed || began >= conn->rescue_full_at;
     struct vg_pq_call call = {.count = 0};
     vg_pq_number(&call, most);
+    vg_pq_number(&call, full ? 0 : conn->rescue_low);
     int error = vg_pq_connected(conn);
     if (error != 0)
         return error;
     error = vg_pq_send(conn, VG_PQ_RESCUE, &call);
     if (error == 0)
         error = vg_pq_send(conn, VG_PQ_RESCUE_DEAD, &call);
+    if (error == 0)
+        error = vg_pq_send(conn, VG_PQ_CLOCK, NULL);
     if (error == 0) /* also of a batch whose last job was cancelled by a process that died then */
         error = vg_pq_send(conn, VG_PQ_BATCH_RELEASE_ALL, NULL);
     if (error == 0)
@@ -119,14 +134,28 @@ int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
         return error;
     }
     int found = 0;
+    bool all = true;
     for (int i = 0; i < 2; i++) {
         PGresult *result = vg_pq_next(conn);
-        found += vg_pq_changed(result);
+        int some = vg_pq_changed(result);
+        found += some;
+        all = all && some < (int)most;
         PQclear(result);
     }
+    PGresult *clock = vg_pq_next(conn);
+    int64_t now = vg_pq_changed(clock) == 1 ? vg_pq_get_number(clock, 0, 0) : 0;
+    PQclear(clock);
     error = vg_pq_finish(conn, 0);
-    conn->lease_low = 0; /* the next look at the leases is a full one: another process may have a shorter period */
-    return error != 0 ? error : found;
+    if (error != 0)
+        return error;
+    if (all && now > RESCUE_MARGIN_MS)
+        conn->rescue_low = now - RESCUE_MARGIN_MS;
+    if (full && all) {
+        uint64_t rest = (vg_pq_now_ms() - began) * RESCUE_FULL_SHARE;
+        conn->rescue_full_at = vg_pq_now_ms() + (rest > RESCUE_FULL_MS ? rest : RESCUE_FULL_MS);
+    }
+    conn->lease_low = conn->rescue_low; /* the next look starts here: another process may have a shorter period */
+    return found;
 }
 
 int vg_pq_count(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg)

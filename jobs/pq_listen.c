@@ -76,6 +76,8 @@ unsigned vg_pq_wait(struct vg_jobs_conn *mouth, int64_t timeout_ms)
     }
     unsigned events = conn->events;
     conn->events = 0;
+    if ((events & VG_JOBS_EVENT_CLOCK) != 0)
+        atomic_store_explicit(&mouth->rescue_all, true, memory_order_relaxed);
     return events;
 }
 

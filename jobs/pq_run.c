@@ -15,8 +15,9 @@ enum {
     FULL_LOOK_MS = 1000,     /* how often the claim reads below the watermarks */
     FULL_LOOK_SHARE = 20,    /* such a look may take one part in so many of the time: dead entries can make it long */
     FULL_LOOK_CHEAP_MS = 20, /* one that is faster is made whenever jobs are missing */
-    FULL_LOOK_MOST_MS = 5000,
-    BESIDE_LEAST = 64, /* ends, and jobs wanted: fewer share one transaction, which is one sync of the disk */
+    FULL_LOOK_MOST_MS = 30000,
+    RECENT_LOOK_MS = 1000, /* between full looks: how often it reads from where the watermarks were at the last time */
+    BESIDE_LEAST = 64,     /* ends, and jobs wanted: fewer share one transaction, which is one sync of the disk */
 };
 
 /* The place of a kind in the want; rows of one kind come one after the other. */
@@ -135,7 +136,7 @@ static unsigned kind_in_turn(const struct vg_jobs_want *want, unsigned turn)
     return (want->first_kind + turn % want->kind_count) % want->kind_count;
 }
 
-static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_want *want, struct turns turns, bool full,
+static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_want *want, struct turns turns,
                        struct claim_arrays *arrays)
 {
     for (unsigned turn = turns.from; turn < turns.to; turn++) {
@@ -147,7 +148,7 @@ static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_wan
         vg_pq_array_string(&arrays->kinds, want->kinds[kind].name);
         vg_pq_array_number(&arrays->classes, class);
         vg_pq_array_number(&arrays->versions, vg_pq_version_of(&want->kinds[kind]));
-        vg_pq_array_number(&arrays->low, full || conn->low == NULL || pair >= conn->low_count ? 0 : conn->low[pair]);
+        vg_pq_array_number(&arrays->low, pair < conn->low_count ? conn->low[pair] : 0);
         arrays->pairs++;
     }
     return vg_pq_array_text(&arrays->kinds) != NULL && vg_pq_array_text(&arrays->classes) != NULL &&
@@ -337,14 +338,14 @@ static int register_worker(struct vg_jobs_conn *conn)
 /* Ends, the claim of the plain kinds in these turns and the time of the next look: one transaction and one round trip.
    due is NULL if it is not asked for. */
 static int exchange_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
-                          const struct vg_jobs_want *want, struct turns turns, bool full, vg_jobs_take_fn take,
-                          void *arg, int *claimed, int64_t *due)
+                          const struct vg_jobs_want *want, struct turns turns, vg_jobs_take_fn take, void *arg,
+                          int *claimed, int64_t *due)
 {
     struct vg_pq_sent sent = {0};
     struct claim_arrays arrays = {0};
     PGresult *rows = NULL;
     *claimed = 0;
-    int error = want->count > 0 && !list_pairs(conn, want, turns, full, &arrays) ? -ENOMEM : 0;
+    int error = want->count > 0 && !list_pairs(conn, want, turns, &arrays) ? -ENOMEM : 0;
     if (error == 0)
         error = vg_pq_send_ends(conn, ends, end_count, &sent);
     bool claims = want->count > 0 && arrays.pairs > 0;
@@ -376,23 +377,52 @@ out:
 }
 
 static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t end_count,
-                         const struct vg_jobs_want *want, bool full, vg_jobs_take_fn take, void *arg, int *claimed,
-                         int64_t *due)
+                         const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, int *claimed, int64_t *due)
 {
     struct turns all = {.to = all_turns(want)};
-    return exchange_turns(conn, ends, end_count, want, all, full, take, arg, claimed, due);
+    return exchange_turns(conn, ends, end_count, want, all, take, arg, claimed, due);
 }
 
-/* Forget the watermarks for this look, and say when the next such look is. */
-static void begin_full_look(struct vg_jobs_conn *conn)
+/* A transaction that commits late brings jobs with due times below the watermarks. A look below them finds those: at
+   all of it, or from the marks of the last such look on, which costs what was claimed since then. */
+enum look {
+    LOOK_ABOVE,
+    LOOK_RECENT,
+    LOOK_FULL,
+};
+
+static enum look choose_look(const struct vg_jobs_conn *conn, bool may_full)
 {
-    if (conn->low != NULL)
-        memset(conn->low, 0, conn->low_count * sizeof *conn->low);
+    uint64_t now = vg_pq_now_ms();
+    if (now >= conn->full_look_at || (may_full && conn->full_look_cheap))
+        return LOOK_FULL;
+    return now >= conn->recent_look_at ? LOOK_RECENT : LOOK_ABOVE;
 }
 
-static void end_full_look(struct vg_jobs_conn *conn, uint64_t began)
+/* Lower the watermarks for this look. Gives when it began. */
+static uint64_t begin_look(struct vg_jobs_conn *conn, enum look look)
 {
+    for (unsigned i = 0; i < conn->low_count && look != LOOK_ABOVE; i++) {
+        int64_t mark = conn->low[i];
+        conn->low[i] = look == LOOK_FULL ? 0 : conn->low_recent[i];
+        conn->low_recent[i] = mark;
+    }
+    return vg_pq_now_ms();
+}
+
+/* Say when the next look is. If there was place for all that was found, nothing is left below the old marks: dead
+   entries there are not read again. */
+static void end_look(struct vg_jobs_conn *conn, enum look look, uint64_t began, bool found_all)
+{
+    if (look == LOOK_ABOVE)
+        return;
+    for (unsigned i = 0; i < conn->low_count && found_all; i++)
+        if (conn->low[i] < conn->low_recent[i])
+            conn->low[i] = conn->low_recent[i];
     uint64_t now = vg_pq_now_ms(), rest = (now - began) * FULL_LOOK_SHARE;
+    conn->recent_look_at = now + RECENT_LOOK_MS;
+    if (look == LOOK_RECENT)
+        return;
     conn->full_look_cheap = now - began <= FULL_LOOK_CHEAP_MS;
     if (rest < FULL_LOOK_MS || conn->full_look_cheap)
         rest = FULL_LOOK_MS;
@@ -426,7 +456,7 @@ static int find_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *wa
     struct claim_arrays arrays = {0};
     struct turns turns = {.to = all_turns(want), .limited = true};
     PGresult *result = NULL;
-    int found = list_pairs(conn, want, turns, true, &arrays) ? 0 : -ENOMEM;
+    int found = list_pairs(conn, want, turns, &arrays) ? 0 : -ENOMEM;
     if (found == 0 && arrays.pairs > 0) {
         struct vg_pq_call call = {.count = 0};
         vg_pq_text_of(&call, arrays.kinds.text);
@@ -465,10 +495,8 @@ static int claim_in_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, 
 {
     unsigned *list = NULL, from = 0;
     int found = find_limited(conn, want, &list), error = found < 0 ? found : 0;
-    uint64_t now = vg_pq_now_ms();
-    bool full = found > 0 && now >= conn->full_look_at;
-    if (full)
-        begin_full_look(conn);
+    enum look look = found > 0 ? choose_look(conn, false) : LOOK_ABOVE;
+    uint64_t began = begin_look(conn, look);
     for (int i = 0; i < found && list != NULL && error == 0 && *claimed < want->count; i++) {
         struct turns before = {.from = from, .to = list[i]};
         struct vg_jobs_want rest = *want;
@@ -479,7 +507,7 @@ static int claim_in_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, 
                                     .class_count = 1};
         int taken = 0;
         rest.count -= *claimed;
-        error = exchange_turns(conn, ends, *end_count, &rest, before, full, take, arg, &taken, NULL);
+        error = exchange_turns(conn, ends, *end_count, &rest, before, take, arg, &taken, NULL);
         *end_count = error == 0 ? 0 : *end_count;
         *claimed += error == 0 ? (unsigned)taken : 0;
         if (error == 0 && *claimed < want->count) {
@@ -489,8 +517,7 @@ static int claim_in_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, 
         }
         from = list[i] + 1;
     }
-    if (full)
-        end_full_look(conn, now);
+    end_look(conn, look, began, false);
     free(list);
     return error;
 }
@@ -500,17 +527,14 @@ static int exchange_all(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, si
                         const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg, struct vg_jobs_next *next)
 {
     int claimed = 0;
-    uint64_t now = vg_pq_now_ms();
     /* When jobs were missing they may be missing again: everything in one round trip. */
     bool was_short = conn->was_short && want->count > 0;
-    bool full = want->count > 0 && (now >= conn->full_look_at || (was_short && conn->full_look_cheap));
-    if (full)
-        begin_full_look(conn);
-    int error = exchange_once(conn, ends, end_count, want, full, take, arg, &claimed, was_short ? &next->due_ms : NULL);
+    enum look look = want->count > 0 ? choose_look(conn, was_short) : LOOK_ABOVE;
+    uint64_t began = begin_look(conn, look);
+    int error = exchange_once(conn, ends, end_count, want, take, arg, &claimed, was_short ? &next->due_ms : NULL);
     if (error != 0)
         return error;
-    if (full)
-        end_full_look(conn, now);
+    end_look(conn, look, began, (unsigned)claimed < want->count);
     next->claimed = (unsigned)claimed;
     conn->was_short = want->count > 0 && next->claimed < want->count;
     if (!conn->was_short) {
@@ -520,21 +544,21 @@ static int exchange_all(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, si
     /* From here on the ends are recorded: later errors end the claiming alone. */
     if (!was_short) {
         struct vg_jobs_want rest = *want;
-        now = vg_pq_now_ms();
-        full = conn->full_look_cheap || now >= conn->full_look_at;
-        if (full)
-            begin_full_look(conn);
+        look = choose_look(conn, true);
+        began = begin_look(conn, look);
         rest.count = want->count - next->claimed;
         next->due_ms = -1;
-        error = exchange_once(conn, NULL, 0, &rest, full, take, arg, &claimed, &next->due_ms);
-        if (error == 0 && full)
-            end_full_look(conn, now);
+        error = exchange_once(conn, NULL, 0, &rest, take, arg, &claimed, &next->due_ms);
+        if (error == 0)
+            end_look(conn, look, began, (unsigned)claimed < rest.count);
         next->claimed += error == 0 ? (unsigned)claimed : 0;
     }
     if (error == 0)
         error = claim_others(conn, want, take, arg, &next->claimed);
-    now = vg_pq_now_ms();
-    int64_t again = error != 0 ? 100 : full ? -1 : conn->full_look_at > now ? (int64_t)(conn->full_look_at - now) : 0;
+    uint64_t now = vg_pq_now_ms(), look_at = conn->full_look_at;
+    if (look == LOOK_ABOVE && conn->recent_look_at < look_at)
+        look_at = conn->recent_look_at;
+    int64_t again = error != 0 ? 100 : look == LOOK_FULL ? -1 : look_at > now ? (int64_t)(look_at - now) : 0;
     if (again >= 0 && (next->due_ms < 0 || again < next->due_ms))
         next->due_ms = again;
     return 0;
@@ -576,14 +600,16 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
     if (error != 0)
         return error;
     if (conn->low == NULL && want->kind_count > 0) {
-        conn->low = calloc((size_t)want->kind_count * VIGIL_PRIORITIES, sizeof *conn->low);
-        conn->low_count = conn->low != NULL ? want->kind_count * VIGIL_PRIORITIES : 0;
+        size_t pairs = (size_t)want->kind_count * VIGIL_PRIORITIES;
+        conn->low = calloc(pairs * 2, sizeof *conn->low);
+        conn->low_recent = conn->low != NULL ? conn->low + pairs : NULL;
+        conn->low_count = conn->low != NULL ? (unsigned)pairs : 0;
     }
     size_t unrecorded = end_count;
     if (want->alone && want->quarantine_first && want->count > 0) {
         struct vg_jobs_want none = {.count = 0};
         int none_claimed;
-        error = exchange_once(conn, ends, end_count, &none, false, take, arg, &none_claimed, NULL);
+        error = exchange_once(conn, ends, end_count, &none, take, arg, &none_claimed, NULL);
         if (error != 0)
             return error;
         int taken = claim_quarantined(conn, want, take, arg);

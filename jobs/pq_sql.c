@@ -328,11 +328,11 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                      "crashes = crashes + 1, "
                      "lease = NULL, error = 'the process died or was cut off: the lease ran out' WHERE id IN (SELECT "
                      "id FROM vigil_jobs "
-                     "WHERE state = 1 AND lease < " NOW
+                     "WHERE state = 1 AND lease >= $2::bigint AND lease < " NOW
                      " AND crashes < 2 AND NOT cancel ORDER BY lease LIMIT $1::bigint FOR UPDATE SKIP "
                      "LOCKED) RETURNING pg_notify('vigil_jobs', 'w')",
-    [VG_PQ_RESCUE_DEAD] = "WITH old AS MATERIALIZED (SELECT id FROM vigil_jobs WHERE state = 1 AND lease < " NOW
-                          " AND (crashes >= 2 OR cancel) ORDER BY lease "
+    [VG_PQ_RESCUE_DEAD] = "WITH old AS MATERIALIZED (SELECT id FROM vigil_jobs WHERE state = 1 AND lease >= "
+                          "$2::bigint AND lease < " NOW " AND (crashes >= 2 OR cancel) ORDER BY lease "
                           "LIMIT $1::bigint FOR UPDATE SKIP LOCKED), gone AS (DELETE FROM vigil_jobs j USING old WHERE "
                           "j.id = old.id RETURNING j.*)" LEAVE_BATCH "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS
                           ") SELECT id, number + 1, due, created, started, " NOW ", limit_ms, batch, worker, "
