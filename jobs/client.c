@@ -7,6 +7,7 @@
 #include "fleet.h"
 #include "spool.h"
 #include "struct.h"
+#include "utf8.h"
 #include "why.h"
 
 enum {
@@ -26,6 +27,22 @@ static int give(vigil_jobs *jobs, int result)
 {
     (void)pthread_mutex_unlock(&jobs->client_lock);
     return result;
+}
+
+/* Rounded up. */
+static int64_t milliseconds(int64_t ns)
+{
+    return ns / 1000000 + (ns % 1000000 != 0);
+}
+
+static int check_names(const char *kind, const vigil_jobs_job *options)
+{
+    int error = vg_jobs_utf8_check(kind, "kind");
+    if (error == 0)
+        error = vg_jobs_utf8_check(options->key, "options.key");
+    if (error == 0)
+        error = vg_jobs_utf8_check(options->tenant, "options.tenant");
+    return error != 0 ? error : vg_jobs_utf8_check(options->content_type, "options.content_type");
 }
 
 int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struct vg_jobs_new *to)
@@ -51,21 +68,26 @@ int vg_jobs_read_item(const vigil_jobs *jobs, const vigil_jobs_item *item, struc
         return vg_jobs_why(-EINVAL, "options.unique_ns is negative, or has no key");
     if ((int)options.unique < 0 || options.unique > VIGIL_JOBS_UNTIL_START)
         return vg_jobs_why(-EINVAL, "options.unique is %d", (int)options.unique);
+    if (options.version > INT32_MAX || options.max_errors > INT32_MAX)
+        return vg_jobs_why(-EINVAL, "options.version or options.max_errors is larger than %d", INT32_MAX);
+    int error = check_names(item->kind, &options);
+    if (error != 0)
+        return error;
     *to = (struct vg_jobs_new){.kind = item->kind,
                                .payload = item->payload,
                                .length = item->length,
                                .priority = (int)options.priority,
-                               .delay_ms = (options.delay_ns + 999999) / 1000000,
-                               .at_ms = options.at_ms,
+                               .delay_ms = milliseconds(options.delay_ns),
+                               .at_ms = options.at_ms < VG_JOBS_NEVER ? options.at_ms : VG_JOBS_NEVER,
                                .version = options.version,
                                .content_type = options.content_type,
                                .key = options.key,
                                .unique = (int)options.unique,
                                .max_errors = options.max_errors,
-                               .limit_ms = (options.limit_ns + 999999) / 1000000,
+                               .limit_ms = milliseconds(options.limit_ns),
                                .batch = options.batch,
                                .after = options.after_batch,
-                               .unique_ms = (options.unique_ns + 999999) / 1000000,
+                               .unique_ms = milliseconds(options.unique_ns),
                                .tenant = options.tenant != NULL && options.tenant[0] != '\0' ? options.tenant : NULL};
     return 0;
 }

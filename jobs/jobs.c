@@ -15,6 +15,7 @@
 #include "runner.h"
 #include "spool.h"
 #include "struct.h"
+#include "utf8.h"
 #include "waiter.h"
 #include "why.h"
 
@@ -151,6 +152,9 @@ int vigil_jobs_handle(vigil_jobs *jobs, const char *kind, vigil_jobs_fn fn, void
         return error;
     if (kind == NULL || kind[0] == '\0' || fn == NULL)
         return vg_jobs_why(-EINVAL, fn == NULL ? "fn is NULL" : "kind is empty");
+    error = vg_jobs_utf8_check(kind, "kind");
+    if (error != 0)
+        return error;
     if (options != NULL && (options->size == 0 || options->size > 4096 || options->backoff_ns < 0 ||
                             options->backoff_max_ns < 0 || options->limit_ns < 0))
         return vg_jobs_why(-EINVAL, "options.size is not set, or a time in the options is negative");

@@ -15,6 +15,7 @@
 #include "backoff.h"
 #include "heart.h"
 #include "runner.h"
+#include "utf8.h"
 #include "why.h"
 
 static struct vg_jobs_run *of_seen(vigil_jobs_run *seen)
@@ -219,7 +220,8 @@ struct vg_jobs_run *vg_jobs_run_create(vigil_jobs *jobs, const struct vg_jobs_ro
     run->end.capped = run->handler->options.cap != 0 || run->handler->options.tenant_cap != 0;
     run->max_errors = row->max_errors;
     run->quarantined = row->quarantined;
-    run->limit_ms = row->limit_ms != 0 ? row->limit_ms : run->handler->options.limit_ns / 1000000;
+    int64_t limit_ns = run->handler->options.limit_ns;
+    run->limit_ms = row->limit_ms != 0 ? row->limit_ms : limit_ns / 1000000 + (limit_ns % 1000000 != 0);
     run->progress = -1;
     vigil_task_init(&run->task, work, not_run);
     run->task.vg_class = (uint8_t)row->priority;
@@ -271,7 +273,7 @@ int vigil_jobs_progress(vigil_jobs_run *seen, double done, const char *text)
     if (seen == NULL || !(done >= 0 && done <= 1))
         return vg_jobs_why(-EINVAL, seen == NULL ? "run is NULL" : "done must be from 0 to 1");
     struct vg_jobs_run *run = of_seen(seen);
-    char *copy = text != NULL ? strdup(text) : NULL;
+    char *copy = text != NULL ? vg_jobs_utf8_mend(strdup(text)) : NULL;
     if (text != NULL && copy == NULL)
         return -ENOMEM;
     (void)pthread_mutex_lock(&run->jobs->lock);
@@ -325,7 +327,7 @@ int vigil_jobs_error(vigil_jobs_run *seen, const char *text)
 {
     if (seen == NULL || text == NULL)
         return vg_jobs_why(-EINVAL, seen == NULL ? "run is NULL" : "text is NULL");
-    char *copy = strdup(text);
+    char *copy = vg_jobs_utf8_mend(strdup(text));
     if (copy == NULL)
         return -ENOMEM;
     free(of_seen(seen)->error);

@@ -7,6 +7,7 @@
 
 #include "cron.h"
 #include "fleet.h"
+#include "utf8.h"
 #include "why.h"
 
 enum {
@@ -163,12 +164,15 @@ static int read_schedule(vigil_jobs *jobs, const char *name, const vigil_jobs_sc
         return vg_jobs_why(-EINVAL, "schedule.cron is NULL");
     if ((int)from->catch_up < 0 || from->catch_up > VIGIL_JOBS_CATCH_UP_ALL)
         return vg_jobs_why(-EINVAL, "schedule.catch_up is %d", (int)from->catch_up);
+    int error = vg_jobs_utf8_check(name, "name");
+    if (error != 0)
+        return error;
     vigil_jobs_item item = {.kind = from->kind, .payload = from->payload, .length = from->length, .options = from->job};
     *to = (struct vg_jobs_schedule){.name = name,
                                     .cron = from->cron,
                                     .zone = from->zone != NULL ? from->zone : "",
                                     .catch_up = (int)from->catch_up};
-    int error = vg_jobs_read_item(jobs, &item, &to->job);
+    error = vg_jobs_read_item(jobs, &item, &to->job);
     if (error == 0 && (to->job.key != NULL || to->job.batch != 0 || to->job.after != 0 || to->job.delay_ms != 0 ||
                        to->job.at_ms != 0))
         error = vg_jobs_why(-EINVAL, "the jobs of a schedule have no key, batch or delay of their own");

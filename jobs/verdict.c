@@ -10,6 +10,8 @@
 
 #include <vigil/watchdog.h>
 
+#include "utf8.h"
+
 enum {
     LOOKED_AT = 64, /* verdicts that the watchdog keeps */
     WORTH_MS = 500, /* runs that are shorter need no words */
@@ -77,5 +79,6 @@ char *vg_jobs_verdict(int thread, uint64_t began_ms, uint64_t now_ms)
     if (thread == 0 || now_ms - began_ms < WORTH_MS)
         return NULL;
     char *text = from_watchdog(thread, began_ms);
-    return text != NULL ? text : from_system(thread, now_ms - began_ms);
+    /* A label may be cut within a character. */
+    return text != NULL ? vg_jobs_utf8_mend(text) : from_system(thread, now_ms - began_ms);
 }

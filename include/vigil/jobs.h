@@ -29,6 +29,10 @@
  * jobs/PROTOCOL.md has the argument for leases and numbers. docs/jobs.md has a table of what each
  * engine keeps through which failure.
  *
+ * Names (kinds, keys, tenants, content types, schedules) are UTF-8, or -EINVAL. In the texts of
+ * vigil_jobs_progress and vigil_jobs_error other bytes become question marks. Payloads, checkpoints
+ * and results are any bytes.
+ *
  * Threads: every call may be made by any thread unless it says otherwise. "Blocks" includes the
  * disk or the server. After fork the child's calls answer -ECHILD. Errors besides those of base.h:
  *

@@ -6,6 +6,7 @@
 #include "suite_limits.h"
 #include "suite_many.h"
 #include "suite_spool.h"
+#include "suite_texts.h"
 #include "suite_wait.h"
 
 #include <libpq-fe.h>
@@ -316,6 +317,7 @@ int main(void)
         JOBS_SUITE_MANY,
         JOBS_SUITE_WAIT,
         JOBS_SUITE_SPOOL,
+        JOBS_SUITE_TEXTS,
         test(a_role_without_the_right_to_make_tables_works),
         test(a_transaction_that_is_open_for_long_is_told),
         test(jobs_go_on_after_the_server_was_away),

@@ -5,6 +5,7 @@
 #include "suite_limits.h"
 #include "suite_many.h"
 #include "suite_spool.h"
+#include "suite_texts.h"
 #include "suite_wait.h"
 
 #include <sqlite3.h>
@@ -176,6 +177,7 @@ int main(void)
         JOBS_SUITE_MANY,
         JOBS_SUITE_WAIT,
         JOBS_SUITE_SPOOL,
+        JOBS_SUITE_TEXTS,
         test(a_queue_in_memory_goes_with_its_last_user),
         test(an_idle_queue_is_silent),
         test(an_old_foreign_reader_is_told),
