@@ -19,10 +19,11 @@ const char *const job_catch_ups[] = {"one", "skip", "all", NULL};
 
 struct json_object *clean_json(const char *text, size_t length)
 {
-    char *clean = malloc(length + 1);
+    size_t room = length * 4 + 1; /* a byte that is no text is written as \xff */
+    char *clean = malloc(room);
     if (clean == NULL)
         return NULL;
-    clean_text(clean, length + 1, text, length, true);
+    clean_text(clean, room, text, length, true);
     struct json_object *it = json_object_new_string(clean);
     free(clean);
     return it;

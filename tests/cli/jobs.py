@@ -94,6 +94,8 @@ class Jobs(CommandTest):
         job = self.json("add", "evil\x1b[31m", "a\x1b[2Jb")["id"]
         for words in (["ls"], ["show", job]):
             self.assertNotIn("\x1b[", self.jobs(*words).stdout)
+        # Each of them is longer in JSON, and the text is still whole.
+        self.assertEqual(self.json("show", job)["payload"], "a\\x1b[2Jb")
 
     def test_wrong_words(self):
         self.assertIn("work.db", self.jobs("ls").stderr)  # to look at a file does not make one
