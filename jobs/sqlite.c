@@ -181,8 +181,10 @@ static int connect_to(struct vg_jobs_site *site, struct vg_jobs_conn **conn)
         error = execute(it, site->users >= 0 ? "PRAGMA synchronous = OFF"
                             : site->fast     ? "PRAGMA synchronous = NORMAL"
                                              : "PRAGMA synchronous = FULL");
+    /* The log has an index of its pages, in which entries of one page follow each other. Jobs write the same few pages
+       again and again: in a long log each commit would go through thousands of entries. */
     if (error == 0)
-        error = execute(it, "PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000");
+        error = execute(it, "PRAGMA wal_autocheckpoint = 1000; PRAGMA cache_size = -16000");
     if (error != 0)
         disconnect(it);
     else
