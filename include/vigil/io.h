@@ -469,10 +469,10 @@ VIGIL_API int vigil_promise_read_until(vigil_stream *stream, void *buffer, size_
 VIGIL_API int vigil_promise_readable(vigil_stream *stream, vigil_cancel_token *token,
                                      vigil_promise **promise);
 
-/* In the steps of an asynchronous function (vigil/async.h): the same four, without a promise and
-   without allocation, if the frame has no token; with one as VIGIL_AWAIT of the promise. The value
-   is the number of bytes (VIGIL_INT); of VIGIL_AWAIT_READABLE it is VIGIL_NONE. A failure goes to
-   OUT; so does a close of the stream by somebody else, with -ECANCELED. One await per line. */
+/* In the steps of an asynchronous function (vigil/async.h): the same four, without a promise; a
+   frame with a token needs a small piece of memory while it waits. The value is the number of bytes
+   (VIGIL_INT); of VIGIL_AWAIT_READABLE it is VIGIL_NONE. A failure goes to OUT; so does a close of
+   the stream by somebody else, with -ECANCELED. One await per line. */
 #define VIGIL_AWAIT_READ(frame, stream, buffer, room)                                        \
     VG_AWAIT_READ(frame, vigil_frame_read(frame, stream, VIGIL_FRAME_READ, buffer, room, 0), \
                   __LINE__)
@@ -509,9 +509,8 @@ typedef enum vigil_frame_reads {
 } vigil_frame_reads;
 
 /* For the macros: begin to read. Owner; does not block.
-   2 the frame is called when it is done; 1 its promise is to be awaited; -EINVAL; -EBUSY; -EXDEV
-   a stream of another loop; -ENOMEM; -ESHUTDOWN; -EPERM; -ECHILD; the status of the frame's
-   token. */
+   2 the frame is called when it is done; -EINVAL; -EBUSY; -EXDEV a stream of another loop;
+   -ENOMEM; -ESHUTDOWN; -EPERM; -ECHILD; the status of the frame's token. */
 VIGIL_API int vigil_frame_read(vigil_frame *frame, vigil_stream *stream, vigil_frame_reads how,
                                void *buffer, size_t room, unsigned char delimiter);
 

@@ -7,6 +7,7 @@
 #include "base/why.h"
 #include "promise/op.h"
 #include "stream_frame.h"
+#include "stream_read.h"
 
 /* What an operation has of its stream. */
 typedef struct stream_wait {
@@ -62,14 +63,10 @@ static void promised_read_stop(vg_op *op)
     stream_wait *wait = wait_of(op);
     if (wait->stream->read != &wait->read)
         return;
-    if (wait->stream->shared->ended) { /* the stream refuses calls, and its work is still to come */
+    if (wait->stream->shared->ended) /* the stream refuses calls, and its work is still to come */
         wait->stream->read = NULL;
-        return;
-    }
-    if (vigil_stream_read_cancel(wait->stream, &wait->read) != -ENOMEM)
-        return;
-    wait->stream->read = NULL;
-    vg_stream_fail(wait->stream, -ENOMEM); /* what was read cannot be kept */
+    else
+        vg_stream_take_read_away(wait->stream);
 }
 
 enum read_kind {

@@ -357,6 +357,14 @@ int vigil_stream_read_cancel(vigil_stream *stream, vigil_read *read)
     return 0;
 }
 
+void vg_stream_take_read_away(vigil_stream *stream)
+{
+    if (vigil_stream_read_cancel(stream, stream->read) != -ENOMEM)
+        return;
+    stream->read = NULL;
+    vg_stream_fail(stream, -ENOMEM); /* what was read cannot be kept */
+}
+
 int64_t vigil_stream_try_read(vigil_stream *stream, void *buffer, size_t room)
 {
     const int error = vg_stream_guard(stream);

@@ -10,7 +10,10 @@
 
 size_t vg_op_size(int slab)
 {
-    return slab == VG_SLAB_CALLS ? sizeof(vg_op) : offsetof(vg_op, above) + sizeof(((vg_op *)0)->above);
+    const size_t above = offsetof(vg_op, above);
+    return slab == VG_SLAB_CALLS   ? sizeof(vg_op)
+           : slab == VG_SLAB_WAITS ? above + sizeof(((vg_op *)0)->above[0])
+                                   : above + sizeof(((vg_op *)0)->above);
 }
 
 void vg_op_ref(vg_op *op)

@@ -29,7 +29,7 @@ struct vg_op {
     _Atomic uint32_t refs;
     bool finished; /* owner */
     bool kept;     /* owner: it keeps the loop alive by itself */
-    uint8_t slab;  /* whose memory it is: VG_SLAB_OPS, or _CALLS if it has the part of vigil_async */
+    uint8_t slab; /* whose memory it is: VG_SLAB_OPS, _CALLS with the part of vigil_async, _WAITS with above[0] alone */
     vg_realm *realm;
     vigil_promise *promise;    /* owner: a user's reference until it is finished; may be NULL */
     vg_list_link in_realm;     /* owner: in the list of those in flight */
@@ -64,7 +64,7 @@ struct vg_op {
 };
 
 /* Owner. In the list, with one reference, and a promise if created is not NULL, with a reference for the operation
-   and one for the user. slab: VG_SLAB_OPS or VG_SLAB_CALLS. NULL: *error says why. */
+   and one for the user. slab: VG_SLAB_OPS, _CALLS or _WAITS. NULL: *error says why. */
 vg_op *vg_op_new_of(vg_realm *realm, uint8_t slab, vigil_cancel_token *token, const void *created, int *error);
 
 static inline vg_op *vg_op_new(vg_realm *realm, vigil_cancel_token *token, const void *created, int *error)

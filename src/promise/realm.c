@@ -188,6 +188,7 @@ static __attribute__((noinline)) vg_realm *realm_make(vigil_loop *loop)
     vg_slab_init(&realm->slabs[VG_SLAB_PROMISES], sizeof(vigil_promise));
     vg_slab_init(&realm->slabs[VG_SLAB_OPS], vg_op_size(VG_SLAB_OPS));
     vg_slab_init(&realm->slabs[VG_SLAB_CALLS], vg_op_size(VG_SLAB_CALLS));
+    vg_slab_init(&realm->slabs[VG_SLAB_WAITS], vg_op_size(VG_SLAB_WAITS));
     vg_slab_init(&realm->slabs[VG_SLAB_SHARED], vg_shared_size());
     for (int i = 0; i < VG_SLABS; i++) {
         vg_slab_cache_init(&realm->caches[i], &realm->slabs[i]);

@@ -20,6 +20,7 @@ enum {
     VG_SLAB_PROMISES = 0,
     VG_SLAB_OPS,
     VG_SLAB_CALLS, /* operations of vigil_async, which are larger */
+    VG_SLAB_WAITS, /* operations with one word of the room above, which are smaller */
     VG_SLAB_SHARED,
     VG_SLABS
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An asynchronous function reads from a stream without a promise; with a token it reads by one. Both end alike. */
+/* An asynchronous function reads from a stream without a promise, with a token or without. Both end alike. */
 #include "io_test.h"
 
 #include <vigil/async.h>
@@ -111,7 +111,7 @@ static void each_read_gives_its_bytes_or_its_error(void **state)
             const bool refused = rows[i].error == -EINVAL;
             must_equal(seen.outs, refused);
             if (!refused)
-                must_equal(promises(pair.loop) - before, with_token ? 2 : 1); /* one is the frame's own */
+                must_equal(promises(pair.loop) - before, 1); /* one is the frame's own */
             if (rows[i].says != NULL) {
                 peer_says(&pair, rows[i].says);
             } else {
@@ -167,8 +167,10 @@ static void a_close_ends_the_wait(void **state)
         for (int reset = 0; reset < 2; reset++)
             for (int with_data = 0; with_data < 2; with_data++) {
                 struct pair pair;
+                vigil_cancel_source *source;
+                must_equal(vigil_cancel_create(&source), 0);
                 pair_open(&pair);
-                start(&pair, pair.stream, (vigil_frame_reads)how, 3, NULL);
+                start(&pair, pair.stream, (vigil_frame_reads)how, 3, reset ? vigil_cancel_token_of(source) : NULL);
                 turns(pair.loop);
                 if (with_data) /* it has come, and was not seen yet */
                     peer_says(&pair, "xyz");
@@ -179,6 +181,7 @@ static void a_close_ends_the_wait(void **state)
                 must_equal(seen.steps, 0);
                 must_equal(pair.closed, 1);
                 pair_end(&pair);
+                vigil_cancel_destroy(source);
             }
 }
 
@@ -206,10 +209,13 @@ static void an_abort_ends_the_wait_and_keeps_the_bytes(void **state)
 static void the_end_of_the_loop_ends_the_wait(void **state)
 {
     (void)state;
-    for (int how = 0; how <= VIGIL_FRAME_READABLE; how++) {
+    for (int i = 0; i <= 2 * VIGIL_FRAME_READABLE + 1; i++) {
+        const int how = i / 2;
         struct pair pair;
+        vigil_cancel_source *source;
+        must_equal(vigil_cancel_create(&source), 0);
         pair_open(&pair);
-        start(&pair, pair.stream, (vigil_frame_reads)how, 3, NULL);
+        start(&pair, pair.stream, (vigil_frame_reads)how, 3, i % 2 != 0 ? vigil_cancel_token_of(source) : NULL);
         turns(pair.loop);
         must_equal(vigil_loop_close(pair.loop, VIGIL_FOREVER), 0);
         must_equal(seen.outs, 1);
@@ -220,7 +226,44 @@ static void the_end_of_the_loop_ends_the_wait(void **state)
         must_equal(vigil_stream_close(pair.stream), 0);
         must_equal(close(pair.peer), 0);
         must_equal(vigil_loop_destroy(pair.loop), 0);
+        vigil_cancel_destroy(source);
     }
+}
+
+static void *abort_it(void *source)
+{
+    must_equal(vigil_cancel_abort(source, -EINTR, NULL), 0);
+    return NULL;
+}
+
+/* Whichever comes first, the frame goes on once, and no byte is lost. */
+static void an_abort_of_another_thread_races_the_read(void **state)
+{
+    (void)state;
+    unsigned aborted = 0;
+    for (int i = 0; i < 300; i++) {
+        struct pair pair;
+        vigil_cancel_source *source;
+        pthread_t thread;
+        char rest[8];
+        pair_open(&pair);
+        must_equal(vigil_cancel_create(&source), 0);
+        start(&pair, pair.stream, (vigil_frame_reads)(i % 2 == 0 ? VIGIL_FRAME_READ : VIGIL_FRAME_READABLE), 5,
+              vigil_cancel_token_of(source));
+        must_equal(pthread_create(&thread, NULL, abort_it, source), 0);
+        peer_says(&pair, "abc");
+        until_out(&pair);
+        must_equal(seen.outs, 1);
+        must(seen.error == 0 || seen.error == -EINTR);
+        if (seen.error != 0) {
+            aborted++;
+            must_equal(vigil_stream_try_read(pair.stream, rest, sizeof rest), 3);
+        }
+        must_equal(pthread_join(thread, NULL), 0);
+        pair_end(&pair);
+        vigil_cancel_destroy(source);
+    }
+    print_message("%u of 300 were aborted\n", aborted);
 }
 
 int main(void)
@@ -231,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_close_ends_the_wait),
         cmocka_unit_test(an_abort_ends_the_wait_and_keeps_the_bytes),
         cmocka_unit_test(the_end_of_the_loop_ends_the_wait),
+        cmocka_unit_test(an_abort_of_another_thread_races_the_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
