@@ -46,7 +46,7 @@ int vg_forkguard_init(vg_forkguard *guard)
     if (page == MAP_FAILED)
         return -ENOMEM;
     guard->pid = wiped_on_fork(page) ? 0 : getpid();
-    *page = 1;
+    *page = guard->pid == 0;
     guard->page = page;
     return 0;
 }
@@ -57,7 +57,7 @@ void vg_forkguard_destroy(vg_forkguard *guard)
     guard->page = NULL;
 }
 
-bool vg_forkguard_pid_differs(const vg_forkguard *guard)
+bool vg_forkguard_decide(const vg_forkguard *guard)
 {
-    return guard->pid != getpid();
+    return guard->pid == 0 || guard->pid != getpid();
 }

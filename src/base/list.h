@@ -81,7 +81,11 @@ static inline void vg_list_push_front(vg_list *list, vg_list_link *link)
 
 static inline void vg_list_push_back(vg_list *list, vg_list_link *link)
 {
-    vg_list_insert_after(list->head.previous, link);
+    vg_list_link *last = list->head.previous; /* vg_list_insert_after would read head.previous->next, a cold line */
+    link->next = &list->head;
+    link->previous = last;
+    last->next = link;
+    list->head.previous = link;
 }
 
 /* The link keeps its pointers. */

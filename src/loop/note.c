@@ -210,15 +210,20 @@ void vg_loop_note_sample(vigil_loop *loop)
     vg_cell_set(&shared->sampled_at, vg_ticks());
 }
 
-void vg_loop_note_wake(vigil_loop *loop)
+uint64_t vg_loop_note_wakes(vigil_loop *loop)
 {
     VG_PROBE(loop_woken, loop->block.serial);
     if (loop->level < VIGIL_RECORD_COUNTERS)
-        return;
+        return 0;
     const uint64_t now = vg_ticks();
     vg_cell_set(&loop->shared->called_at, now);
+    return now;
+}
+
+void vg_loop_note_woken(vigil_loop *loop, uint64_t when)
+{
     if (loop->level == VIGIL_RECORD_EVENTS)
-        vg_event_put(now, vg_event_what(VG_EVENT_WAKE, 0, 0), loop->block.serial << 32, 0);
+        vg_event_put(when, vg_event_what(VG_EVENT_WAKE, 0, 0), loop->block.serial << 32, 0);
 }
 
 void vg_loop_note_post(vigil_loop *loop, const vigil_post *post)

@@ -62,7 +62,9 @@ void vg_loop_note_state(vigil_loop *loop, vigil_loop_state state, uint64_t now);
 void vg_loop_note_sample(vigil_loop *loop);                /* any thread: how much is queued, and the like */
 void vg_loop_note_sleeps(vigil_loop *loop, uint64_t now);  /* it is about to block */
 void vg_loop_note_slept(vigil_loop *loop, uint64_t since); /* it is back since woke_at */
-void vg_loop_note_wake(vigil_loop *loop);                  /* any thread: it sleeps, and is about to be woken */
+uint64_t vg_loop_note_wakes(vigil_loop *loop);             /* any thread: it sleeps, and is about to be woken; when */
+void vg_loop_note_woken(vigil_loop *loop, uint64_t when);  /* the same thread, then: the event, which the sleeper need
+                                                              not wait for */
 void vg_loop_note_late(vigil_loop *loop, uint64_t ns);     /* a timer fires that late */
 void vg_loop_note_post(vigil_loop *loop,
                        const vigil_post *post); /* any thread: about to be pushed to the internal lane */

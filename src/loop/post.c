@@ -9,7 +9,7 @@
 
 #include "base/container.h"
 
-static int refuse_post(vigil_loop *loop, int error)
+static __attribute__((noinline, cold)) int refuse_post(vigil_loop *loop, int error)
 {
     (void)atomic_fetch_add_explicit(&loop->shared->refused, 1, memory_order_relaxed);
     if (error == -ESHUTDOWN)
@@ -23,8 +23,8 @@ static int refuse_post(vigil_loop *loop, int error)
     return vg_why(error, "max_posts wait already; try again when on_event has said VIGIL_LOOP_PRESSURE_OFF");
 }
 
-VG_PUSHES static inline int push_post(vigil_loop *loop, vg_call_fn run, vg_call_fn cancel, void *arg,
-                                      vigil_post **known)
+VG_PUSHES static inline __attribute__((always_inline)) int push_post(vigil_loop *loop, vg_call_fn run,
+                                                                     vg_call_fn cancel, void *arg, vigil_post **known)
 {
     vg_ingress_slot *place;
     int rc = vg_ingress_push_known(&loop->ingress, run, cancel, arg, known, &place);

@@ -59,13 +59,14 @@ void vg_loop_wake_sleeper(vigil_loop *loop, uint32_t state)
 {
     if (!win_the_wake(loop, &state))
         return;
-    vg_loop_note_wake(loop);
+    const uint64_t now = vg_loop_note_wakes(loop);
     if (vg_fault(VG_FAULT_DROP_POST))
         return;
     if ((state & VG_SLEEPS_IN_POLLER) != 0)
         vg_loop_poke(loop);
     else
         (void)vg_futex_wake(&loop->state, 1);
+    vg_loop_note_woken(loop, now); /* the loop is still there: its end waits for every waker */
 }
 
 void vg_inflight_begin(vigil_loop *loop)

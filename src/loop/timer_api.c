@@ -16,15 +16,20 @@
 
 static uint32_t slot_of(const vg_timers *timers, vigil_timer timer)
 {
-    return vg_registry_find(&timers->slots, timer.id);
+    return vg_registry_find_sized(&timers->slots, timer.id, sizeof(vg_timer));
+}
+
+/* The next number comes with a sweep. */
+static inline bool number_sweeps(const vg_timers *timers)
+{
+    return __builtin_expect((timers->next_number & ((1U << 30) - 1)) == 0, 0);
 }
 
 static inline uint32_t new_number(vg_timers *timers)
 {
-    uint32_t number = timers->next_number++;
-    if (__builtin_expect((number & ((1U << 30) - 1)) == 0, 0))
+    if (number_sweeps(timers))
         vg_timers_sweep(timers);
-    return number;
+    return timers->next_number++;
 }
 
 /* Room for one more entry, and for repeating timers of the batch. Only here are dead entries swept, when the heap would
@@ -55,8 +60,7 @@ static inline void arm_timer(vg_timers *timers, vg_timer *timer, uint32_t slot, 
     timer->number = new_number(timers);
     if ((timer->flags & VG_TIMER_QUEUED) != 0) {
         /* An entry that is too early is mended when it comes up. Only an earlier deadline needs a new one. */
-        if (vg_timer_coarse(timers, due) >= timer->head.next_free ||
-            due >= before) /* the likelier first: it is a cold line */
+        if (due >= before)
             return;
         timers->dead++;
     }
@@ -94,6 +98,13 @@ static uint64_t saturating_add(uint64_t a, uint64_t b)
     return a + b < a || a + b > INT64_MAX ? INT64_MAX : a + b;
 }
 
+/* The same for a time of the loop's clock and a delay that is not negative. */
+static inline uint64_t delay_end(uint64_t now, int64_t delay_ns)
+{
+    const uint64_t end = now + (uint64_t)delay_ns;
+    return end > INT64_MAX ? INT64_MAX : end;
+}
+
 static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, vigil_timer *timer,
                                                              const vigil_timer_options *options, vigil_timer_fn fn,
                                                              void *arg, const void *created, unsigned clock_flag)
@@ -103,11 +114,12 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
     uint64_t deadline = options->deadline_ns;
     if (deadline == 0)
-        deadline = saturating_add((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant_now(&loop->instant),
-                                  (uint64_t)options->delay_ns);
+        deadline = delay_end((options->flags & VIGIL_TIMER_FROM_TICK) != 0 ? now : vg_instant_now(&loop->instant),
+                             options->delay_ns);
     else if (deadline == VG_NO_DEADLINE)
         deadline--;
-    vg_timer *made = reserve_entry(timers) != 0 ? NULL : vg_registry_alloc(&timers->slots, &slot);
+    vg_timer *made =
+        reserve_entry(timers) != 0 ? NULL : vg_registry_alloc_sized(&timers->slots, &slot, sizeof(vg_timer));
     if (made == NULL)
         return vg_why(-ENOMEM, "no memory for another timer");
     uint64_t slack = (uint64_t)options->slack_ns / VG_SLACK_UNIT;
@@ -122,7 +134,9 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     timers->refd += keeps_alive;
     made->deadline = deadline;
     made->number = new_number(timers);
-    vg_heap_sift_up(&timers->heap, timers->heap.end++, vg_timer_enter(timers, made, slot)); /* room was reserved */
+    const uint64_t due = clock_flag != 0 ? vg_timer_due(made) : deadline;
+    vg_heap_sift_up(&timers->heap, timers->heap.end++, /* room was reserved */
+                    vg_timer_enter_at(timers, made, slot, due, clock_flag != 0));
     vg_tally(&loop->shared->timers_started, 1);
     if (timer != NULL)
         timer->id = vg_registry_name(slot, made);
@@ -130,13 +144,14 @@ static inline __attribute__((always_inline)) int start_timer(vigil_loop *loop, v
     return 0;
 }
 
-/* On a clock that jumps. */
-static __attribute__((noinline)) int start_clock_timer(vigil_loop *loop, vigil_timer *timer,
-                                                       const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
-                                                       const void *created)
+/* On any clock. */
+static int start_clock_timer(vigil_loop *loop, vigil_timer *timer, const vigil_timer_options *options,
+                             vigil_timer_fn fn, void *arg, const void *created)
 {
     const unsigned flag = options->clock == VIGIL_CLOCK_BOOTTIME ? VG_TIMER_BOOT : VG_TIMER_WALL;
     vigil_timer_options ours = *options;
+    if (options->clock == VIGIL_CLOCK_MONOTONIC)
+        return start_timer(loop, timer, options, fn, arg, created, 0);
     if (options->clock != VIGIL_CLOCK_BOOTTIME && options->clock != VIGIL_CLOCK_REALTIME)
         return vg_why(-EINVAL, "options->clock is not one of vigil_clock");
     if (flag == VG_TIMER_WALL && options->deadline_ns == 0)
@@ -150,8 +165,9 @@ static __attribute__((noinline)) int start_clock_timer(vigil_loop *loop, vigil_t
     return start_timer(loop, timer, &ours, fn, arg, created, flag);
 }
 
-int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
-                           vigil_timer *timer)
+static __attribute__((noinline)) int start_slow(vigil_loop *loop, vigil_timer *timer,
+                                                const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
+                                                const void *created)
 {
     int rc = vg_guard_owner(loop);
     if (rc == 0)
@@ -161,7 +177,7 @@ int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options,
     if (fn == NULL || options == NULL)
         return vg_why(-EINVAL, "fn or options is NULL");
     vigil_timer_options ours;
-    if (options->size != sizeof ours) { /* a copy costs more than the timer */
+    if (options->size != sizeof ours) {
         rc = vg_options_take(&ours, sizeof ours, options, options->size, sizeof ours, "options");
         if (rc != 0)
             return rc;
@@ -171,9 +187,26 @@ int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options,
         return vg_why(-EINVAL, "options->flags has a flag that is not known");
     if ((options->delay_ns | options->interval_ns | options->slack_ns) < 0)
         return vg_why(-EINVAL, "options->delay_ns, interval_ns or slack_ns is negative");
-    if (__builtin_expect(options->clock != VIGIL_CLOCK_MONOTONIC, 0))
-        return start_clock_timer(loop, timer, options, fn, arg, __builtin_return_address(0));
-    return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0), 0);
+    return start_clock_timer(loop, timer, options, fn, arg, created);
+}
+
+/* Options that start_slow accepts as they are, for the loop's own clock. */
+static inline bool usual_options(const vigil_timer_options *options)
+{
+    return options != NULL && options->size == sizeof *options && /* a copy costs more than the timer */
+           (options->flags & ~(VIGIL_TIMER_UNREF | VIGIL_TIMER_FROM_TICK)) == 0 &&
+           (options->delay_ns | options->interval_ns | options->slack_ns) >= 0 &&
+           options->clock == VIGIL_CLOCK_MONOTONIC;
+}
+
+int vigil_timer_start_with(vigil_loop *loop, const vigil_timer_options *options, vigil_timer_fn fn, void *arg,
+                           vigil_timer *timer)
+{
+    if (__builtin_expect(vg_guard_owner_usual(loop) && vg_state(loop) < VIGIL_LOOP_TERMINATING && fn != NULL &&
+                             usual_options(options),
+                         1))
+        return start_timer(loop, timer, options, fn, arg, __builtin_return_address(0), 0);
+    return start_slow(loop, timer, options, fn, arg, __builtin_return_address(0));
 }
 
 int vigil_timer_start(vigil_loop *loop, int64_t delay_ns, vigil_timer_fn fn, void *arg, vigil_timer *timer)
@@ -197,7 +230,7 @@ static int cancel_timer(vigil_loop *loop, vigil_timer timer)
     uint32_t slot = slot_of(timers, timer);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    vg_timer *found = vg_registry_at(&timers->slots, slot);
+    vg_timer *found = vg_timer_at(timers, slot);
     if ((found->flags & (VG_TIMER_QUEUED | VG_TIMER_BATCHED)) == 0)
         return -EBUSY; /* it runs, and nothing is planned after that */
     end_timer(loop, found, slot);
@@ -205,10 +238,15 @@ static int cancel_timer(vigil_loop *loop, vigil_timer timer)
     return 0;
 }
 
-int vigil_timer_cancel(vigil_loop *loop, vigil_timer timer)
+static __attribute__((noinline)) int cancel_slow(vigil_loop *loop, vigil_timer timer)
 {
     int rc = vg_guard_owner(loop);
     return rc != 0 ? rc : cancel_timer(loop, timer);
+}
+
+int vigil_timer_cancel(vigil_loop *loop, vigil_timer timer)
+{
+    return vg_guard_owner_usual(loop) ? cancel_timer(loop, timer) : cancel_slow(loop, timer);
 }
 
 int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t count)
@@ -224,8 +262,12 @@ int vigil_timer_cancel_many(vigil_loop *loop, const vigil_timer *timers, size_t 
     return cancelled;
 }
 
-static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *timer, uint32_t slot, uint64_t deadline)
+/* on_its_clock: the deadline is a time of the timer's own clock. */
+static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *timer, uint32_t slot, uint64_t deadline,
+                                                   bool on_its_clock)
 {
+    if (on_its_clock && (timer->flags & VG_TIMER_CLOCKS) != 0)
+        deadline = vg_clock_to_loop(loop, timer->flags & VG_TIMER_CLOCKS, deadline);
     if (reserve_entry(&loop->timers) != 0)
         return vg_why(-ENOMEM, "no memory to move the timer; it stays as it was");
     arm_timer(&loop->timers, timer, slot, deadline == VG_NO_DEADLINE ? deadline - 1 : deadline);
@@ -233,22 +275,28 @@ static __attribute__((noinline)) int again_in_heap(vigil_loop *loop, vg_timer *t
     return 0;
 }
 
-static inline int move_timer(vigil_loop *loop, vigil_timer name, uint64_t deadline)
+static inline int move_timer(vigil_loop *loop, vigil_timer name, uint64_t deadline, bool on_its_clock)
 {
     vg_timers *timers = &loop->timers;
     uint32_t slot = slot_of(timers, name);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    vg_timer *timer = vg_registry_at(&timers->slots, slot);
-    /* The usual case of arm_timer, in few instructions: the timer is not in the cache, and the caller goes on while it
-       is fetched. */
-    if ((timer->flags & VG_TIMER_QUEUED) != 0 && vg_timer_coarse(timers, deadline) >= timer->head.next_free &&
-        deadline != VG_NO_DEADLINE) {
+    vg_timer *timer = vg_timer_at(timers, slot);
+    /* The usual case of arm_timer, in few instructions and without a call: the timer is not in the cache, and the
+       caller goes on while it is fetched. */
+    if ((timer->flags & VG_TIMER_QUEUED) != 0 && vg_timer_entry_serves(timers, timer, deadline) &&
+        !number_sweeps(timers)) {
         timer->deadline = deadline;
-        timer->number = new_number(timers);
+        timer->number = timers->next_number++;
         return 0;
     }
-    return again_in_heap(loop, timer, slot, deadline);
+    return again_in_heap(loop, timer, slot, deadline, on_its_clock);
+}
+
+static __attribute__((noinline)) int again_at_slow(vigil_loop *loop, vigil_timer timer, uint64_t deadline)
+{
+    int rc = vg_guard_owner(loop);
+    return rc != 0 ? rc : move_timer(loop, timer, deadline, true);
 }
 
 int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns)
@@ -256,30 +304,13 @@ int vigil_timer_again(vigil_loop *loop, vigil_timer timer, int64_t delay_ns)
     int rc = vg_guard_owner(loop);
     if (rc == 0 && delay_ns < 0)
         rc = refuse_delay(delay_ns);
-    return rc != 0 ? rc : move_timer(loop, timer, saturating_add(vg_instant_now(&loop->instant), (uint64_t)delay_ns));
-}
-
-/* The flags of a timer that is on another clock; 0: it is not, or is none. */
-static inline unsigned clock_flags(const vigil_loop *loop, vigil_timer timer)
-{
-    if (__builtin_expect(!loop->clocks.used, 1))
-        return 0;
-    uint32_t slot = slot_of(&loop->timers, timer);
-    return slot == UINT32_MAX ? 0
-                              : ((const vg_timer *)vg_registry_at(&loop->timers.slots, slot))->flags & VG_TIMER_CLOCKS;
+    return rc != 0 ? rc : move_timer(loop, timer, delay_end(vg_instant_now(&loop->instant), delay_ns), false);
 }
 
 int vigil_timer_again_at(vigil_loop *loop, vigil_timer timer, uint64_t deadline_ns)
 {
-    int rc = vg_guard_owner(loop);
-    if (rc != 0)
-        return rc;
-    const unsigned flags = clock_flags(loop, timer);
-    if (flags == 0)
-        return move_timer(loop, timer, deadline_ns);
-    const uint32_t slot = slot_of(&loop->timers, timer);
-    return again_in_heap(loop, vg_registry_at(&loop->timers.slots, slot), slot,
-                         vg_clock_to_loop(loop, flags, deadline_ns));
+    return vg_guard_owner_usual(loop) ? move_timer(loop, timer, deadline_ns, true)
+                                      : again_at_slow(loop, timer, deadline_ns);
 }
 
 static int set_timer_ref(vigil_loop *loop, vigil_timer timer, bool on)
@@ -290,7 +321,7 @@ static int set_timer_ref(vigil_loop *loop, vigil_timer timer, bool on)
     uint32_t slot = slot_of(&loop->timers, timer);
     if (slot == UINT32_MAX)
         return -ESTALE;
-    vg_timer *found = vg_registry_at(&loop->timers.slots, slot);
+    vg_timer *found = vg_timer_at(&loop->timers, slot);
     bool is_on = (found->flags & VG_TIMER_REFD) != 0;
     if (on != is_on) {
         found->flags ^= VG_TIMER_REFD;
@@ -319,8 +350,8 @@ int vigil_timer_deadline(vigil_loop *loop, vigil_timer timer, uint64_t *deadline
         return -ESTALE;
     if (deadline_ns == NULL)
         return VG_WHY_NULL("deadline_ns");
-    *deadline_ns = ((const vg_timer *)vg_registry_at(&loop->timers.slots, slot))->deadline;
-    const unsigned flags = clock_flags(loop, timer);
+    *deadline_ns = vg_timer_at(&loop->timers, slot)->deadline;
+    const unsigned flags = vg_timer_at(&loop->timers, slot)->flags & VG_TIMER_CLOCKS;
     if (flags != 0)
         *deadline_ns = vg_clock_from_loop(loop, flags, *deadline_ns);
     return 0;
@@ -337,7 +368,7 @@ static void finish_timer(vigil_loop *loop)
     uint32_t slot = slot_of(timers, name);
     if (name.id == 0 || slot == UINT32_MAX)
         return;
-    vg_timer *timer = vg_registry_at(&timers->slots, slot);
+    vg_timer *timer = vg_timer_at(timers, slot);
     timer->flags &= (uint16_t)~VG_TIMER_RUNNING;
     if ((timer->flags & (VG_TIMER_QUEUED | VG_TIMER_BATCHED)) == 0)
         end_timer(loop, timer, slot);
@@ -362,8 +393,8 @@ void vg_timers_run(vigil_loop *loop)
     while (timers->batch_next < timers->batch_count && !vg_interrupted(loop)) {
         vg_heap_entry entry = timers->batch[timers->batch_next++];
         if (timers->batch_next + 8 < timers->batch_count)
-            __builtin_prefetch(vg_registry_at(&timers->slots, timers->batch[timers->batch_next + 8].slot), 1);
-        vg_timer *timer = vg_registry_at(&timers->slots, entry.slot);
+            __builtin_prefetch(vg_timer_at(timers, timers->batch[timers->batch_next + 8].slot), 1);
+        vg_timer *timer = vg_timer_at(timers, entry.slot);
         if ((timer->flags & VG_TIMER_BATCHED) == 0 || timer->entry != entry.seq)
             continue; /* cancelled or armed again by a callback before it */
         timer->flags = (uint16_t)((timer->flags & ~VG_TIMER_BATCHED) | VG_TIMER_RUNNING);
@@ -387,7 +418,7 @@ void vg_timers_drop(vigil_loop *loop)
 {
     vg_timers *timers = &loop->timers;
     for (uint32_t slot = 0; slot < timers->slots.used; slot++) {
-        vg_timer *timer = vg_registry_at(&timers->slots, slot);
+        vg_timer *timer = vg_timer_at(timers, slot);
         if ((timer->head.generation & 1U) == 0)
             continue;
         vg_tally(&loop->shared->timers_cancelled, 1);

@@ -44,7 +44,7 @@ void vg_timers_sweep(vg_timers *timers)
     for (size_t i = VG_HEAP_ROOT; i < heap->end; i++) {
         /* Records lie anywhere: fetch many at once. */
         if (i + SWEEP_AHEAD < heap->end)
-            __builtin_prefetch(vg_registry_at(&timers->slots, heap->at[i + SWEEP_AHEAD].slot));
+            __builtin_prefetch(vg_timer_at(timers, heap->at[i + SWEEP_AHEAD].slot));
         if (vg_timer_of(timers, &heap->at[i]) != NULL)
             heap->at[kept++] = heap->at[i];
     }

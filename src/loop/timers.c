@@ -96,7 +96,7 @@ static size_t check_owners(vg_timers *timers, vg_heap_entry *entries, size_t cou
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (i + PREFETCH_AHEAD < count)
-            __builtin_prefetch(vg_registry_at(&timers->slots, entries[i + PREFETCH_AHEAD].slot), 1);
+            __builtin_prefetch(vg_timer_at(timers, entries[i + PREFETCH_AHEAD].slot), 1);
         vg_timer *timer = vg_timer_of(timers, &entries[i]);
         if (timer == NULL) {
             timers->dead--;
@@ -140,6 +140,6 @@ void vg_timers_collect(vg_timers *timers, uint64_t now)
             reserve_batch(timers, timers->batch_room == 0 ? FEW : 2 * timers->batch_room) != 0)
             return; /* the batch fires now, the rest in the next turn */
         vg_heap_entry entry = vg_heap_pop(&timers->heap);
-        put_into_batch(timers, entry, vg_registry_at(&timers->slots, entry.slot));
+        put_into_batch(timers, entry, vg_timer_at(timers, entry.slot));
     }
 }

@@ -25,7 +25,8 @@ enum {
 
 /* One cache line. */
 typedef struct vg_timer {
-    vg_registry_head head; /* next_free: key of its heap entry, rounded up to units of 2^VG_SINCE_SHIFT */
+    vg_registry_head head; /* next_free: key of its heap entry, rounded up to units of 2^VG_SINCE_SHIFT, and
+                              UINT32_MAX on another clock */
     uint64_t deadline;     /* when due; the heap's key may be earlier (postponed), or later by its slack */
     uint32_t number;       /* of its last arming: ties are broken by it */
     uint32_t entry;        /* number in its entry: another number there means dead */
@@ -87,10 +88,17 @@ typedef struct vg_timers {
     uint64_t running;       /* name of the one whose callback was entered; 0: none */
 } vg_timers;
 
+_Static_assert(sizeof(vg_timer) == 64, "a record of the registry has the size of a timer");
+
+static inline vg_timer *vg_timer_at(const vg_timers *timers, uint32_t slot)
+{
+    return (vg_timer *)vg_registry_at_sized(&timers->slots, slot, sizeof(vg_timer));
+}
+
 /* The timer that owns the heap entry; NULL: dead. */
 static inline vg_timer *vg_timer_of(const vg_timers *timers, const vg_heap_entry *entry)
 {
-    vg_timer *timer = vg_registry_at(&timers->slots, entry->slot);
+    vg_timer *timer = vg_timer_at(timers, entry->slot);
     return (timer->flags & VG_TIMER_QUEUED) != 0 && timer->entry == entry->seq ? timer : NULL;
 }
 
@@ -101,13 +109,27 @@ static inline uint32_t vg_timer_coarse(const vg_timers *timers, uint64_t key)
     return units < UINT32_MAX - 1 ? (uint32_t)units : UINT32_MAX - 1;
 }
 
-/* The entry for the timer as armed now; from here on its own. */
+/* Is the entry early enough for this deadline, as far as rounded times show? Then it is mended when it comes up. False
+   for deadlines that the rounding clamps. */
+static inline bool vg_timer_entry_serves(const vg_timers *timers, const vg_timer *timer, uint64_t deadline)
+{
+    const uint64_t units = (deadline - timers->origin) >> VG_SINCE_SHIFT; /* before the origin: more than 32 bits */
+    return units - timer->head.next_free < UINT32_MAX - timer->head.next_free;
+}
+
+/* The entry for the timer as armed now, due then; from here on its own. */
+static inline vg_heap_entry vg_timer_enter_at(const vg_timers *timers, vg_timer *timer, uint32_t slot, uint64_t due,
+                                              bool on_another_clock)
+{
+    vg_heap_entry entry = {.key = vg_timer_key(due, timer->slack), .seq = timer->number, .slot = slot};
+    timer->entry = timer->number;
+    timer->head.next_free = on_another_clock ? UINT32_MAX : vg_timer_coarse(timers, entry.key) + 1;
+    return entry;
+}
+
 static inline vg_heap_entry vg_timer_enter(const vg_timers *timers, vg_timer *timer, uint32_t slot)
 {
-    vg_heap_entry entry = {.key = vg_timer_key(vg_timer_due(timer), timer->slack), .seq = timer->number, .slot = slot};
-    timer->entry = timer->number;
-    timer->head.next_free = vg_timer_coarse(timers, entry.key) + 1;
-    return entry;
+    return vg_timer_enter_at(timers, timer, slot, vg_timer_due(timer), (timer->flags & VG_TIMER_CLOCKS) != 0);
 }
 
 /* Collect what is due at `now` into the batch. */

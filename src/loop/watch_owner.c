@@ -66,9 +66,8 @@ static int refill(vigil_loop *loop, bool old_is_ours)
 }
 
 /* An fd that has events in turn after turn: is it still the one that was registered? Asked at each doubling. */
-static bool is_closed_number(vigil_loop *loop, vg_fd *record, int fd)
+static inline bool is_closed_number(vigil_loop *loop, vg_fd *record, int fd, uint32_t turn)
 {
-    const uint32_t turn = (uint32_t)vg_tally_read(&loop->shared->turns);
     record->busy = record->busy_turn + 1 == turn ? record->busy + 1 : 1;
     record->busy_turn = turn;
     if (record->busy < BUSY_PROBE || (record->busy & (record->busy - 1)) != 0)
@@ -86,6 +85,7 @@ void vg_watch_collect(vigil_loop *loop)
     bool orphan = false;
     uint64_t suspect = VG_POLL_TAG_NONE;
     bool renewed = false;
+    const uint32_t turn = (uint32_t)vg_tally_read(&loop->shared->turns);
     vg_mutex_lock(&watches->lock);
     for (uint32_t i = 0; i < loop->poll_count; i++) {
         int fd = (int)(uint32_t)loop->events[i].tag;
@@ -105,7 +105,7 @@ void vg_watch_collect(vigil_loop *loop)
             storm_fd = fd;
             storm = record->hangups;
         }
-        if (is_closed_number(loop, record, fd)) {
+        if (is_closed_number(loop, record, fd, turn)) {
             gone_fd = fd;
             orphan = true;
             vg_watch_all_gone(loop, fd);

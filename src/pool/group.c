@@ -153,7 +153,7 @@ int vigil_group_spawn(vigil_group *group, vigil_task *task)
         return spawn_elsewhere(group, task);
     if (__builtin_expect(task == NULL || task->run == NULL, 0))
         return vg_refuse_task(task);
-    if (__builtin_expect(vg_forked_page(&worker->pool->fork_guard), 0))
+    if (vg_forked(&worker->pool->fork_guard))
         return -ECHILD;
     /* A load instead of an exchange: it detects a queued task, but not two workers that spawn one task at once. */
     if (__builtin_expect(atomic_load_explicit(&task->vg_state, memory_order_relaxed) != VG_TASK_FREE, 0))
@@ -438,7 +438,7 @@ int vigil_group_wait(vigil_group *group)
 {
     if (__builtin_expect(group == NULL || group->vg_pool == NULL, 0))
         return group_guard(group);
-    if (__builtin_expect(vg_forked_page(&group->vg_pool->fork_guard), 0))
+    if (vg_forked(&group->vg_pool->fork_guard))
         return -ECHILD;
     vg_worker *worker = vg_current_worker;
     if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {

@@ -49,12 +49,9 @@ static bool list_pending_away(vg_realm *realm, vigil_promise *promise)
     return open;
 }
 
-vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uint32_t held, const void *created)
+static inline void promise_init(vigil_promise *promise, vg_realm *realm, uint8_t kind, uint32_t users, uint32_t held,
+                                const void *created)
 {
-    bool on_owner = vg_on_owner(realm);
-    vigil_promise *promise = vg_realm_alloc(realm, VG_SLAB_PROMISES);
-    if (__builtin_expect(promise == NULL, 0))
-        return NULL;
     vigil_post_init(&promise->link.post, NULL, NULL);
     promise->link.source = NULL;
     atomic_init(&promise->refs, users * VG_USER + VG_SHARE);
@@ -66,17 +63,34 @@ vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uin
     promise->stamp = (uint8_t)(atomic_load_explicit(&realm->loop->now, memory_order_relaxed) >> VG_STAMP_SHIFT);
     promise->flags = VG_LISTED;
     remember_where(promise, created);
-    if (__builtin_expect(on_owner, 1)) {
-        vg_tally(&realm->own_created, 1);
-        vg_list_push_back(kind == VG_KIND_DERIVED ? &realm->pending : &realm->open, &promise->listed);
-        return promise;
-    }
+}
+
+static __attribute__((noinline)) vigil_promise *new_promise_away(vg_realm *realm, uint8_t kind, uint32_t users,
+                                                                 uint32_t held, const void *created)
+{
+    vigil_promise *promise = vg_realm_alloc_away(realm, VG_SLAB_PROMISES);
+    if (promise == NULL)
+        return NULL;
+    promise_init(promise, realm, kind, users, held, created);
     (void)atomic_fetch_add_explicit(&realm->away_created, 1, memory_order_relaxed);
     if (list_pending_away(realm, promise))
         return promise;
     (void)atomic_fetch_add_explicit(&realm->away_destroyed, 1, memory_order_relaxed);
-    vg_realm_free(realm, VG_SLAB_PROMISES, promise);
+    vg_realm_free_away(realm, VG_SLAB_PROMISES, promise);
     return NULL;
+}
+
+vigil_promise *vg_promise_new(vg_realm *realm, uint8_t kind, uint32_t users, uint32_t held, const void *created)
+{
+    if (__builtin_expect(!vg_on_owner(realm), 0))
+        return new_promise_away(realm, kind, users, held, created);
+    vigil_promise *promise = vg_slab_alloc(&realm->caches[VG_SLAB_PROMISES]);
+    if (__builtin_expect(promise == NULL, 0))
+        return NULL;
+    promise_init(promise, realm, kind, users, held, created);
+    vg_tally(&realm->own_created, 1);
+    vg_list_push_back(kind == VG_KIND_DERIVED ? &realm->pending : &realm->open, &promise->listed);
+    return promise;
 }
 
 static __attribute__((noinline)) void unlist_pending_away(vigil_promise *promise)
@@ -119,11 +133,13 @@ static void promise_free(vigil_promise *promise, bool settled)
         vigil_promise_unref(promise->link.source);
     else if (settled && promise->value.destroy != NULL)
         vigil_value_destroy(&promise->value);
-    if (vg_on_owner(realm))
-        vg_tally(&realm->own_destroyed, 1);
-    else
+    if (__builtin_expect(!vg_on_owner(realm), 0)) {
         (void)atomic_fetch_add_explicit(&realm->away_destroyed, 1, memory_order_relaxed);
-    vg_realm_free(realm, VG_SLAB_PROMISES, promise);
+        vg_realm_free_away(realm, VG_SLAB_PROMISES, promise);
+        return;
+    }
+    vg_tally(&realm->own_destroyed, 1);
+    vg_slab_free(&realm->caches[VG_SLAB_PROMISES], promise);
 }
 
 static void orphan_reactions(vigil_promise *promise)

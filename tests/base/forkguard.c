@@ -55,8 +55,8 @@ static void a_guard_made_in_the_child_belongs_to_the_child(void **state)
 static void without_a_wiped_page_process_ids_tell(void **state)
 {
     (void)state;
-    static const uint32_t not_wiped = 1;
-    vg_forkguard guard = {.page = &not_wiped, .pid = getpid()};
+    static const uint32_t never_written = 0;
+    vg_forkguard guard = {.page = &never_written, .pid = getpid()};
     assert_false(vg_forked(&guard));
     assert_int_equal(in_descendants(&guard), 3);
 }
