@@ -209,6 +209,16 @@ struct vg_pq_taker {
 };
 void vg_pq_take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
                     vg_jobs_take_fn take, void *arg);
+/* Hand the claimed rows over, by class and due time. The server gives them by id. Gives how many. */
+int vg_pq_take_rows(struct vg_jobs_conn *conn, const PGresult *result, const struct vg_jobs_want *want,
+                    bool quarantined, vg_jobs_take_fn take, void *arg);
+/* Whether it has a cap, a rate or tenants that take turns. */
+bool vg_pq_is_limited(const struct vg_jobs_kind_want *kind);
+/* Claim at most `count` jobs of a limited kind from the taker's classes. Gives how many. */
+int vg_pq_claim_kind(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count);
+/* Claim one that runs alone. Gives how many. */
+int vg_pq_claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take,
+                            void *arg);
 /* So many jobs of a kind with a rate have started. */
 void vg_pq_spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, int taken);
 int64_t vg_pq_version_of(const struct vg_jobs_kind_want *kind);

@@ -9,103 +9,11 @@
 #include "identity.h"
 #include "pq.h"
 #include "pq_array.h"
-#include "why.h"
+#include "pq_looks.h"
 
 enum {
-    FULL_LOOK_MS = 1000,     /* how often the claim reads below the watermarks */
-    FULL_LOOK_SHARE = 20,    /* such a look may take one part in so many of the time: dead entries can make it long */
-    FULL_LOOK_CHEAP_MS = 20, /* one that is faster is made whenever jobs are missing */
-    FULL_LOOK_MOST_MS = 30000,
-    RECENT_LOOK_MS = 1000, /* between full looks: how often it reads from where the watermarks were at the last time */
     BESIDE_LEAST = 64,     /* ends, and jobs wanted: fewer share one transaction, which is one sync of the disk */
 };
-
-/* The place of a kind in the want; rows of one kind come one after the other. */
-static unsigned kind_of(const struct vg_jobs_want *want, const char *name, unsigned guess)
-{
-    for (unsigned n = 0; n < want->kind_count; n++) {
-        unsigned kind = (guess + n) % want->kind_count;
-        if (strcmp(want->kinds[kind].name, name) == 0)
-            return kind;
-    }
-    return guess;
-}
-
-struct claimed_row {
-    int64_t due, id;
-    int class, row;
-};
-
-static int by_class_and_due(const void *a, const void *b)
-{
-    const struct claimed_row *x = a, *y = b;
-    if (x->class != y->class)
-        return x->class - y->class;
-    if (x->due != y->due)
-        return x->due < y->due ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-void vg_pq_take_row(struct vg_jobs_conn *conn, const PGresult *result, int i, unsigned kind, bool quarantined,
-                    vg_jobs_take_fn take, void *arg)
-{
-    struct vg_jobs_row row = {
-        .id = (uint64_t)vg_pq_get_number(result, i, 0),
-        .number = (uint64_t)vg_pq_get_number(result, i, 1),
-        .batch = (uint64_t)vg_pq_get_number(result, i, 2),
-        .kind = kind,
-        .priority = vg_pq_get_int(result, i, 3),
-        .version = (unsigned)vg_pq_get_int(result, i, 4),
-        .errors = (unsigned)vg_pq_get_int(result, i, 5),
-        .crashes = (unsigned)vg_pq_get_int(result, i, 6),
-        .max_errors = (unsigned)vg_pq_get_int(result, i, 7),
-        .limit_ms = vg_pq_get_number(result, i, 8),
-        .content_type = PQgetisnull(result, i, 9) ? NULL : PQgetvalue(result, i, 9),
-        .payload = PQgetvalue(result, i, 10),
-        .length = (size_t)PQgetlength(result, i, 10),
-        .checkpoint = PQgetisnull(result, i, 11) ? NULL : PQgetvalue(result, i, 11),
-        .checkpoint_length = (size_t)PQgetlength(result, i, 11),
-        .quarantined = quarantined,
-    };
-    unsigned pair = kind * VIGIL_PRIORITIES + (unsigned)row.priority;
-    int64_t due = vg_pq_get_number(result, i, 12);
-    if (pair < conn->low_count && due > conn->low[pair])
-        conn->low[pair] = due;
-    take(arg, &row);
-}
-
-/* Hand the claimed rows over, by class and due time. The server gives them by id. Gives how many. */
-static int take_rows(struct vg_jobs_conn *conn, const PGresult *result, const struct vg_jobs_want *want,
-                     bool quarantined, vg_jobs_take_fn take, void *arg)
-{
-    int rows = vg_pq_changed(result);
-    unsigned kind = 0;
-    struct claimed_row *order = rows > 1 ? malloc((size_t)rows * sizeof *order) : NULL; /* NULL: by id then */
-    for (int i = 0; i < rows && order != NULL; i++)
-        order[i] = (struct claimed_row){.due = vg_pq_get_number(result, i, 12),
-                                        .id = vg_pq_get_number(result, i, 0),
-                                        .class = vg_pq_get_int(result, i, 3),
-                                        .row = i};
-    if (order != NULL)
-        qsort(order, (size_t)rows, sizeof *order, by_class_and_due);
-    for (int i = 0; i < rows; i++) {
-        int row = order != NULL ? order[i].row : i;
-        kind = kind_of(want, vg_pq_get_text(result, row, 13), kind);
-        vg_pq_take_row(conn, result, row, kind, quarantined, take, arg);
-    }
-    free(order);
-    return rows;
-}
-
-static bool is_limited(const struct vg_jobs_kind_want *kind)
-{
-    return kind->cap != 0 || kind->rate != 0 || kind->fair;
-}
-
-int64_t vg_pq_version_of(const struct vg_jobs_kind_want *kind)
-{
-    return kind->version != 0 && kind->version < INT_MAX ? (int64_t)kind->version : INT_MAX;
-}
 
 struct claim_arrays {
     struct vg_pq_array kinds, classes, versions, low;
@@ -142,7 +50,7 @@ static bool list_pairs(const struct vg_jobs_conn *conn, const struct vg_jobs_wan
     for (unsigned turn = turns.from; turn < turns.to; turn++) {
         unsigned kind = kind_in_turn(want, turn);
         int class = want->classes[turn / want->kind_count];
-        if (is_limited(&want->kinds[kind]) != turns.limited)
+        if (vg_pq_is_limited(&want->kinds[kind]) != turns.limited)
             continue;
         unsigned pair = kind * VIGIL_PRIORITIES + (unsigned)class;
         vg_pq_array_string(&arrays->kinds, want->kinds[kind].name);
@@ -169,113 +77,6 @@ static int send_claim(struct vg_jobs_conn *conn, const struct vg_jobs_want *want
         return vg_pq_send(conn, VG_PQ_CLAIM_ONE, &call);
     vg_pq_number(&call, count);
     return vg_pq_send(conn, VG_PQ_CLAIM, &call);
-}
-
-void vg_pq_spend(struct vg_jobs_conn *conn, const struct vg_jobs_kind_want *kind, int taken)
-{
-    struct vg_pq_call spend = {.count = 0};
-    char rate[24];
-    (void)snprintf(rate, sizeof rate, "%u", kind->rate);
-    vg_pq_text_of(&spend, kind->name);
-    vg_pq_text_of(&spend, rate);
-    vg_pq_number(&spend, taken);
-    (void)vg_pq_run(conn, VG_PQ_SPEND, &spend, NULL); /* if it fails a few more start in this second */
-}
-
-/* A kind with a cap or a rate: a transaction of its own, because the count must be taken under the lock. */
-static int claim_limited(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count)
-{
-    struct vg_pq_array classes = {0};
-    for (int i = 0; i < taker->class_count; i++)
-        vg_pq_array_number(&classes, taker->classes[i]);
-    if (vg_pq_array_text(&classes) == NULL)
-        return -ENOMEM;
-    const struct vg_jobs_kind_want *it = &taker->want->kinds[kind];
-    struct vg_pq_call lock = {.count = 0}, claim = {.count = 0};
-    char rate[24];
-    vg_pq_text_of(&lock, it->name);
-    vg_pq_number(&claim, taker->want->lease_ms);
-    vg_pq_number(&claim, conn->worker);
-    vg_pq_text_of(&claim, it->name);
-    vg_pq_number(&claim, vg_pq_version_of(it));
-    vg_pq_number(&claim, it->cap);
-    (void)snprintf(rate, sizeof rate, "%u", it->rate);
-    vg_pq_text_of(&claim, rate);
-    vg_pq_number(&claim, count);
-    vg_pq_text_of(&claim, classes.text);
-    int error = vg_pq_send(conn, VG_PQ_LOCK_KIND, &lock);
-    if (error == 0)
-        error = vg_pq_send(conn, VG_PQ_CLAIM_LIMITED, &claim);
-    free(classes.text);
-    if (error == 0)
-        error = vg_pq_sync(conn);
-    if (error != 0) {
-        conn->broken = true; /* a pipeline without its end */
-        return error;
-    }
-    PQclear(vg_pq_next(conn));
-    PGresult *result = vg_pq_next(conn);
-    error = vg_pq_finish(conn, 0);
-    int taken = error == 0 ? take_rows(conn, result, taker->want, false, taker->take, taker->arg) : 0;
-    PQclear(result);
-    if (error == 0 && taken > 0 && it->rate != 0)
-        vg_pq_spend(conn, it, taken);
-    return error != 0 ? error : taken;
-}
-
-/* Claim at most `count` jobs of a kind with a cap, a rate or tenants, from the taker's classes. Gives how many. */
-static int claim_kind(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count)
-{
-    return taker->want->kinds[kind].fair ? vg_pq_claim_fair(conn, taker, kind, count)
-                                         : claim_limited(conn, taker, kind, count);
-}
-
-static int claim_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take,
-                             void *arg)
-{
-    struct vg_pq_array kinds = {0}, versions = {0};
-    for (unsigned i = 0; i < want->kind_count; i++) {
-        vg_pq_array_string(&kinds, want->kinds[i].name);
-        vg_pq_array_number(&versions, vg_pq_version_of(&want->kinds[i]));
-    }
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, want->lease_ms);
-    vg_pq_number(&call, conn->worker);
-    vg_pq_text_of(&call, vg_pq_array_text(&kinds));
-    vg_pq_text_of(&call, vg_pq_array_text(&versions));
-    PGresult *result = NULL;
-    int taken = call.values[2] == NULL || call.values[3] == NULL
-                    ? -ENOMEM
-                    : vg_pq_run(conn, VG_PQ_CLAIM_QUARANTINE, &call, &result);
-    if (taken == 0) {
-        taken = take_rows(conn, result, want, true, take, arg);
-        PQclear(result);
-    }
-    free(kinds.text);
-    free(versions.text);
-    return taken;
-}
-
-int vg_pq_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
-{
-    struct vg_pq_array kinds = {0}, versions = {0};
-    for (unsigned i = 0; i < want->kind_count; i++) {
-        vg_pq_array_string(&kinds, want->kinds[i].name);
-        vg_pq_array_number(&versions, vg_pq_version_of(&want->kinds[i]));
-    }
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_text_of(&call, vg_pq_array_text(&kinds));
-    vg_pq_text_of(&call, vg_pq_array_text(&versions));
-    PGresult *result = NULL;
-    int found =
-        call.values[0] == NULL || call.values[1] == NULL ? -ENOMEM : vg_pq_run(conn, VG_PQ_QUARANTINED, &call, &result);
-    if (found == 0) {
-        found = PQntuples(result) > 0;
-        PQclear(result);
-    }
-    free(kinds.text);
-    free(versions.text);
-    return found;
 }
 
 /* When to look again if nobody rings. In the pipeline of the claim: see VG_PQ_NEXT. */
@@ -368,7 +169,7 @@ static int exchange_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, 
         read_next(conn, due);
     error = vg_pq_finish(conn, 0);
     if (error == 0 && rows != NULL)
-        *claimed = take_rows(conn, rows, want, false, take, arg);
+        *claimed = vg_pq_take_rows(conn, rows, want, false, take, arg);
 out:
     PQclear(rows);
     free(sent.plain);
@@ -383,52 +184,6 @@ static int exchange_once(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, s
     return exchange_turns(conn, ends, end_count, want, all, take, arg, claimed, due);
 }
 
-/* A transaction that commits late brings jobs with due times below the watermarks. A look below them finds those: at
-   all of it, or from the marks of the last such look on, which costs what was claimed since then. */
-enum look {
-    LOOK_ABOVE,
-    LOOK_RECENT,
-    LOOK_FULL,
-};
-
-static enum look choose_look(const struct vg_jobs_conn *conn, bool may_full)
-{
-    uint64_t now = vg_pq_now_ms();
-    if (now >= conn->full_look_at || (may_full && conn->full_look_cheap))
-        return LOOK_FULL;
-    return now >= conn->recent_look_at ? LOOK_RECENT : LOOK_ABOVE;
-}
-
-/* Lower the watermarks for this look. Gives when it began. */
-static uint64_t begin_look(struct vg_jobs_conn *conn, enum look look)
-{
-    for (unsigned i = 0; i < conn->low_count && look != LOOK_ABOVE; i++) {
-        int64_t mark = conn->low[i];
-        conn->low[i] = look == LOOK_FULL ? 0 : conn->low_recent[i];
-        conn->low_recent[i] = mark;
-    }
-    return vg_pq_now_ms();
-}
-
-/* Say when the next look is. If there was place for all that was found, nothing is left below the old marks: dead
-   entries there are not read again. */
-static void end_look(struct vg_jobs_conn *conn, enum look look, uint64_t began, bool found_all)
-{
-    if (look == LOOK_ABOVE)
-        return;
-    for (unsigned i = 0; i < conn->low_count && found_all; i++)
-        if (conn->low[i] < conn->low_recent[i])
-            conn->low[i] = conn->low_recent[i];
-    uint64_t now = vg_pq_now_ms(), rest = (now - began) * FULL_LOOK_SHARE;
-    conn->recent_look_at = now + RECENT_LOOK_MS;
-    if (look == LOOK_RECENT)
-        return;
-    conn->full_look_cheap = now - began <= FULL_LOOK_CHEAP_MS;
-    if (rest < FULL_LOOK_MS || conn->full_look_cheap)
-        rest = FULL_LOOK_MS;
-    conn->full_look_at = now + (rest < FULL_LOOK_MOST_MS ? rest : FULL_LOOK_MOST_MS);
-}
-
 /* Kinds with a cap, a rate or tenants, and quarantined jobs: transactions of their own. */
 static int claim_others(struct vg_jobs_conn *conn, const struct vg_jobs_want *want, vg_jobs_take_fn take, void *arg,
                         unsigned *claimed)
@@ -438,13 +193,13 @@ static int claim_others(struct vg_jobs_conn *conn, const struct vg_jobs_want *wa
     int taken = 0;
     for (unsigned n = 0; n < want->kind_count && *claimed < want->count && taken >= 0; n++) {
         unsigned kind = kind_in_turn(want, n);
-        if (is_limited(&want->kinds[kind])) {
-            taken = claim_kind(conn, &taker, kind, want->count - *claimed);
+        if (vg_pq_is_limited(&want->kinds[kind])) {
+            taken = vg_pq_claim_kind(conn, &taker, kind, want->count - *claimed);
             *claimed += taken > 0 ? (unsigned)taken : 0;
         }
     }
     if (taken >= 0 && *claimed == 0 && want->alone) {
-        taken = claim_quarantined(conn, want, take, arg);
+        taken = vg_pq_claim_quarantined(conn, want, take, arg);
         *claimed += taken > 0 ? (unsigned)taken : 0;
     }
     return taken < 0 ? taken : 0;
@@ -471,7 +226,7 @@ static int find_limited(struct vg_jobs_conn *conn, const struct vg_jobs_want *wa
     /* The server counts the turns that it was asked about. */
     int64_t asked = 0;
     for (unsigned turn = 0; turn < turns.to && row < rows && found >= 0; turn++)
-        if (is_limited(&want->kinds[kind_in_turn(want, turn)]) && ++asked == vg_pq_get_number(result, row, 0)) {
+        if (vg_pq_is_limited(&want->kinds[kind_in_turn(want, turn)]) && ++asked == vg_pq_get_number(result, row, 0)) {
             (*list)[found++] = turn;
             row++;
         }
@@ -483,7 +238,7 @@ static bool needs_turns(const struct vg_jobs_want *want)
 {
     bool any = false;
     for (unsigned i = 0; i < want->kind_count; i++)
-        any = any || is_limited(&want->kinds[i]);
+        any = any || vg_pq_is_limited(&want->kinds[i]);
     return any && want->count > 0 && want->kind_count > 1;
 }
 
@@ -495,8 +250,8 @@ static int claim_in_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, 
 {
     unsigned *list = NULL, from = 0;
     int found = find_limited(conn, want, &list), error = found < 0 ? found : 0;
-    enum look look = found > 0 ? choose_look(conn, false) : LOOK_ABOVE;
-    uint64_t began = begin_look(conn, look);
+    enum vg_pq_depth look = found > 0 ? vg_pq_look_choose(conn, false) : VG_PQ_LOOK_ABOVE;
+    uint64_t began = vg_pq_look_begin(conn, look);
     for (int i = 0; i < found && list != NULL && error == 0 && *claimed < want->count; i++) {
         struct turns before = {.from = from, .to = list[i]};
         struct vg_jobs_want rest = *want;
@@ -511,13 +266,13 @@ static int claim_in_turns(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, 
         *end_count = error == 0 ? 0 : *end_count;
         *claimed += error == 0 ? (unsigned)taken : 0;
         if (error == 0 && *claimed < want->count) {
-            taken = claim_kind(conn, &taker, kind_in_turn(want, list[i]), want->count - *claimed);
+            taken = vg_pq_claim_kind(conn, &taker, kind_in_turn(want, list[i]), want->count - *claimed);
             error = taken < 0 ? taken : 0;
             *claimed += taken > 0 ? (unsigned)taken : 0;
         }
         from = list[i] + 1;
     }
-    end_look(conn, look, began, false);
+    vg_pq_look_end(conn, look, began, false);
     free(list);
     return error;
 }
@@ -529,12 +284,12 @@ static int exchange_all(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, si
     int claimed = 0;
     /* When jobs were missing they may be missing again: everything in one round trip. */
     bool was_short = conn->was_short && want->count > 0;
-    enum look look = want->count > 0 ? choose_look(conn, was_short) : LOOK_ABOVE;
-    uint64_t began = begin_look(conn, look);
+    enum vg_pq_depth look = want->count > 0 ? vg_pq_look_choose(conn, was_short) : VG_PQ_LOOK_ABOVE;
+    uint64_t began = vg_pq_look_begin(conn, look);
     int error = exchange_once(conn, ends, end_count, want, take, arg, &claimed, was_short ? &next->due_ms : NULL);
     if (error != 0)
         return error;
-    end_look(conn, look, began, (unsigned)claimed < want->count);
+    vg_pq_look_end(conn, look, began, (unsigned)claimed < want->count);
     next->claimed = (unsigned)claimed;
     conn->was_short = want->count > 0 && next->claimed < want->count;
     if (!conn->was_short) {
@@ -544,21 +299,21 @@ static int exchange_all(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, si
     /* From here on the ends are recorded: later errors end the claiming alone. */
     if (!was_short) {
         struct vg_jobs_want rest = *want;
-        look = choose_look(conn, true);
-        began = begin_look(conn, look);
+        look = vg_pq_look_choose(conn, true);
+        began = vg_pq_look_begin(conn, look);
         rest.count = want->count - next->claimed;
         next->due_ms = -1;
         error = exchange_once(conn, NULL, 0, &rest, take, arg, &claimed, &next->due_ms);
         if (error == 0)
-            end_look(conn, look, began, (unsigned)claimed < rest.count);
+            vg_pq_look_end(conn, look, began, (unsigned)claimed < rest.count);
         next->claimed += error == 0 ? (unsigned)claimed : 0;
     }
     if (error == 0)
         error = claim_others(conn, want, take, arg, &next->claimed);
     uint64_t now = vg_pq_now_ms(), look_at = conn->full_look_at;
-    if (look == LOOK_ABOVE && conn->recent_look_at < look_at)
+    if (look == VG_PQ_LOOK_ABOVE && conn->recent_look_at < look_at)
         look_at = conn->recent_look_at;
-    int64_t again = error != 0 ? 100 : look == LOOK_FULL ? -1 : look_at > now ? (int64_t)(look_at - now) : 0;
+    int64_t again = error != 0 ? 100 : look == VG_PQ_LOOK_FULL ? -1 : look_at > now ? (int64_t)(look_at - now) : 0;
     if (again >= 0 && (next->due_ms < 0 || again < next->due_ms))
         next->due_ms = again;
     return 0;
@@ -570,7 +325,7 @@ static bool is_large(const struct vg_jobs_want *want, size_t end_count)
 {
     bool limited = false;
     for (unsigned i = 0; i < want->kind_count; i++)
-        limited = limited || is_limited(&want->kinds[i]);
+        limited = limited || vg_pq_is_limited(&want->kinds[i]);
     return end_count >= BESIDE_LEAST && want->count >= BESIDE_LEAST && !limited;
 }
 
@@ -612,7 +367,7 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
         error = exchange_once(conn, ends, end_count, &none, take, arg, &none_claimed, NULL);
         if (error != 0)
             return error;
-        int taken = claim_quarantined(conn, want, take, arg);
+        int taken = vg_pq_claim_quarantined(conn, want, take, arg);
         if (taken != 0) { /* an error ends the claiming alone: the ends are recorded */
             next->claimed = taken > 0 ? (unsigned)taken : 0;
             next->due_ms = taken > 0 ? -1 : 100;
