@@ -12,6 +12,7 @@
 #include "pq_looks.h"
 
 enum {
+    BEYOND_POLL_MS = 1000, /* leases that run out later than this after the next slow poll are not looked for */
     BESIDE_LEAST = 64,     /* ends, and jobs wanted: fewer share one transaction, which is one sync of the disk */
 };
 
@@ -99,6 +100,7 @@ static int send_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
     vg_pq_text_of(&call, vg_pq_array_text(&steps));
     vg_pq_text_of(&call, want->alone ? "t" : "f");
     vg_pq_number(&call, conn->lease_low);
+    vg_pq_number(&call, conn->site->poll_ms + BEYOND_POLL_MS);
     bool whole = kinds.text != NULL && classes.text != NULL && versions.text != NULL && steps.text != NULL;
     int error = whole ? vg_pq_send(conn, VG_PQ_NEXT, &call) : -ENOMEM;
     free(kinds.text);
@@ -115,8 +117,7 @@ static void read_next(struct vg_jobs_conn *conn, int64_t *due)
         int64_t left = vg_pq_get_number(result, 0, 0);
         if (!PQgetisnull(result, 0, 0))
             *due = left < 0 ? 0 : left;
-        if (!PQgetisnull(result, 0, 1))
-            conn->lease_low = vg_pq_get_number(result, 0, 1);
+        conn->lease_low = vg_pq_get_number(result, 0, PQgetisnull(result, 0, 1) ? 2 : 1);
     }
     PQclear(result);
 }

@@ -250,7 +250,7 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, checkpoint = "
         "coalesce($3::bytea, checkpoint), lease = NULL WHERE id = $1::bigint AND number = $2::bigint RETURNING id",
     /* In the transaction of the claim, so that NOW is the same: a job that comes due in between would be missed by
-       both. */
+       both. Leases beyond $7, the slow poll, are looked for at the next poll. */
     [VG_PQ_NEXT] = "SELECT least((SELECT min(s.due) FROM unnest($1::text[], $2::int[]) AS p(kind, class) CROSS JOIN "
                    "LATERAL (SELECT due "
                    "FROM vigil_jobs WHERE state = 0 AND kind = p.kind AND class = p.class AND due > " NOW
@@ -262,10 +262,10 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                    "step) WHERE p.step > 0 AND " NOT_PAUSED(
                        "p.kind") " AND EXISTS(SELECT 1 FROM vigil_jobs WHERE state = 0 AND kind = "
                                  "p.kind AND class = p.class AND due <= " NOW
-                                 " AND version <= p.version)), lease + 1) - " NOW ", lease FROM (SELECT 1) "
-                                 "one LEFT JOIN LATERAL (SELECT lease FROM vigil_jobs WHERE state = 1 AND lease >= "
-                                 "$6::bigint ORDER BY lease LIMIT 1) l "
-                                 "ON true",
+                                 " AND version <= p.version)), lease + 1) - " NOW ", lease, " NOW
+                                 " + $7::bigint FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT lease FROM vigil_jobs "
+                                 "WHERE state = 1 AND lease >= $6::bigint AND lease < " NOW
+                                 " + $7::bigint ORDER BY lease LIMIT 1) l ON true",
     [VG_PQ_EXTEND] =
         "UPDATE vigil_jobs SET lease = " NOW " + $3::bigint WHERE id = ANY($1::bigint[]) AND number = $2::bigint "
         "RETURNING id, cancel::int",
