@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pq_array.h"
+#include "decimal.h"
 #include "why.h"
 
 enum {
@@ -247,7 +247,7 @@ static int place(struct vg_pq_call *call, const char *value, int length, int for
 void vg_pq_number(struct vg_pq_call *call, int64_t number)
 {
     int at = place(call, NULL, 0, 0);
-    (void)vg_pq_decimal(number, call->numbers[at]);
+    (void)vg_jobs_decimal(number, call->numbers[at]);
     call->values[at] = call->numbers[at];
 }
 
@@ -273,7 +273,7 @@ int vg_pq_send(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_
 {
     static const struct vg_pq_call none;
     char name[25] = "v";
-    (void)vg_pq_decimal(which, name + 1);
+    (void)vg_jobs_decimal(which, name + 1);
     if (call == NULL)
         call = &none;
     if (!conn->prepared[which] && conn->sent >= 60) { /* too late to note that it is prepared */

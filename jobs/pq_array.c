@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
+
 static void add(struct vg_pq_array *array, const char *bytes, size_t length)
 {
     if (array->length + length + 2 > array->room) {
@@ -27,26 +29,10 @@ static void begin_element(struct vg_pq_array *array)
     add(array, array->length == 0 ? "{" : ",", 1);
 }
 
-size_t vg_pq_decimal(int64_t number, char text[24])
-{
-    char digits[24];
-    size_t count = 0, length = 0;
-    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
-    do
-        digits[count++] = (char)('0' + left % 10);
-    while ((left /= 10) != 0);
-    if (number < 0)
-        text[length++] = '-';
-    while (count > 0)
-        text[length++] = digits[--count];
-    text[length] = '\0';
-    return length;
-}
-
 void vg_pq_array_number(struct vg_pq_array *array, int64_t number)
 {
     char text[24];
-    size_t length = vg_pq_decimal(number, text);
+    size_t length = vg_jobs_decimal(number, text);
     begin_element(array);
     add(array, text, length);
 }

@@ -14,8 +14,6 @@ struct vg_pq_array {
     bool failed;
 };
 
-/* A number as text. Its length. printf costs more than everything else that a claim does here. */
-size_t vg_pq_decimal(int64_t number, char text[24]);
 void vg_pq_array_number(struct vg_pq_array *array, int64_t number);
 void vg_pq_array_string(struct vg_pq_array *array, const char *string); /* NULL is NULL */
 /* The finished text, or NULL without memory. */

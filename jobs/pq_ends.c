@@ -130,11 +130,17 @@ static void read_plain(struct vg_jobs_conn *conn, const struct vg_pq_sent *sent)
         to = group_end(sent, from);
         for (size_t i = from; i < to; i++)
             sent->plain[i]->accepted = false;
+        size_t at = from; /* the server goes through them by id as well, nearly always */
         for (int i = 0; i < rows; i++) {
             uint64_t id = (uint64_t)vg_pq_get_number(result, i, 0);
-            struct vg_jobs_end **end = bsearch(&id, sent->plain + from, to - from, sizeof *sent->plain, id_and_end);
-            if (end != NULL)
-                (*end)->accepted = true;
+            struct vg_jobs_end **end =
+                at < to && sent->plain[at]->id == id
+                    ? &sent->plain[at]
+                    : bsearch(&id, sent->plain + from, to - from, sizeof *sent->plain, id_and_end);
+            if (end == NULL)
+                continue;
+            (*end)->accepted = true;
+            at = (size_t)(end - sent->plain) + 1;
         }
         PQclear(result);
     }

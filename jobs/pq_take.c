@@ -71,7 +71,10 @@ int vg_pq_take_rows(struct vg_jobs_conn *conn, const PGresult *result, const str
                                         .id = vg_pq_get_number(result, i, 0),
                                         .class = vg_pq_get_int(result, i, 3),
                                         .row = i};
-    if (order != NULL)
+    bool sorted = true; /* as it is with jobs of one class that were enqueued in the order of their due times */
+    for (int i = 1; i < rows && order != NULL && sorted; i++)
+        sorted = by_class_and_due(&order[i - 1], &order[i]) < 0;
+    if (!sorted)
         qsort(order, (size_t)rows, sizeof *order, by_class_and_due);
     for (int i = 0; i < rows; i++) {
         int row = order != NULL ? order[i].row : i;

@@ -9,6 +9,7 @@ enum {
     AGEING_PERIOD = 32,
     MOST_PREFETCH = 1024,
     PREFETCH_US = 5000, /* this much work may wait here */
+    SUBMITS = 64,
     HALVES_LEAST = 256, /* jobs in flight at most: as two halves, of which one runs while the other is claimed */
 };
 
@@ -85,6 +86,28 @@ void vg_jobs_claim_drop(struct vg_jobs_round *round)
     }
 }
 
+/* Hand runs of one class to the pool, with one decision about waking. Gives the rest. A run that was handed over may
+   have ended, and its link is that of the ends then. */
+static struct vg_jobs_run *submit_some(vigil_jobs *jobs, struct vg_jobs_run *order)
+{
+    struct vg_jobs_run *runs[SUBMITS];
+    vigil_task *tasks[SUBMITS];
+    size_t count = 0;
+    uint8_t class = order->task.vg_class;
+    for (; order != NULL && count < SUBMITS && order->task.vg_class == class; order = order->next_end) {
+        runs[count] = order;
+        tasks[count++] = &order->task;
+    }
+    if (vigil_pool_submit_batch(jobs->pool, tasks, count, (vigil_priority) class) == 0)
+        return order;
+    for (size_t i = 0; i < count; i++)
+        if (vg_jobs_run_submit(runs[i]) != 0) { /* the pool is full or ends */
+            runs[i]->end.outcome = VG_JOBS_GIVE_BACK;
+            vg_jobs_run_push(runs[i], false);
+        }
+    return order;
+}
+
 /* Put the claimed runs in flight, oldest first, and hand them to the pool. */
 void vg_jobs_claim_launch(struct vg_jobs_round *round)
 {
@@ -110,12 +133,6 @@ void vg_jobs_claim_launch(struct vg_jobs_round *round)
         round->hold_at = now + VG_JOBS_HOLD_MS;
     vg_jobs_count_up(&jobs->claimed, number);
     vg_jobs_heart_watch(jobs, order);
-    while (order != NULL) {
-        struct vg_jobs_run *run = order;
-        order = run->next_end;
-        if (vg_jobs_run_submit(run) != 0) { /* the pool is full or ends */
-            run->end.outcome = VG_JOBS_GIVE_BACK;
-            vg_jobs_run_push(run, false);
-        }
-    }
+    while (order != NULL)
+        order = submit_some(jobs, order);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "backoff.h"
+#include "decimal.h"
 #include "heart.h"
 #include "runner.h"
 #include "utf8.h"
@@ -111,16 +112,37 @@ static void leave_thread(vigil_jobs *jobs, uint64_t id, uint64_t number)
     (void)pthread_mutex_unlock(&jobs->lock);
 }
 
+/* The kind, as much of it as fits, and the number of the job. */
+static void label_task(const struct vg_jobs_run *run)
+{
+    enum {
+        NAME = 18
+    };
+    char label[NAME + 1 + 24];
+    size_t length = strnlen(run->handler->name, NAME);
+    memcpy(label, run->handler->name, length);
+    label[length++] = ' ';
+    (void)vg_jobs_decimal((int64_t)run->seen.id, label + length);
+    (void)vigil_task_label(label);
+}
+
+/* Asked for once: a child of fork has none of these threads. */
+static int own_thread(void)
+{
+    static _Thread_local int own;
+    if (own == 0)
+        own = (int)syscall(SYS_gettid);
+    return own;
+}
+
 static int call_handler(vigil_task *task)
 {
     struct inner *inner = (struct inner *)(void *)task;
     struct vg_jobs_run *run = inner->run;
-    char label[40];
-    (void)snprintf(label, sizeof label, "%.18s %llu", run->handler->name, (unsigned long long)run->seen.id);
-    (void)vigil_task_label(label);
+    label_task(run);
     vigil_jobs *jobs = run->jobs;
     uint64_t id = run->end.id, number = run->end.number;
-    atomic_store_explicit(&run->thread, (int)syscall(SYS_gettid), memory_order_relaxed);
+    atomic_store_explicit(&run->thread, own_thread(), memory_order_relaxed);
     inner->status = run->handler->fn(&run->seen, run->handler->arg);
     if (inner->status == VIGIL_JOBS_LATER)
         leave_thread(jobs, id, number);
