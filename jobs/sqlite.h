@@ -214,4 +214,16 @@ int vg_jobs_sqlite_schedule_look(struct vg_jobs_conn *conn, int64_t due_ms, vg_j
 int vg_jobs_sqlite_schedule_fire(struct vg_jobs_conn *conn, const struct vg_jobs_schedule *schedule, int64_t next_ms,
                                  const int64_t *times, size_t count);
 
+static inline void vg_sql_bind_number(sqlite3_stmt *statement, int place, uint64_t number)
+{
+    (void)sqlite3_bind_int64(statement, place, (sqlite3_int64)number);
+}
+
+/* NULL stays NULL. */
+static inline void vg_sql_bind_bytes(sqlite3_stmt *statement, int place, const void *bytes, size_t length)
+{
+    if (bytes != NULL)
+        (void)sqlite3_bind_blob64(statement, place, bytes, length, SQLITE_STATIC);
+}
+
 #endif

@@ -11,18 +11,13 @@ static void bind_text(sqlite3_stmt *statement, int place, const char *text)
     (void)sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC);
 }
 
-static void bind_number(sqlite3_stmt *statement, int place, uint64_t number)
-{
-    (void)sqlite3_bind_int64(statement, place, (sqlite3_int64)number);
-}
-
 /* The first column of the first row of a statement with one number; `none` without a row. */
 static int64_t number_of(struct vg_jobs_conn *conn, enum vg_jobs_sql which, uint64_t argument, int64_t none)
 {
     sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, which);
     if (statement == NULL)
         return none;
-    bind_number(statement, 1, argument);
+    vg_sql_bind_number(statement, 1, argument);
     int64_t result = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : none;
     (void)sqlite3_reset(statement);
     return result;
@@ -34,7 +29,7 @@ static int change(struct vg_jobs_conn *conn, enum vg_jobs_sql which, uint64_t ar
     sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, which);
     if (statement == NULL)
         return -ENOTCONN;
-    bind_number(statement, 1, argument);
+    vg_sql_bind_number(statement, 1, argument);
     int error = vg_jobs_sqlite_run(conn, statement);
     return error != 0 ? error : sqlite3_changes(conn->db);
 }
@@ -88,9 +83,9 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
     if (job->unique == VIGIL_JOBS_UNTIL_START)
         (void)sqlite3_bind_int(statement, 11, 1);
     if (job->batch != 0)
-        bind_number(statement, 12, job->batch);
+        vg_sql_bind_number(statement, 12, job->batch);
     if (job->after != 0)
-        bind_number(statement, 13, job->after);
+        vg_sql_bind_number(statement, 13, job->after);
     (void)sqlite3_bind_blob64(statement, 14, job->payload != NULL ? job->payload : "", job->length, SQLITE_STATIC);
     bind_text(statement, 15, job->tenant);
     int error = vg_jobs_sqlite_run(conn, statement);
@@ -113,7 +108,7 @@ static int insert(struct vg_jobs_conn *conn, struct vg_jobs_new *job, int64_t no
             return -ENOTCONN;
         bind_text(set, 1, job->key);
         (void)sqlite3_bind_int64(set, 2, now + job->unique_ms);
-        bind_number(set, 3, job->id);
+        vg_sql_bind_number(set, 3, job->id);
         error = vg_jobs_sqlite_run(conn, set);
         if (error != 0)
             return error;
@@ -165,7 +160,7 @@ int vg_jobs_sqlite_enqueue_once(struct vg_jobs_conn *conn, const char *spool, ui
     sqlite3_stmt *move = vg_jobs_sqlite_get(conn, VG_SQL_SPOOL_MOVE);
     if (move != NULL) {
         bind_text(move, 1, spool);
-        bind_number(move, 2, number);
+        vg_sql_bind_number(move, 2, number);
     }
     int total = vg_jobs_sqlite_run(conn, move);
     if (total == 0)
@@ -212,8 +207,8 @@ int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filt
     if (look == NULL)
         return -ENOTCONN;
     /* One id is a range of one: the plan is the same. */
-    bind_number(look, 1, filter->id != 0 ? filter->id - 1 : filter->above_id);
-    bind_number(look, 2, filter->id != 0 ? filter->id : INT64_MAX);
+    vg_sql_bind_number(look, 1, filter->id != 0 ? filter->id - 1 : filter->above_id);
+    vg_sql_bind_number(look, 2, filter->id != 0 ? filter->id : INT64_MAX);
     (void)sqlite3_bind_int64(look, 3, filter->states != 0 ? filter->states : 0x7f);
     bind_text(look, 4, filter->kind);
     (void)sqlite3_bind_int64(look, 5, filter->most != 0 ? filter->most : 100);
@@ -259,7 +254,7 @@ static int state_of(struct vg_jobs_conn *conn, uint64_t id, uint64_t *number, ui
     sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, VG_SQL_STATE_OF);
     if (statement == NULL)
         return -ENOTCONN;
-    bind_number(statement, 1, id);
+    vg_sql_bind_number(statement, 1, id);
     int state = -ENOENT;
     if (sqlite3_step(statement) == SQLITE_ROW) {
         state = sqlite3_column_int(statement, 0);
@@ -302,7 +297,7 @@ static int retry_ended(struct vg_jobs_conn *conn, uint64_t id)
     sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, VG_SQL_RETRY_ENDED);
     if (statement == NULL)
         return -ENOTCONN;
-    bind_number(statement, 1, id);
+    vg_sql_bind_number(statement, 1, id);
     (void)sqlite3_bind_int64(statement, 2, vg_jobs_sqlite_now(conn->site));
     int error = vg_jobs_sqlite_run(conn, statement);
     if (error != 0)
@@ -325,7 +320,7 @@ int vg_jobs_sqlite_retry(struct vg_jobs_conn *conn, uint64_t id)
     } else if (state == VIGIL_JOBS_WAITING || state == VIGIL_JOBS_QUARANTINE) {
         sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, VG_SQL_RETRY_WAITING);
         if (statement != NULL) {
-            bind_number(statement, 1, id);
+            vg_sql_bind_number(statement, 1, id);
             (void)sqlite3_bind_int64(statement, 2, vg_jobs_sqlite_now(conn->site));
         }
         result = vg_jobs_sqlite_run(conn, statement);
@@ -343,7 +338,7 @@ static int edit_in(struct vg_jobs_conn *conn, enum vg_jobs_sql which, uint64_t i
     sqlite3_stmt *statement = vg_jobs_sqlite_get(conn, which);
     if (statement == NULL)
         return -ENOTCONN;
-    bind_number(statement, 1, id);
+    vg_sql_bind_number(statement, 1, id);
     (void)sqlite3_bind_blob64(statement, 2, payload != NULL ? payload : "", length, SQLITE_STATIC);
     int error = vg_jobs_sqlite_run(conn, statement);
     return error != 0 ? error : sqlite3_changes(conn->db);
