@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.c - a copy from stream to stream. It waits until `from` is readable, takes what there is, and gives it to `to`
- * as one write. When that is sent it waits again: so `from` is read no faster than `to` takes. What is under way is in
- * a pipe (splice) or in a buffer; a relay that waits has neither.
+ * relay.c - a copy from stream to stream. It waits until `from` is readable, takes what there is, and gives it to `to`:
+ * from a pipe (splice) at once as far as the system takes it, the rest and what is in a buffer as one write. When that
+ * is sent it waits again: so `from` is read no faster than `to` takes. A relay that waits has neither pipe nor buffer.
  *
  * The operation may end while a write is under way. Then the write goes on without it, and frees the relay.
  */
@@ -24,7 +24,8 @@
 
 enum {
     RELAY_BUFFER = 256 * 1024,
-    RELAY_PIPE = 1024 * 1024 /* what an unprivileged process may have */
+    RELAY_PIPE = 1024 * 1024, /* what an unprivileged process may have */
+    RELAY_ROUNDS = 2          /* of one event, so that others have their turn */
 };
 
 struct vg_relay {
@@ -149,6 +150,11 @@ static void relay_wait(vg_relay *relay)
         relay_over(relay, error);
 }
 
+static bool relay_is_complete(const vg_relay *relay)
+{
+    return relay->options.most != 0 && relay->taken == relay->options.most;
+}
+
 static void relay_sent(vigil_write *write, int status)
 {
     vg_relay *relay = (vg_relay *)(void *)((char *)write - offsetof(vg_relay, piped));
@@ -158,7 +164,7 @@ static void relay_sent(vigil_write *write, int status)
     relay_put_back(relay, lost != 0);
     if (relay->op == NULL)
         free(relay);
-    else if (status != 0 || (relay->options.most != 0 && relay->taken == relay->options.most))
+    else if (status != 0 || relay_is_complete(relay))
         relay_over(relay, status);
     else
         relay_wait(relay);
@@ -215,14 +221,45 @@ static void relay_give(vg_relay *relay, size_t length)
     (void)vg_stream_accept_write(relay->to, write, length); /* it counts against no bound: there is only this one */
 }
 
+/* From the pipe into `to`, at once. False: the rest is queued. */
+static bool relay_pass_on(vg_relay *relay, size_t length)
+{
+    size_t sent = 0;
+    int error = 0;
+    if (relay->pipe[0] >= 0) {
+        error = vg_stream_send_piped(relay->to, relay->pipe[0], length, &sent);
+        relay->taken += sent;
+        relay_say(relay);
+        if (sent == length) {
+            relay_put_back(relay, false);
+            return true;
+        }
+        vg_stream_disarm(relay->from, VIGIL_FD_READ); /* nobody reads before the rest is sent */
+    }
+    vigil_stream *to = relay->to;
+    relay_give(relay, length - sent);
+    if (error != 0)
+        vg_stream_fail_sending(to, error); /* the write tells the relay */
+    else
+        vg_stream_keep(to);
+    return false;
+}
+
 static void relay_readable(vigil_read *read, int64_t result)
 {
     vg_relay *relay = (vg_relay *)(void *)((char *)read - offsetof(vg_relay, read));
     (void)result; /* what it is, the system says */
-    const int64_t got = relay_take(relay);
-    if (got > 0) {
-        relay_give(relay, (size_t)got);
-    } else if (got == -EAGAIN) {
+    int64_t got = relay_take(relay);
+    for (int i = 1; got > 0; i++) {
+        if (!relay_pass_on(relay, (size_t)got))
+            return;
+        if (relay_is_complete(relay)) {
+            relay_over(relay, 0);
+            return;
+        }
+        got = i < RELAY_ROUNDS ? relay_take(relay) : -EAGAIN;
+    }
+    if (got == -EAGAIN) {
         relay_wait(relay);
     } else {
         if (got == 0 && relay->options.finish)

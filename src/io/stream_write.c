@@ -179,24 +179,55 @@ static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t coun
     return sent;
 }
 
-static ssize_t send_from_pipe(vigil_stream *stream)
+static ssize_t send_from_pipe(vigil_stream *stream, int pipe, size_t length)
 {
-    const vg_stream_piped *first = (const vg_stream_piped *)(const void *)stream->first;
     ssize_t sent;
     do {
         stream->sends++;
-        sent = write_without_signal(stream->fd, NULL, first->write.vg_left, first->pipe);
+        sent = write_without_signal(stream->fd, NULL, length, pipe);
     } while (sent < 0 && errno == EINTR);
     return sent;
 }
 
-/* The system has taken so many bytes. */
-static void account_sent(vigil_stream *stream, size_t sent)
+static ssize_t send_piped(vigil_stream *stream)
 {
-    stream->unsent -= sent;
+    const vg_stream_piped *first = (const vg_stream_piped *)(const void *)stream->first;
+    return send_from_pipe(stream, first->pipe, first->write.vg_left);
+}
+
+static void count_sent(vigil_stream *stream, size_t sent)
+{
     stream->bytes_sent += sent;
     stream->quiet = vigil_loop_now(stream->shared->loop);
     vg_shown_sent(stream->shared, &stream->member, sent, stream->quiet);
+}
+
+int vg_stream_send_piped(vigil_stream *stream, int pipe, size_t length, size_t *sent)
+{
+    *sent = 0;
+    if (stream->first != NULL || stream->write_error != 0 || (stream->state & VG_STREAM_BLOCKED) != 0)
+        return 0;
+    while (*sent < length) {
+        const ssize_t taken = send_from_pipe(stream, pipe, length - *sent);
+        if (taken > 0) {
+            *sent += (size_t)taken;
+            count_sent(stream, (size_t)taken);
+        } else if (taken < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            stream->state |= VG_STREAM_BLOCKED;
+            vg_stream_arm(stream, VIGIL_FD_WRITE);
+            return 0;
+        } else {
+            return taken < 0 ? -errno : 0;
+        }
+    }
+    return 0;
+}
+
+/* The system has taken so many bytes of the queue. */
+static void account_sent(vigil_stream *stream, size_t sent)
+{
+    stream->unsent -= sent;
+    count_sent(stream, sent);
     while (stream->first != NULL && stream->first->vg_left <= sent) {
         sent -= stream->first->vg_left;
         write_settle(stream, 0);
@@ -254,7 +285,7 @@ void vg_stream_flush(vigil_stream *stream)
     while (stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) == 0) {
         const bool piped = stream->first->vg_piped;
         const size_t count = piped ? 0 : gather_parts(stream, parts);
-        const ssize_t sent = piped ? send_from_pipe(stream) : count == 0 ? 0 : send_parts(stream, parts, count);
+        const ssize_t sent = piped ? send_piped(stream) : count == 0 ? 0 : send_parts(stream, parts, count);
         if (sent >= 0) {
             account_sent(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {

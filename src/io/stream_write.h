@@ -26,6 +26,9 @@ int vg_stream_guard_write(vigil_stream *stream, size_t length);
 int vg_stream_accept_write(vigil_stream *stream, vigil_write *write, size_t length);
 /* Give the system what it takes. Calls nobody: what is done is in the list of the sent. */
 void vg_stream_flush(vigil_stream *stream);
+/* Send `length` bytes from the pipe here and now, if nothing waits before them. *sent: how many the system has taken;
+   the rest is to be queued. 0; an error, and the stream is to fail with it. */
+int vg_stream_send_piped(vigil_stream *stream, int pipe, size_t length, size_t *sent);
 /* The peer was promised an end and has not got it. */
 bool vg_stream_must_finish(const vigil_stream *stream);
 /* Nothing more will be sent: move the user's writes to the sent ones, with this status. */
