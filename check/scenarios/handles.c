@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles: acquire against the last release, stale handles against reuse, two threads that allocate.
+ * Handles: acquire against the last release, stale handles against reuse, two threads that allocate, handles that are
+ * given back while the record is held.
  *
  * Property: a handle names its record or nothing. Whoever holds a record has it: it is not given to anybody else, and what
  * earlier holders wrote is seen (a plain field shows both).
@@ -14,6 +15,7 @@
 typedef struct record {
     vg_handle_slot slot;
     int life; /* plainly written by the one that allocates, and by the first holder of a life */
+    int held; /* plainly written by a holder */
 } record;
 
 static vg_handles table;
@@ -218,5 +220,116 @@ VGC_SCENARIO(handles_no_memory, "an allocation that fails loses no place", .opt.
     while (held < 4 && make(1, 1, &names[0]) != NULL)
         held++;
     vgc_assert(held == 4, "all four places can be had in the end");
+    vg_handles_destroy(&table);
+}
+
+/* ---- handles that are given back while the record is held ---- */
+
+static _Atomic int unnamed;
+
+/* Writes, gives the handle back, and takes the place if it is free. */
+static void *write_unname_and_make(void *arg)
+{
+    record *one = arg;
+    uint64_t other = 0;
+    one->life = 3;
+    if (vg_handles_unname(&table, handle))
+        (void)atomic_fetch_add_explicit(&unnamed, 1, memory_order_relaxed);
+    record *next = make(1, 4, &other);
+    if (next != NULL) {
+        vgc_assert(next == one && other != handle, "the only place, under another name");
+        next->held = 4; /* races with the holder's write unless its release came before */
+        (void)vg_handles_release(&table, next);
+    }
+    return NULL;
+}
+
+VGC_SCENARIO(handles_alone, "who is alone with a record sees all that others did, and they see nothing of a later use",
+             .bound = "a holder, and a thread that writes, gives the handle back and allocates again")
+{
+    begin(1);
+    atomic_store_explicit(&unnamed, 0, memory_order_relaxed);
+    record *one = make(2, 1, &handle);
+    pthread_t thread = vgc_thread_start(write_unname_and_make, one);
+    if (vg_handles_alone(one)) {
+        vgc_assert(one->life == 3, "what the last named holder wrote is seen");
+        one->life = 5;
+    }
+    one->held = 1;
+    (void)vg_handles_release(&table, one);
+    vgc_thread_join(thread);
+    vgc_assert(atomic_load_explicit(&unnamed, memory_order_relaxed) == 1, "the handle was given back");
+    vgc_assert(vg_handles_acquire(&table, handle) == NULL, "and is stale");
+    uint64_t other = 0;
+    vgc_assert(make(1, 2, &other) == one, "the place was freed, once");
+    vgc_assert(make(1, 2, &other) == NULL, "and not twice");
+    vg_handles_destroy(&table);
+}
+
+static void *acquire_and_unname(void *arg)
+{
+    (void)arg;
+    record *one = vg_handles_acquire(&table, handle);
+    if (vg_handles_unname(&table, handle))
+        (void)atomic_fetch_add_explicit(&unnamed, 1, memory_order_relaxed);
+    if (one != NULL) {
+        vgc_assert(one->life == 1, "we hold it, with or without a name");
+        (void)vg_handles_release(&table, one);
+    }
+    return NULL;
+}
+
+VGC_SCENARIO(handles_unnamed_once, "a handle is given back once, and never with the reference of somebody else",
+             .bound = "2 threads acquire, give the handle back and release; 1 holder releases")
+{
+    pthread_t threads[2];
+    begin(1);
+    atomic_store_explicit(&unnamed, 0, memory_order_relaxed);
+    record *one = make(2, 1, &handle);
+    for (int i = 0; i < 2; i++)
+        threads[i] = vgc_thread_start(acquire_and_unname, NULL);
+    vgc_assert(one->life == 1, "it is ours until we release it");
+    (void)vg_handles_release(&table, one);
+    for (int i = 0; i < 2; i++)
+        vgc_thread_join(threads[i]);
+    vgc_assert(atomic_load_explicit(&unnamed, memory_order_relaxed) == 1, "one of them gave it back");
+    uint64_t other = 0;
+    vgc_assert(make(1, 2, &other) == one && other != handle, "the place was freed");
+    vgc_assert(make(1, 2, &other) == NULL, "once");
+    vg_handles_destroy(&table);
+}
+
+static void *release_many(void *arg)
+{
+    record **held = arg;
+    vg_handle_batch batch = {.count = 0};
+    for (int i = 0; i < 3; i++) {
+        held[i]->held = 1;
+        vg_handles_release_into(&table, held[i], &batch);
+    }
+    vg_handles_hand_over(&table, &batch);
+    return NULL;
+}
+
+VGC_SCENARIO(handles_batch, "slots that are freed in batches are given out once each, with what was written",
+             .bound = "1 thread frees 3 in batches of 2, another allocates and releases 2")
+{
+    static record *held[3];
+    uint64_t name = 0;
+    begin(3);
+    for (int i = 0; i < 3; i++)
+        held[i] = make(1, 1, &name);
+    pthread_t thread = vgc_thread_start(release_many, held);
+    for (int i = 0; i < 2; i++) {
+        record *one = make(1, 2, &name);
+        if (one == NULL)
+            continue;
+        one->held = 2;
+        (void)vg_handles_release(&table, one);
+    }
+    vgc_thread_join(thread);
+    for (int i = 0; i < 3; i++)
+        vgc_assert((held[i] = make(1, 1, &name)) != NULL, "no place was lost");
+    vgc_assert(held[0] != held[1] && held[1] != held[2] && held[0] != held[2], "three places, not one twice");
     vg_handles_destroy(&table);
 }

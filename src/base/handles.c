@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define REFERENCES(life) ((uint32_t)(life))
+#define REFERENCES(life) ((uint32_t)(life) & ~VG_HANDLE_NAMELESS)
 #define GENERATION(life) ((uint32_t)((life) >> 32))
 #define INDEX(handle)    ((uint32_t)(handle))
 
@@ -124,8 +124,12 @@ static vg_handle_slot *pop_free_handle(vg_handles *table)
         vg_handle_slot *slot =
             handle_slot_in(table, handle_chunk_memory(table, index), index); /* it was used, so it is there */
         uint32_t next = atomic_load_explicit(&slot->next_free, memory_order_relaxed);
-        if (next != 0) /* the head after this one is wanted next, and another thread wrote it */
-            __builtin_prefetch(handle_slot_in(table, handle_chunk_memory(table, next - 1), next - 1), 1);
+        if (next != 0) { /* the head after this one is wanted next, and another thread wrote it */
+            const char *after = (char *)handle_slot_in(table, handle_chunk_memory(table, next - 1), next - 1);
+            __builtin_prefetch(after, 1);
+            if (table->record_size >= 2 * (size_t)VG_HANDLES_LINE)
+                __builtin_prefetch(after + VG_HANDLES_LINE, 1);
+        }
         uint64_t rest = pair_words((uint32_t)(head >> 32) + 1, next);
         /* acquire: as above */
         if (atomic_compare_exchange_weak_explicit(&table->free_head, &head, rest, memory_order_acquire,
@@ -135,16 +139,17 @@ static vg_handle_slot *pop_free_handle(vg_handles *table)
     return NULL;
 }
 
-static void push_free_handle(vg_handles *table, vg_handle_slot *slot)
+/* Slots that are linked from `newest` (index + 1) to `oldest`. */
+static void push_free_handles(vg_handles *table, uint32_t newest, vg_handle_slot *oldest)
 {
     uint64_t head = atomic_load_explicit(&table->free_head, memory_order_relaxed);
-    uint64_t with_slot;
+    uint64_t with_slots;
     do {
-        atomic_store_explicit(&slot->next_free, INDEX(head), memory_order_relaxed);
-        with_slot = pair_words((uint32_t)(head >> 32), slot->index + 1);
-        /* release: next_free, the generation and all writes to the record before its next use; pairs with the
+        atomic_store_explicit(&oldest->next_free, INDEX(head), memory_order_relaxed);
+        with_slots = pair_words((uint32_t)(head >> 32), newest);
+        /* release: next_free, the generation and all writes to the records before their next use; pairs with the
            acquires in pop_free_handle */
-    } while (!atomic_compare_exchange_weak_explicit(&table->free_head, &head, with_slot, memory_order_release,
+    } while (!atomic_compare_exchange_weak_explicit(&table->free_head, &head, with_slots, memory_order_release,
                                                     memory_order_relaxed));
 }
 
@@ -183,17 +188,29 @@ void *vg_handles_alloc(vg_handles *table, uint32_t references, uint64_t *handle)
     return slot;
 }
 
-void *vg_handles_acquire(vg_handles *table, uint64_t handle)
+/* The slot of a handle; NULL: it was never given out. */
+static vg_handle_slot *find_handle_slot(vg_handles *table, uint64_t handle)
 {
     if (INDEX(handle) >= table->max_records)
         return NULL;
     char *memory = handle_chunk_memory(table, INDEX(handle));
-    if (memory == NULL)
+    return memory != NULL ? handle_slot_in(table, memory, INDEX(handle)) : NULL;
+}
+
+/* Does the handle still name the record of this life? */
+static bool handle_names(uint64_t handle, uint64_t life)
+{
+    return GENERATION(life) == GENERATION(handle) && REFERENCES(life) != 0 && (life & VG_HANDLE_NAMELESS) == 0;
+}
+
+void *vg_handles_acquire(vg_handles *table, uint64_t handle)
+{
+    vg_handle_slot *slot = find_handle_slot(table, handle);
+    if (slot == NULL)
         return NULL;
-    vg_handle_slot *slot = handle_slot_in(table, memory, INDEX(handle));
     uint64_t life = atomic_load_explicit(&slot->life, memory_order_relaxed);
-    while (GENERATION(life) == GENERATION(handle) && REFERENCES(life) != 0 && REFERENCES(life) != UINT32_MAX) {
-        /* acquire: the writes of earlier holders; pairs with the release in vg_handles_release */
+    while (handle_names(handle, life) && REFERENCES(life) != VG_HANDLE_NAMELESS - 1) {
+        /* acquire: the writes of earlier holders; pairs with the release in drop_reference */
         if (atomic_compare_exchange_weak_explicit(&slot->life, &life, life + 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return slot;
@@ -201,22 +218,86 @@ void *vg_handles_acquire(vg_handles *table, uint64_t handle)
     return NULL;
 }
 
+void vg_handles_hold(void *record)
+{
+    vg_handle_slot *slot = record;
+    (void)atomic_fetch_add_explicit(&slot->life, 1, memory_order_relaxed); /* it passes nothing on */
+}
+
+/* True: that was the last reference, and the slot is the caller's to reuse. */
+static bool drop_reference(vg_handle_slot *slot, bool *last)
+{
+    /* Nobody can raise a count of one that has no name: no exchange is needed. */
+    if (!vg_handles_alone(slot)) {
+        /* release: our writes before the next holder's reads; acquire: theirs before we pass it on. Each pairs with
+           the other, the release also with vg_handles_acquire, vg_handles_alone and vg_handles_unname */
+        uint64_t before = atomic_fetch_sub_explicit(&slot->life, 1, memory_order_acq_rel);
+        assert(REFERENCES(before) != 0);
+        *last = REFERENCES(before) == 1;
+        if (!*last)
+            return false;
+    }
+    *last = true;
+    const uint32_t generation = GENERATION(atomic_load_explicit(&slot->life, memory_order_relaxed)); /* ours alone */
+    if (generation == UINT32_MAX) { /* worn out: the count stays zero for ever */
+        atomic_store_explicit(&slot->life, pair_words(generation, 0), memory_order_relaxed);
+        return false;
+    }
+    /* relaxed: nobody else writes it now, and push_free_handles publishes it */
+    atomic_store_explicit(&slot->life, pair_words(generation + 1, 0), memory_order_relaxed);
+    return true;
+}
+
 bool vg_handles_release(vg_handles *table, void *record)
 {
     vg_handle_slot *slot = record;
-    /* release: our writes before the next holder's reads; acquire: theirs before we pass it on. Each pairs with the
-       other, the release also with vg_handles_acquire */
-    uint64_t before = atomic_fetch_sub_explicit(&slot->life, 1, memory_order_acq_rel);
-    assert(REFERENCES(before) != 0);
-    if (REFERENCES(before) != 1)
+    bool last = false;
+    if (drop_reference(slot, &last))
+        push_free_handles(table, slot->index + 1, slot);
+    return last;
+}
+
+void vg_handles_release_into(vg_handles *table, void *record, vg_handle_batch *batch)
+{
+    vg_handle_slot *slot = record;
+    bool last = false;
+    if (!drop_reference(slot, &last))
+        return;
+    if (batch->count == 0)
+        batch->oldest = slot;
+    else
+        atomic_store_explicit(&slot->next_free, batch->newest, memory_order_relaxed);
+    batch->newest = slot->index + 1;
+    if (++batch->count >= VG_HANDLES_BATCH)
+        vg_handles_hand_over(table, batch);
+}
+
+void vg_handles_hand_over(vg_handles *table, vg_handle_batch *batch)
+{
+    if (batch->count != 0)
+        push_free_handles(table, batch->newest, batch->oldest);
+    batch->count = 0;
+}
+
+bool vg_handles_unname(vg_handles *table, uint64_t handle)
+{
+    vg_handle_slot *slot = find_handle_slot(table, handle);
+    if (slot == NULL)
         return false;
-    uint32_t generation = GENERATION(before);
-    if (generation == UINT32_MAX)
-        return true; /* worn out: the count stays zero for ever */
-    /* relaxed: nobody else writes it at zero, and push_free_handle publishes it */
-    atomic_store_explicit(&slot->life, pair_words(generation + 1, 0), memory_order_relaxed);
-    push_free_handle(table, slot);
-    return true;
+    uint64_t life = atomic_load_explicit(&slot->life, memory_order_relaxed);
+    while (handle_names(handle, life)) {
+        /* The last reference stays, without a name, for drop_reference below. */
+        const uint64_t rest = (REFERENCES(life) == 1 ? life : life - 1) | VG_HANDLE_NAMELESS;
+        /* release: our writes, for the holders that are left; pairs with vg_handles_alone and the acquire in
+           drop_reference. The acquire of a last holder is that of vg_handles_alone. */
+        if (atomic_compare_exchange_weak_explicit(&slot->life, &life, rest, memory_order_release,
+                                                  memory_order_relaxed)) {
+            if (REFERENCES(life) == 1)
+                (void)vg_handles_release(table, slot);
+            return true;
+        }
+    }
+    return false;
 }
 
 uint64_t vg_handles_name(const void *record)

@@ -113,7 +113,8 @@ int vigil_pool_broadcast_call(vigil_pool *pool, int (*fn)(void *arg, unsigned wo
         return -ENOMEM;
     }
     const vigil_job_options plain = VIGIL_JOB_OPTIONS_INIT;
-    vg_job_set(it->job, name, (int (*)(void *))(void (*)(void))fn, arg, &plain);
+    vg_job_set(it->job, (int (*)(void *))(void (*)(void))fn, arg, &plain);
+    it->job->kind = VG_JOB_EVERYWHERE;
     it->job->everywhere = pool;
     atomic_store_explicit(&it->job->state, VIGIL_JOB_RUNNING, memory_order_relaxed);
     it->pool = pool;

@@ -115,7 +115,7 @@ static int follow_checked(vigil_pool *pool, vg_job *const *jobs, size_t count, s
         free(it);
         return -ENOMEM;
     }
-    vg_job_set(job, name, fn, arg, with);
+    vg_job_set(job, fn, arg, with);
     *it = (follow_set){.pool = pool, .next = job, .needed = needed};
     follow_start start = {.it = it, .jobs = jobs, .count = count};
     const int error = vg_submit_pending(pool, &job->task, (unsigned)with->priority, follow_start_now, &start);

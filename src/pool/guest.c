@@ -55,6 +55,7 @@ static void guest_leave(vg_worker *worker)
     vigil_pool *pool = worker->pool;
     vg_give_away_own_work(worker); /* spawned to groups that are waited for elsewhere */
     vg_slab_flush(&worker->calls);
+    vg_handles_hand_over(&worker->pool->jobs, &worker->free_jobs);
     vg_worker_state(worker, VIGIL_WORKER_STOPPED);
     atomic_store_explicit(&worker->seat.thread_id, 0, memory_order_relaxed);
     vg_slot_end_guest(worker);

@@ -337,6 +337,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     const bool keep_one = pool->idle_policy == VIGIL_IDLE_KEEP_ONE_AWAKE && !seat->spare;
 
     vg_slab_flush(&worker->calls);
+    vg_handles_hand_over(&worker->pool->jobs, &worker->free_jobs);
     vg_worker_state(worker, VIGIL_WORKER_PARKED);
     const uint64_t parked_at = vg_peek(&seat->counts->state_since);
     /* The park is counted before it shows. With one worker kept awake, only the step below decides whether we park. */

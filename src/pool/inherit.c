@@ -46,7 +46,8 @@ void vg_job_inherit(vigil_pool *pool, vg_job *job)
     if (it == NULL)
         return;
     it->pool = pool;
-    it->job = vg_handles_acquire(&pool->jobs, vg_handles_name(job)); /* held by the caller: not stale */
+    it->job = job;
+    vg_handles_hold(job); /* as the caller does */
     if (vg_pool_call_beyond(pool, inheritance_run, inheritance_end, it, mine) != 0)
         inheritance_end(it);
 }

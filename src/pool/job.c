@@ -33,7 +33,8 @@
 
 uint64_t vg_job_id(const vigil_task *task)
 {
-    return vg_container_of(task, const vg_job, task)->id;
+    const vg_job *job = vg_container_of(task, const vg_job, task);
+    return job->alone || job->kind == VG_JOB_MEMBER ? 0 : vg_handles_name(job);
 }
 
 size_t vg_job_size(void)
@@ -44,13 +45,13 @@ size_t vg_job_size(void)
 static int job_run(vigil_task *task)
 {
     vg_job *job = vg_job_of(task);
-    return job->member != NULL ? vg_member_run(job->member) : job->fn(job->arg);
+    return job->kind == VG_JOB_MEMBER ? vg_member_run(job->member) : job->fn(job->arg);
 }
 
 static void job_cancel(vigil_task *task)
 {
     vg_job *job = vg_job_of(task);
-    if (job->member != NULL)
+    if (job->kind == VG_JOB_MEMBER)
         vg_member_cancel(job->member);
     else if (job->cancel != NULL)
         job->cancel(job->arg);
@@ -59,7 +60,7 @@ static void job_cancel(vigil_task *task)
 void *vg_job_function(const vigil_task *task)
 {
     const vg_job *job = vg_job_of((vigil_task *)(uintptr_t)task);
-    return job->member != NULL ? (void *)(uintptr_t)job->member->run : (void *)(uintptr_t)job->fn;
+    return job->kind == VG_JOB_MEMBER ? (void *)(uintptr_t)job->member->run : (void *)(uintptr_t)job->fn;
 }
 
 /* The calling thread: its worker, of any pool, or an address of its own. */
@@ -70,22 +71,33 @@ static uintptr_t job_caller(void)
 
 bool vg_job_runs_here(const vg_job *job)
 {
-    if (job->everywhere != NULL)
+    if (job->kind == VG_JOB_EVERYWHERE)
         return vg_worker_of(job->everywhere) != NULL; /* a part of it comes after the running task */
     /* relaxed: if it is this thread, it is our own store */
     return atomic_load_explicit(&job->runner, memory_order_relaxed) == job_caller();
 }
 
+bool vg_job_is_alone(const vigil_task *task)
+{
+    return vg_container_of(task, const vg_job, task)->alone;
+}
+
 static bool job_claim(vg_job *job)
 {
+    const bool alone = vg_handles_alone(job);
     uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
     do {
         if ((state & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED)
             return false;
+        if (alone) { /* no other can claim it */
+            atomic_store_explicit(&job->state, (state & ~VG_JOB_STATE_MASK) | VIGIL_JOB_RUNNING, memory_order_relaxed);
+            break;
+        }
         /* relaxed: the job's fields came with the queue entry or the handle */
     } while (!atomic_compare_exchange_weak_explicit(&job->state, &state,
                                                     (state & ~VG_JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
                                                     memory_order_relaxed, memory_order_relaxed));
+    job->alone = alone;
     vg_worker *worker = vg_current_worker;
     atomic_store_explicit(&job->runner, job_caller(), memory_order_relaxed);
     if (worker != NULL) {
@@ -138,11 +150,17 @@ void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelle
 
 void vg_job_settle(vigil_pool *pool, vg_job *job, int status, bool cancelled)
 {
+    const uint32_t ended = cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE;
+    uint32_t before;
     job->status = status;
-    /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with VG_JOB_WAIT_WORKER
-       name their job; pairs with H3. */
-    uint32_t before =
-        atomic_exchange_explicit(&job->state, cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE, memory_order_acq_rel);
+    if (vg_handles_alone(job)) { /* nobody waits, or will: only a watch may be there */
+        before = atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_WATCHED;
+        atomic_store_explicit(&job->state, ended, memory_order_relaxed);
+    } else {
+        /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with
+           VG_JOB_WAIT_WORKER name their job; pairs with H3. */
+        before = atomic_exchange_explicit(&job->state, ended, memory_order_acq_rel);
+    }
     if ((before & VG_JOB_WAIT_OUTSIDE) != 0)
         (void)vg_futex_wake(&job->state, VG_WAKE_ALL);
     if ((before & VG_JOB_WAIT_WORKER) != 0)
@@ -153,7 +171,11 @@ void vg_job_settle(vigil_pool *pool, vg_job *job, int status, bool cancelled)
 
 void vg_job_leave_queue(vigil_pool *pool, vigil_task *task)
 {
-    (void)vg_handles_release(&pool->jobs, vg_job_of(task));
+    vg_worker *worker = vg_worker_of(pool);
+    if (worker != NULL)
+        vg_handles_release_into(&pool->jobs, vg_job_of(task), &worker->free_jobs);
+    else
+        (void)vg_handles_release(&pool->jobs, vg_job_of(task));
 }
 
 void vg_job_husk(vigil_pool *pool, vigil_task *task)
@@ -230,13 +252,11 @@ vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name)
     vigil_task_init(&job->task, job_run, job_cancel);
     job->task.vg_kind = VG_KIND_JOB;
     atomic_store_explicit(&job->task.vg_state, VG_TASK_QUEUED, memory_order_relaxed);
-    job->member = NULL;
+    job->kind = VG_JOB_CALL;
+    job->alone = false;
     job->status = 0;
-    job->id = 0;
     job->watches = NULL;
-    job->everywhere = NULL;
     atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
-    atomic_store_explicit(&job->released, 0, memory_order_relaxed);
     atomic_store_explicit(&job->due, 0, memory_order_relaxed);
     atomic_store_explicit(&job->state, VIGIL_JOB_QUEUED, memory_order_relaxed);
     return job;
@@ -258,12 +278,11 @@ int vg_job_options(vigil_job_options *taken, const vigil_job_options *options)
     return 0;
 }
 
-void vg_job_set(vg_job *job, uint64_t name, int (*fn)(void *arg), void *arg, const vigil_job_options *with)
+void vg_job_set(vg_job *job, int (*fn)(void *arg), void *arg, const vigil_job_options *with)
 {
     job->fn = fn;
     job->cancel = with->cancel;
     job->arg = arg;
-    job->id = name;
 }
 
 int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
@@ -283,7 +302,7 @@ int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigi
     vg_job *job = vg_job_make(pool, 2, &name); /* the user's and the queue's */
     if (job == NULL)
         return -ENOMEM;
-    vg_job_set(job, name, fn, arg, with);
+    vg_job_set(job, fn, arg, with);
     atomic_store_explicit(&job->due, with->delay_ns == 0, memory_order_relaxed);
     error = with->delay_ns > 0 ? vg_submit_delayed(pool, &job->task, (unsigned)with->priority, with->delay_ns)
                                : vg_submit_one(pool, &job->task, (unsigned)with->priority);
@@ -302,13 +321,7 @@ int vg_job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
     if (error != 0)
         return error;
     *job = vg_handles_acquire(&pool->jobs, handle.id);
-    if (*job == NULL)
-        return -ESTALE;
-    if (atomic_load_explicit(&(*job)->released, memory_order_relaxed) != 0) { /* only the queue still refers to it */
-        (void)vg_handles_release(&pool->jobs, *job);
-        return -ESTALE;
-    }
-    return 0;
+    return *job != NULL ? 0 : -ESTALE;
 }
 
 bool vg_job_ended(vg_job *job)
@@ -342,7 +355,7 @@ static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_wor
 static int job_wait_outside(vigil_pool *pool, vg_job *job, uint64_t deadline_ns, const void *where)
 {
     const bool blocked = vg_block_elsewhere();
-    const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_JOB, job->id, where);
+    const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_JOB, vg_handles_name(job), where);
     vg_worker *worker = blocked ? vg_current_worker : NULL; /* of another pool */
     uint64_t number = 0;
     if (worker != NULL)
@@ -411,7 +424,7 @@ static int job_sleep_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline
     job_wait it = {.job = job};
     it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
     const vg_wait wait = {.over = job_is_over, .arg = &it, .deadline_ns = deadline_ns};
-    const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, job->id, where);
+    const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, vg_handles_name(job), where);
     int error = vg_wait_by_rule(worker, &wait, false);
     vg_trace_waited(pool, &waiting);
     if (error == 0 && vg_wait_rejected(worker, it.number) && !vg_job_ended(job))
@@ -485,15 +498,8 @@ int vigil_job_cancel(vigil_pool *pool, vigil_job handle)
 
 int vigil_job_unref(vigil_pool *pool, vigil_job handle)
 {
-    vg_job *job = NULL;
-    int error = vg_job_acquire(pool, handle, &job);
+    const int error = vg_pool_guard(pool);
     if (error != 0)
         return error;
-    /* A second release would take the queue's reference: the flag admits one. relaxed: it orders nothing. */
-    if (atomic_exchange_explicit(&job->released, 1, memory_order_relaxed) != 0)
-        error = -ESTALE;
-    else
-        (void)vg_handles_release(&pool->jobs, job);
-    (void)vg_handles_release(&pool->jobs, job);
-    return error;
+    return vg_handles_unname(&pool->jobs, handle.id) ? 0 : -ESTALE;
 }

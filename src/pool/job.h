@@ -15,7 +15,8 @@ void vg_job_leave_queue(vigil_pool *pool, vigil_task *task); /* the queue's refe
 void vg_job_husk(vigil_pool *pool, vigil_task *task);
 bool vg_job_is_husk(const vigil_task *task); /* for a job taken from a queue, or for the holder of draining */
 void *vg_job_function(const vigil_task *task);
-uint64_t vg_job_id(const vigil_task *task);
+uint64_t vg_job_id(const vigil_task *task);   /* names it in records; 0: nobody has its handle */
+bool vg_job_is_alone(const vigil_task *task); /* of a claimed one */
 unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* the jobs it runs */
 
 /* A job as it is before its submit, held `references` times. NULL: no memory. *name: its handle. */
@@ -23,7 +24,7 @@ struct vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name
 
 /* Check and copy the user's options, which may be NULL. */
 int vg_job_options(vigil_job_options *taken, const vigil_job_options *options);
-void vg_job_set(struct vg_job *job, uint64_t name, int (*fn)(void *arg), void *arg, const vigil_job_options *with);
+void vg_job_set(struct vg_job *job, int (*fn)(void *arg), void *arg, const vigil_job_options *with);
 
 /* The job with one more reference. 0; -ESTALE */
 int vg_job_acquire(vigil_pool *pool, vigil_job handle, struct vg_job **job);

@@ -16,27 +16,41 @@
 #define VG_JOB_WAIT_WORKER  0x20U /* workers wait; their seats name the job */
 #define VG_JOB_WATCHED      0x40U /* `watches` was used */
 
-/* Three cache lines. Submit writes all of them; a worker that runs the job touches the first two. */
+typedef enum vg_job_kind {
+    VG_JOB_CALL = 0,
+    VG_JOB_MEMBER = 1,    /* a task of the user that is a member of a group; it has no handle */
+    VG_JOB_EVERYWHERE = 2 /* a call on every worker, in no queue */
+} vg_job_kind;
+
+/* Two cache lines: a long queue of jobs passes through memory. */
 typedef struct vg_job {
     alignas(64) vg_handle_slot slot; /* first */
     vigil_task task;
 
-    alignas(64) int (*fn)(void *arg);
-    void *arg;
-    vigil_task *member;       /* of a group; then fn, cancel and arg are unused */
-    _Atomic uintptr_t runner; /* whose stack runs it or its cancel callback: job_caller */
-    struct vg_job *outer;     /* the job that its worker ran before */
-    uint64_t id;              /* names it in records; 0: a member */
-    int status;               /* written before the state says that it ended */
-    _Atomic uint32_t state;
-    _Atomic uint32_t due;      /* its delay is over: a waiter may run it */
-    _Atomic uint32_t released; /* the user has given up the handle */
-
-    void (*cancel)(void *arg);
-    struct vg_job *next;          /* in the group's list of members; written before the push */
+    union {
+        int (*fn)(void *arg);
+        vigil_task *member;
+    };
+    union {
+        void *arg;
+        struct vg_job *next; /* in the group's list of members; written before the push */
+    };
+    union {
+        void (*cancel)(void *arg);
+        const vigil_pool *everywhere; /* the pool of these workers */
+    };
+    _Atomic uintptr_t runner;     /* whose stack runs it or its cancel callback: job_caller */
+    struct vg_job *outer;         /* the job that its worker ran before */
     struct vg_job_watch *watches; /* under the pool's watch_lock */
-    const vigil_pool *everywhere; /* it is a call on every worker of this pool, and in no queue; else NULL */
+    int status;                   /* written before the state says that it ended */
+    _Atomic uint32_t state;
+    _Atomic uint32_t due; /* its delay is over: a waiter may run it */
+    uint8_t kind;         /* vg_job_kind */
+    bool alone;           /* its handle was given back before it was claimed; the claimer's */
 } vg_job;
+#if UINTPTR_MAX > UINT32_MAX
+_Static_assert(sizeof(vg_job) == 128, "two cache lines");
+#endif
 
 static inline vg_job *vg_job_of(vigil_task *task)
 {

@@ -53,6 +53,7 @@ int vg_member_submit(vigil_group *group, vigil_task *task, unsigned class_)
     vg_job *job = vg_job_make(pool, 3, &name);
     if (job == NULL)
         return -ENOMEM;
+    job->kind = VG_JOB_MEMBER;
     job->member = task;
     job->task.vg_group = group;
     members_push(group, job, job);

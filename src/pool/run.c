@@ -181,9 +181,10 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
         atomic_store_explicit(&group->vg_thief, worker->seat.index + 1, memory_order_relaxed);
     const uint8_t kind = task->vg_kind;
     void *function = kind == VG_KIND_PLAIN ? (void *)(uintptr_t)task->run : vg_task_function(task);
+    const bool exact = group != NULL || (kind == VG_KIND_JOB && !vg_job_is_alone(task));
     vg_trace_frame note;
     if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
-        vg_trace_begin(worker, &note, task, function, group != NULL || kind == VG_KIND_JOB);
+        vg_trace_begin(worker, &note, task, function, exact);
     VG_PROBE(run, function, class_, task);
     /* relaxed: the function itself decides when the task may be submitted again */
     atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
@@ -193,7 +194,7 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
     worker->depth--;
     VG_PROBE(done, function, class_, status);
     if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
-        vg_trace_end(worker, &note, class_, status, group == NULL && kind != VG_KIND_JOB && status >= 0);
+        vg_trace_end(worker, &note, class_, status, !exact && status >= 0);
     if (__builtin_expect(worker->queue->joins_left != VG_JOINS_COUNTED, 0))
         vg_joins_count(worker->queue);
     vg_worker_spawns_to(worker, outer_queue);

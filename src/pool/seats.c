@@ -84,6 +84,7 @@ static void worker_live(vg_worker *worker)
     vg_worker_state(worker, VIGIL_WORKER_STOPPING);
     vg_give_away_own_work(worker);
     vg_slab_flush(&worker->calls);
+    vg_handles_hand_over(&worker->pool->jobs, &worker->free_jobs);
     /* F full fence: our tasks' ends are counted before waiters are looked for; pairs with G in quiescence.c */
     atomic_thread_fence(memory_order_seq_cst);
     vg_quiescence_signal(pool);

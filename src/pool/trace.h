@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace.h - what the pool writes to the recorder (record/record.h), apart from counters. README.md, "Trace", says when
- * the clock is read. Tasks of groups, jobs and nested tasks are exact; spawns that their parent runs are not recorded.
+ * the clock is read. Tasks of groups, jobs with a handle and nested tasks are exact; spawns that their parent runs
+ * are not recorded.
  */
 #ifndef VG_POOL_TRACE_H
 #define VG_POOL_TRACE_H

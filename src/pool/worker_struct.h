@@ -7,6 +7,7 @@
 #define VG_POOL_WORKER_STRUCT_H
 
 #include "base/fence.h"
+#include "base/handles.h"
 #include "base/raise.h"
 #include "base/slab.h"
 #include "record/format_pool.h"
@@ -176,6 +177,7 @@ struct vg_worker {
     unsigned unread;
     unsigned interval;
     vg_past past;
+    vg_handle_batch free_jobs; /* of the pool's jobs */
     vg_slab_cache calls;
 };
 

@@ -62,6 +62,60 @@ static void a_stale_handle_does_not_find_the_next_record_in_its_place(void **sta
     vg_handles_destroy(&table);
 }
 
+static void a_handle_that_was_given_back_is_stale_while_others_hold_the_record(void **state)
+{
+    (void)state;
+    vg_handles table;
+    assert_int_equal(vg_handles_init(&table, sizeof(record), 1), 0);
+    uint64_t handle;
+    record *r = vg_handles_alloc(&table, 3, &handle);
+    assert_true(vg_handles_unname(&table, handle));
+    assert_false(vg_handles_unname(&table, handle));
+    assert_null(vg_handles_acquire(&table, handle));
+    assert_false(vg_handles_alone(r));
+    assert_int_equal(vg_handles_name(r), handle);
+    assert_false(vg_handles_release(&table, r));
+    assert_true(vg_handles_alone(r));
+    vg_handles_hold(r);
+    assert_false(vg_handles_alone(r));
+    assert_false(vg_handles_release(&table, r));
+    assert_true(vg_handles_release(&table, r));
+    uint64_t next;
+    assert_ptr_equal(vg_handles_alloc(&table, 1, &next), r);
+    assert_true(next != handle);
+    assert_false(vg_handles_unname(&table, handle)); /* of the record that was there before */
+    assert_true(vg_handles_unname(&table, next));    /* the last reference: the slot is free */
+    assert_ptr_equal(vg_handles_alloc(&table, 1, &handle), r);
+    assert_true(handle != next);
+    vg_handles_destroy(&table);
+}
+
+static void slots_that_are_freed_in_a_batch_are_free_when_it_is_handed_over(void **state)
+{
+    (void)state;
+    enum {
+        MOST = 2 * VG_HANDLES_BATCH + 1
+    };
+    vg_handles table;
+    assert_int_equal(vg_handles_init(&table, sizeof(record), MOST), 0);
+    record *held[MOST];
+    uint64_t handle;
+    vg_handle_batch batch = {.count = 0};
+    for (unsigned i = 0; i < MOST; i++)
+        held[i] = vg_handles_alloc(&table, 1, &handle);
+    for (unsigned i = 0; i < MOST; i++)
+        vg_handles_release_into(&table, held[i], &batch);
+    assert_int_equal(batch.count, 1); /* two full ones went by themselves */
+    for (unsigned i = 0; i < MOST - 1; i++)
+        assert_non_null(vg_handles_alloc(&table, 1, &handle));
+    assert_null(vg_handles_alloc(&table, 1, &handle));
+    vg_handles_hand_over(&table, &batch);
+    assert_ptr_equal(vg_handles_alloc(&table, 1, &handle), held[MOST - 1]);
+    vg_handles_hand_over(&table, &batch); /* nothing is left in it */
+    assert_null(vg_handles_alloc(&table, 1, &handle));
+    vg_handles_destroy(&table);
+}
+
 static void numbers_that_were_never_handles_find_nothing(void **state)
 {
     (void)state;
@@ -201,7 +255,7 @@ static void a_count_that_is_full_does_not_run_over(void **state)
     vg_handles table;
     assert_int_equal(vg_handles_init(&table, sizeof(record), 2), 0);
     uint64_t handle;
-    record *r = vg_handles_alloc(&table, UINT32_MAX - 1, &handle);
+    record *r = vg_handles_alloc(&table, VG_HANDLE_NAMELESS - 2, &handle);
     assert_ptr_equal(vg_handles_acquire(&table, handle), r);
     assert_null(vg_handles_acquire(&table, handle));
     assert_int_equal(vg_handles_name(r), handle);
@@ -345,6 +399,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_finds_its_record_until_the_last_reference_goes),
         cmocka_unit_test(a_stale_handle_does_not_find_the_next_record_in_its_place),
+        cmocka_unit_test(a_handle_that_was_given_back_is_stale_while_others_hold_the_record),
+        cmocka_unit_test(slots_that_are_freed_in_a_batch_are_free_when_it_is_handed_over),
         cmocka_unit_test(numbers_that_were_never_handles_find_nothing),
         cmocka_unit_test(all_records_can_be_held_at_once_and_not_one_more),
         cmocka_unit_test(records_are_aligned_as_their_size_allows),
