@@ -14,7 +14,7 @@ if grep -E 'no number: (failed|it (died|did|printed)|no |this peer)' "$log"; the
     echo "smoke: a peer failed, see above"
     exit 1
 fi
-for word in pool-submit pool-spawn pool-wake pool-idle pool-scale pool-cost parallel-skew parallel-dag; do
+for word in pool-submit pool-spawn pool-wake pool-idle pool-scale pool-crowd pool-short pool-short-spawned pool-cost parallel-skew parallel-dag; do
     grep -q "\"bench\": \"$word\", \"peer\": \"\(vigil\|counted\)\"" "$json" ||
         { cat "$log"; echo "smoke: no numbers of ours for $word in the JSON"; exit 1; }
 done

@@ -20,6 +20,7 @@ struct options {
     bool quick;
     bool calm;                   /* repeat what others have disturbed */
     bool smoke;                  /* a size at which nothing is measured */
+    bool recorder;               /* ours once more with the recorder off */
     const char *only;            /* benches, separated by commas; NULL: all */
     const char *peers;           /* the same for peers */
     const char *json;            /* file, "-", or NULL */
@@ -31,7 +32,8 @@ struct options {
 /* What one peer gave for one case: values[metric][repetition]. */
 struct sample {
     const struct bench_peer *peer;
-    unsigned runs; /* repetitions that gave numbers */
+    const struct bench_peer *program; /* whose program it runs; not `peer` itself: with the recorder off */
+    unsigned runs;                    /* repetitions that gave numbers */
     double values[BENCH_MAX_METRICS][BENCH_MAX_REPS];
     double median[BENCH_MAX_METRICS], low[BENCH_MAX_METRICS], high[BENCH_MAX_METRICS];
     char trouble[256];       /* why there are none, if there are none */

@@ -22,6 +22,7 @@ static const char help[] =
     "  --quick            fewer operations and repetitions: a look, not a measurement\n"
     "  --calm             repeat a repetition while others use more than 5 % of the machine (for machines that are "
     "shared)\n"
+    "  --recorder         our own rows a second time with the recorder off, in turns with the others; shown as floors\n"
     "  --smoke            one repetition of next to nothing: does each peer work?\n"
     "  --json FILE        write the medians as JSON too; '-' is the standard output (the table then goes to stderr)\n"
     "  --help             this text\n"
@@ -166,21 +167,39 @@ static void progress(const struct bench_def *bench, const struct bench_case *at,
         fprintf(stderr, "%s workers %u producers %u, %u repetitions\n", bench->name, at->workers, at->producers, reps);
 }
 
+enum {
+    MAX_OURS = 8 /* of one bench */
+};
+
 static void measure(const struct options *options, const struct bench_family *family, const struct bench_def *bench,
                     const struct bench_case *at, FILE *table, FILE *json)
 {
     struct result result = {.bench = bench, .at = *at};
+    struct bench_peer off[MAX_OURS]; /* our rows with the recorder off */
+    char off_names[MAX_OURS][32];
+    unsigned offs = 0;
     for (const struct bench_peer *p = family->peers; p->name; p++)
         result.sample_count++;
-    result.samples = calloc(result.sample_count, sizeof *result.samples);
+    result.samples = calloc(result.sample_count + MAX_OURS, sizeof *result.samples);
     if (!result.samples) {
         fprintf(stderr, "vigil-bench: no memory for the samples\n");
         exit(1);
     }
     result.sample_count = 0;
-    for (const struct bench_peer *p = family->peers; p->name; p++)
-        if (in_list(bench->peers, p->name) && in_list(options->peers, p->name) && peer_exists(options, family->name, p))
-            result.samples[result.sample_count++].peer = p;
+    for (const struct bench_peer *p = family->peers; p->name; p++) {
+        if (!in_list(bench->peers, p->name) || !in_list(options->peers, p->name) ||
+            !peer_exists(options, family->name, p))
+            continue;
+        struct sample *sample = &result.samples[result.sample_count++];
+        sample->peer = sample->program = p;
+        if (!options->recorder || p->role != BENCH_OURS || offs == MAX_OURS)
+            continue;
+        snprintf(off_names[offs], sizeof off_names[offs], "%s, off", p->name);
+        off[offs] = (struct bench_peer){off_names[offs], p->what, p->package, BENCH_FLOOR};
+        sample = &result.samples[result.sample_count++];
+        sample->peer = &off[offs++];
+        sample->program = p;
+    }
 
     progress(bench, at, 0, options->reps, "");
     for (unsigned rep = 0; rep < options->reps; rep++) {
@@ -245,6 +264,9 @@ static void parse_words(int argc, char **argv, struct options *options, bool *li
             continue;
         } else if (strcmp(word, "--calm") == 0) {
             options->calm = true;
+            continue;
+        } else if (strcmp(word, "--recorder") == 0) {
+            options->recorder = true;
             continue;
         } else if (strcmp(word, "--smoke") == 0) {
             options->smoke = true;

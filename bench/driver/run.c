@@ -131,7 +131,7 @@ static bool run_process(const struct options *options, const char *family, const
                         const struct bench_case *at, struct sample *sample, double *disturbed)
 {
     char path[8192], workers[32], producers[32], n[32], param[32];
-    peer_path(options, family, sample->peer, path, sizeof path);
+    peer_path(options, family, sample->program, path, sizeof path);
     snprintf(workers, sizeof workers, "workers=%u", at->workers);
     snprintf(producers, sizeof producers, "producers=%u", at->producers);
     long operations = options->quick || options->smoke ? bench->n_quick : bench->n;
@@ -150,6 +150,8 @@ static bool run_process(const struct options *options, const char *family, const
     const pid_t child = fork();
     if (child == 0) {
         dup2(channel[1], STDOUT_FILENO);
+        if (sample->program != sample->peer)
+            setenv("VIGIL_RECORD", "off", 1);
         execl(path, path, bench->name, workers, producers, n, param, (char *)NULL);
         _exit(127);
     }

@@ -24,4 +24,4 @@ static void stop()
     delete pool;
 }
 
-const struct pool_peer pool_peer = {start, produce, stop, nullptr, nullptr, 0};
+const struct pool_peer pool_peer = {start, produce, stop, nullptr, nullptr, 0, nullptr};

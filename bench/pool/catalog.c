@@ -2,6 +2,11 @@
 /* The pool's benches and peers as data. The parameters are fixed: bench/README.md says what each number means. */
 #include "../driver/catalog.h"
 
+#define SHORT(work_ns)                \
+    {2, 1, work_ns}, {2, 2, work_ns}, \
+    {                                 \
+        2, 4, work_ns                 \
+    }
 #define POOLS "vigil mutex libuv glib tbb asio openmp go rayon tokio"
 
 static const struct bench_def benches[] = {
@@ -80,6 +85,42 @@ static const struct bench_def benches[] = {
                   {3, 1, 10000},
                   {4, 1, 10000}},
         .peers = POOLS,
+    },
+    {
+        .name = "pool-crowd",
+        .what = "pool-submit with many more threads than processors, ns per task",
+        .long_ = "As pool-submit. Threads lose their processor anywhere; the number shows what that costs the others.",
+        .n = 1000000,
+        .n_quick = 200000,
+        .n_smoke = 1000,
+        .metrics = {{"ns_per_op", "ns per task", 1, BENCH_LOWER}},
+        .cases = {{4, 4, 0}, {16, 16, 0}, {64, 64, 0}, {2, 64, 0}},
+        .peers = POOLS,
+    },
+    {
+        .name = "pool-short",
+        .what = "short tasks from P threads outside: serial time / (wall time x 2)",
+        .long_ = "As pool-scale, with 2 workers and several producers. The producers compete with the workers for the\n"
+                 "    processors, so 1 is out of reach where a task costs little more than its submit.",
+        .param = "work_ns",
+        .n = 100000000,
+        .n_quick = 20000000,
+        .n_smoke = 1000000,
+        .metrics = {{"efficiency", "efficiency", 3, BENCH_HIGHER}, {"ns_per_op", "ns per task", 1, BENCH_LOWER}},
+        .cases = {SHORT(100), SHORT(1000), SHORT(10000), SHORT(100000)},
+        .peers = POOLS,
+    },
+    {
+        .name = "pool-short-spawned",
+        .what = "short tasks that P tasks spawn: serial time / (wall time x 2)",
+        .long_ = "As pool-short, from inside: a group, a task_group, a scope; elsewhere the same call as from outside.",
+        .param = "work_ns",
+        .n = 100000000,
+        .n_quick = 20000000,
+        .n_smoke = 1000000,
+        .metrics = {{"efficiency", "efficiency", 3, BENCH_HIGHER}, {"ns_per_op", "ns per task", 1, BENCH_LOWER}},
+        .cases = {SHORT(100), SHORT(1000), SHORT(10000), SHORT(100000)},
+        .peers = "vigil mutex glib tbb asio openmp go rayon tokio",
     },
     {
         .name = "pool-cost",

@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static void run_producers(unsigned producers, void (*body)(unsigned))
     free(threads);
 }
 
-/* ---- pool-submit, pool-scale ------------------------------------------------------------------------------------ */
+/* ---- pool-submit, pool-crowd, pool-scale, pool-short ------------------------------------------------------------- */
 
 static uint64_t work_rounds;
 static uint64_t submit_start;
@@ -82,13 +83,35 @@ static void warm_up_body(unsigned index)
     bench_wait_counted(WARM_UP_TASKS);
 }
 
-/* From the first submit to the last completion, in ns. */
-static uint64_t submit_all(pool_fn fn)
+static unsigned spawners_begun;
+
+/* One of the P tasks that spawn all others. */
+static void spawner_task(void)
 {
-    pool_peer.start(args.workers, (size_t)args.n > WARM_UP_TASKS ? (size_t)args.n : WARM_UP_TASKS);
+    const unsigned index = __atomic_fetch_add(&spawners_begun, 1, __ATOMIC_RELAXED);
+    const size_t n = (size_t)args.n;
+    const size_t first = n * index / args.producers, end = n * (index + 1) / args.producers;
+    (pool_peer.spawn ? pool_peer.spawn : pool_peer.produce)(first, end - first, submit_fn);
+}
+
+static void spawners_body(unsigned index)
+{
+    (void)index;
+    submit_start = bench_now();
+    pool_peer.produce((size_t)args.n, args.producers, spawner_task);
+}
+
+/* From the first submit to the last completion, in ns. spawned: P tasks submit the others. */
+static uint64_t submit_all(pool_fn fn, bool spawned)
+{
+    const size_t tasks = (size_t)args.n + args.producers;
+    pool_peer.start(args.workers, tasks > WARM_UP_TASKS ? tasks : WARM_UP_TASKS);
     run_producers(1, warm_up_body);
     submit_fn = fn;
-    run_producers(args.producers, submit_body);
+    if (spawned)
+        run_producers(1, spawners_body);
+    else
+        run_producers(args.producers, submit_body);
     bench_wait_counted(WARM_UP_TASKS + (uint64_t)args.n);
     const uint64_t took = bench_now() - submit_start;
     if (pool_peer.stop)
@@ -99,7 +122,7 @@ static uint64_t submit_all(pool_fn fn)
 
 static void pool_submit(void)
 {
-    bench_print("ns_per_op", (double)submit_all(count_task) / (double)args.n);
+    bench_print("ns_per_op", (double)submit_all(count_task, false) / (double)args.n);
     const double share = (double)run_by_producers / (double)args.n;
     if (share > 0.05)
         printf("unranked its producers ran %.0f %% of the tasks themselves instead of handing them over\n",
@@ -107,7 +130,7 @@ static void pool_submit(void)
 }
 
 /* Efficiency 1: the wall time is the serial time divided by the workers that can run at once here. */
-static void pool_scale(void)
+static void pool_scale(bool spawned)
 {
     const uint64_t work_ns = (uint64_t)args.param;
     args.n = args.n / args.param; /* n is the work in ns, whatever the task's length */
@@ -119,7 +142,7 @@ static void pool_scale(void)
         work_task();
     const uint64_t serial = bench_now() - start;
     bench_my_slot->count = 0; /* nobody else counts yet */
-    const uint64_t took = submit_all(work_task);
+    const uint64_t took = submit_all(work_task, spawned);
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const double lanes = args.workers < (unsigned)cpus ? (double)args.workers : (double)cpus;
     bench_print("efficiency", (double)serial / ((double)took * lanes));
@@ -251,10 +274,12 @@ int main(int argc, char **argv)
 {
     args = bench_parse(argc, argv);
     team_workers = args.workers;
-    if (strcmp(args.bench, "pool-submit") == 0)
+    if (strcmp(args.bench, "pool-submit") == 0 || strcmp(args.bench, "pool-crowd") == 0)
         pool_submit();
-    else if (strcmp(args.bench, "pool-scale") == 0)
-        pool_scale();
+    else if (strcmp(args.bench, "pool-scale") == 0 || strcmp(args.bench, "pool-short") == 0)
+        pool_scale(false);
+    else if (strcmp(args.bench, "pool-short-spawned") == 0)
+        pool_scale(true);
     else if (strcmp(args.bench, "pool-wake") == 0)
         pool_wake();
     else if (strcmp(args.bench, "pool-idle") == 0)

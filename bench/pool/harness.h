@@ -33,6 +33,9 @@ struct pool_peer {
     uint64_t (*fib)(unsigned workers, unsigned n);
     /* The largest n to try: a spawn is so dear here that more only takes longer. 0: any. Numbers are per call. */
     unsigned fib_limit;
+    /* As produce, but called inside a task, in the way in which tasks spawn others here. It may wait for them. NULL:
+       produce. */
+    void (*spawn)(size_t first, size_t count, pool_fn fn);
 };
 
 extern const struct pool_peer pool_peer;

@@ -26,6 +26,14 @@ static void produce(size_t, size_t count, pool_fn fn)
         arena->enqueue([fn] { fn(); });
 }
 
+static void spawn(size_t, size_t count, pool_fn fn)
+{
+    oneapi::tbb::task_group group;
+    for (size_t i = 0; i < count; i++)
+        group.run([fn] { fn(); });
+    group.wait();
+}
+
 static uint64_t spawn_fib(unsigned n)
 {
     if (n < 2)
@@ -50,4 +58,4 @@ static void stop()
     delete limit;
 }
 
-const struct pool_peer pool_peer = {start, produce, stop, nullptr, fib, 0};
+const struct pool_peer pool_peer = {start, produce, stop, nullptr, fib, 0, spawn};

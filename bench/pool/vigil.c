@@ -45,6 +45,17 @@ static void stop(void)
     free(items);
 }
 
+static void spawn(size_t first, size_t count, pool_fn fn)
+{
+    vigil_group group;
+    vigil_group_init(&group, pool, 0);
+    for (size_t i = first; i < first + count; i++) {
+        items[i].fn = fn;
+        vigil_group_spawn(&group, &items[i].task);
+    }
+    vigil_group_wait(&group);
+}
+
 struct fib_task {
     vigil_task task;
     unsigned n;
@@ -87,4 +98,4 @@ static uint64_t fib(unsigned workers, unsigned n)
     return root.value;
 }
 
-const struct pool_peer pool_peer = {.start = start, .produce = produce, .stop = stop, .fib = fib};
+const struct pool_peer pool_peer = {.start = start, .produce = produce, .stop = stop, .fib = fib, .spawn = spawn};

@@ -357,9 +357,9 @@ func main() {
 		debug.SetGCPercent(-1) // its few KB need no collection, whose threads would be counted
 	}
 	switch bench {
-	case "pool-submit":
+	case "pool-submit", "pool-crowd":
 		emit("ns_per_op", float64(submitAll(count))/float64(n))
-	case "pool-scale":
+	case "pool-scale", "pool-short", "pool-short-spawned": // a goroutine makes all others in any case
 		poolScale()
 	case "pool-wake":
 		poolWake()

@@ -13,4 +13,5 @@ pub struct PoolPeer {
     pub producers: Option<extern "C" fn(u32, u32, extern "C" fn(u32))>,
     pub fib: Option<extern "C" fn(workers: u32, n: u32) -> u64>,
     pub fib_limit: u32,
+    pub spawn: Option<extern "C" fn(first: usize, count: usize, f: PoolFn)>,
 }

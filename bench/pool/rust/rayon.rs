@@ -27,6 +27,14 @@ extern "C" fn stop() {
     drop(unsafe { Box::from_raw(POOL.swap(std::ptr::null_mut(), Ordering::AcqRel)) });
 }
 
+extern "C" fn spawn(_first: usize, count: usize, f: PoolFn) {
+    rayon::scope(|scope| {
+        for _ in 0..count {
+            scope.spawn(move |_| f());
+        }
+    });
+}
+
 fn spawn_fib(n: u32) -> u64 {
     if n < 2 {
         return n as u64;
@@ -48,4 +56,5 @@ pub static pool_peer: PoolPeer = PoolPeer {
     producers: None,
     fib: Some(fib),
     fib_limit: 0,
+    spawn: Some(spawn),
 };

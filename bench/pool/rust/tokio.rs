@@ -37,4 +37,5 @@ pub static pool_peer: PoolPeer = PoolPeer {
     producers: None,
     fib: None,
     fib_limit: 0,
+    spawn: None,
 };
