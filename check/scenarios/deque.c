@@ -111,6 +111,15 @@ DEQUE(last_task_m, "deque_last_task_membarrier", "uo", 1, 1, VG_FENCE_MEMBARRIER
 DEQUE(last_of_two, "deque_last_of_two", "uuoo", 1, 2, VG_FENCE_SYMMETRIC, "2 push, 2 pop; 1 thief x 2; full fences");
 DEQUE(last_of_two_m, "deque_last_of_two_membarrier", "uuoo", 1, 2, VG_FENCE_MEMBARRIER,
       "2 push, 2 pop; 1 thief x 2; membarrier");
+DEQUE(opened, "deque_opened", "uuuoo", 1, 3, VG_FENCE_SYMMETRIC, "3 push, 2 pop; 1 thief x 3; growth; full fences");
+DEQUE(opened_m, "deque_opened_membarrier", "uuo", 2, 1, VG_FENCE_MEMBARRIER,
+      "2 push, pop; 2 thieves x 1, one takes what the other has opened; membarrier");
+DEQUE(skipped, "deque_skipped", "uuoouo", 1, 2, VG_FENCE_MEMBARRIER,
+      "2 push, 2 pop, push and pop behind what was left open; 1 thief x 2; membarrier");
+DEQUE(skipped_grow, "deque_skipped_growth", "uuoouu", 1, 2, VG_FENCE_MEMBARRIER,
+      "2 push, 2 pop, 2 push behind what was left open; 1 thief x 2; membarrier");
+DEQUE(skipped_back, "deque_skipped_taken_back", "uuotut", 1, 2, VG_FENCE_MEMBARRIER,
+      "2 push, pop, take back, push, take back; 1 thief x 2; membarrier");
 DEQUE(back, "deque_last_taken_back", "ut", 2, 1, VG_FENCE_MEMBARRIER, "push, take back; 2 thieves x 1; membarrier");
 DEQUE(back_of_two, "deque_last_of_two_taken_back", "uuto", 1, 2, VG_FENCE_MEMBARRIER,
       "2 push, take back, pop; 1 thief x 2; membarrier");
@@ -121,12 +130,12 @@ DEQUE(back_twice, "deque_taken_back_twice", "utt", 1, 1, VG_FENCE_MEMBARRIER,
 DEQUE(again, "deque_slot_used_again", "uouo", 2, 1, VG_FENCE_SYMMETRIC,
       "push, pop, push, pop; 2 thieves x 1; full fences");
 DEQUE(grow, "deque_growth", "uuuo", 2, 1, VG_FENCE_SYMMETRIC, "3 push, 1 pop; 2 thieves x 1; growth; full fences");
-DEQUE(grow_m, "deque_growth_membarrier", "uuuo", 2, 1, VG_FENCE_MEMBARRIER,
-      "3 push, 1 pop; 2 thieves x 1; growth; membarrier");
-DEQUE(grow_back, "deque_growth_taken_back", "uuut", 2, 1, VG_FENCE_MEMBARRIER,
-      "3 push, take back; 2 thieves x 1; growth; membarrier");
+DEQUE(grow_m, "deque_growth_membarrier", "uuuo", 1, 2, VG_FENCE_MEMBARRIER,
+      "3 push, 1 pop; 1 thief x 2; growth; membarrier");
+DEQUE(grow_back, "deque_growth_taken_back", "uuut", 1, 2, VG_FENCE_MEMBARRIER,
+      "3 push, take back; 1 thief x 2; growth; membarrier");
 DEQUE(four, "deque_4_operations", "uuuo", 2, 2, VG_FENCE_SYMMETRIC,
-      "1 owner x 4 (3 push, 1 pop), 2 thieves x 2; growth; full fences");
+      "1 owner x 4 (3 push, 1 pop), 2 thieves x 2; growth; full fences", .deep = true);
 DEQUE(four_m, "deque_4_operations_membarrier", "uuuo", 2, 2, VG_FENCE_MEMBARRIER,
       "1 owner x 4 (3 push, 1 pop), 2 thieves x 2; growth; membarrier", .deep = true);
 DEQUE(four_pops, "deque_4_operations_pops", "uuoo", 2, 2, VG_FENCE_SYMMETRIC,

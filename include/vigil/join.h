@@ -17,6 +17,8 @@ extern "C" {
 /* The calling worker's end of its deque, with what a join needs besides. */
 struct __attribute__((may_alias)) vigil_forks {
     __attribute__((aligned(64))) int64_t vg_top;
+    int64_t vg_open;
+    int64_t vg_active;
     __attribute__((aligned(64))) int64_t vg_bottom;
     void *vg_array;
     __attribute__((aligned(64))) void **vg_slots;
@@ -101,26 +103,21 @@ VG_JOIN_INLINE bool vg_forks_announced(const struct vigil_forks *forks)
 VG_JOIN_INLINE bool vg_forks_take_back(struct vigil_forks *forks,
                                        const struct vigil_join_frame *both, int64_t index)
 {
-    /* An entry leaves the deque with a task made of it, by this worker, or by a thief, who moves
-       top beyond it. relaxed, both: own writes, or top decides */
+    /* An entry leaves the deque with a task made of it, by this worker, or by a thief, who has
+       opened it before. relaxed, both: own writes, or open decides */
     if (__builtin_expect(__atomic_load_n((const uint32_t *)&both->vg_made, __ATOMIC_RELAXED) != 0,
                          0) ||
         __builtin_expect(__atomic_load_n(&forks->vg_bottom, __ATOMIC_RELAXED) != index + 1, 0))
         return false;
     /* D2 release: a thief that reads this bottom may read the older slots; pairs with D4 */
     __atomic_store_n(&forks->vg_bottom, index, __ATOMIC_RELEASE);
-    /* D3 light fence: bottom is lowered before top is read; pairs with the thief's D5 */
+    /* D3 light fence: bottom is lowered before open is read; pairs with the thief's D5 */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    int64_t top = __atomic_load_n(&forks->vg_top, __ATOMIC_RELAXED);
-    if (__builtin_expect(top < index, 1))
+    if (__builtin_expect(index >= __atomic_load_n(&forks->vg_open, __ATOMIC_RELAXED), 1))
         return true;
-    /* The last one: whoever moves top has it. relaxed, both: as in vg_deque_pop */
-    const bool taken =
-        top == index && __atomic_compare_exchange_n(&forks->vg_top, &top, top + 1, 0,
-                                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    /* release: as in vg_deque_pop */
+    /* A thief may take it: vigil_join_elsewhere pops it with a fence. release: as D1 */
     __atomic_store_n(&forks->vg_bottom, index + 1, __ATOMIC_RELEASE);
-    return taken;
+    return false;
 }
 
 /* vigil_join on a worker of the pool. */

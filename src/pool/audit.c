@@ -98,7 +98,7 @@ static audit_look audit_look_around(vigil_pool *pool)
     }
     seen.found -= seen.husks_made - seen.husks;
     /* heavy: a thread that took what we did not find shows that it handles it. A full fence is not enough: an
-       owner that pops its last task has only the light D3 before it moves top. */
+       owner that pops a task has only the light D3 behind its store. */
     vg_fence_heavy(pool->fences);
     seen.calm = nobody_moves(pool, &seen.moves) && seen.moves == moves_before && seen.calm;
     vg_pool_books(pool, &books);

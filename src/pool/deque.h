@@ -2,6 +2,13 @@
 /*
  * deque.h - the work-stealing deque (Chase and Lev 2005, ordered after Le, Pop, Cohen and Zappa Nardelli 2013).
  * README.md, "File by file".
+ *
+ * Entries below `open` are those that thieves may take. The owner takes newer ones without a fence, and for the others
+ * plays by the rules of Chase and Lev, with a full fence. A thief that finds no open entry opens half of the deque,
+ * with one heavy fence: after it the owner has seen `open`, or the thief sees what the owner has taken. Then `active`
+ * follows, and thieves take what is below it with full fences alone. So a heavy fence, which is a system call that
+ * interrupts every running thread, is paid once for many steals. When the owner takes the last entry, top and bottom
+ * skip what is left open: what it pushes next is its own again.
  */
 #ifndef VG_POOL_DEQUE_H
 #define VG_POOL_DEQUE_H
@@ -15,8 +22,10 @@
 
 #ifdef VIGIL_CHECK
 #define VG_DEQUE_FIRST_SIZE 2
+#define VG_DEQUE_SHARE      1
 #else
 #define VG_DEQUE_FIRST_SIZE 256
+#define VG_DEQUE_SHARE      2 /* a thief opens one part of so many */
 #endif
 
 typedef struct vg_deque_array {
@@ -27,7 +36,9 @@ typedef struct vg_deque_array {
 
 /* For every thread. */
 typedef struct vg_deque {
-    alignas(64) _Atomic int64_t top;
+    alignas(64) _Atomic int64_t top; /* at most open */
+    _Atomic int64_t open;            /* only grows, as the next */
+    _Atomic int64_t active;          /* at most open: a heavy fence came after open had reached it */
     alignas(64) _Atomic int64_t bottom;
     _Atomic(vg_deque_array *) array; /* NULL until the first push */
 } vg_deque;
@@ -68,32 +79,22 @@ static inline bool vg_deque_push(vg_deque_owner *owner, vigil_task *task)
     return true;
 }
 
+/* The rest of vg_deque_pop for an entry that thieves may take. */
+vigil_task *vg_deque_pop_open(vg_deque_owner *owner, int64_t bottom);
+
 /* The newest task, or NULL. */
 static inline vigil_task *vg_deque_pop(vg_deque_owner *owner, vg_fence_mode fences)
 {
     vg_deque *deque = &owner->deque;
     int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1; /* own writes only */
-    _Atomic(vigil_task *) *slot = &owner->slots[bottom & owner->mask];
     /* D2 release: a thief that reads this bottom may read the older slots, as with D1 */
     atomic_store_explicit(&deque->bottom, bottom, memory_order_release);
-    /* D3 full fence: bottom is lowered before top is read; pairs with the thief's D5. One of the two sees the
+    /* D3 light fence: bottom is lowered before open is read; pairs with the thief's D5. One of the two sees the
        other. */
     vg_fence_light(fences);
-    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
-    if (__builtin_expect(top < bottom, 1))
-        return atomic_load_explicit(slot, memory_order_relaxed);
-    vigil_task *task = NULL;
-    if (top == bottom) {
-        task = atomic_load_explicit(slot, memory_order_relaxed);
-        /* The last one: whoever moves top has it. Relaxed: the owner wrote the task; D3 orders the race. */
-        if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_relaxed,
-                                                     memory_order_relaxed))
-            task = NULL;
-    }
-    /* top is at least bottom + 1 by now, so a thief that reads this finds nothing or fails at top. release: an audit
-       with an older top reads the slot and its array, as with D1; pairs with D4 in vg_deque_tasks */
-    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release);
-    return task;
+    if (__builtin_expect(bottom >= atomic_load_explicit(&deque->open, memory_order_relaxed), 1))
+        return atomic_load_explicit(&owner->slots[bottom & owner->mask], memory_order_relaxed);
+    return vg_deque_pop_open(owner, bottom);
 }
 
 /* ---- any thread ---- */

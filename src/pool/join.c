@@ -23,6 +23,7 @@ typedef struct vigil_join_frame join_frame;
                        sizeof((vg_own_queue){0}.mine) == sizeof((struct vigil_forks){0}.theirs), \
                    "as in vigil/join.h")
 SAME(own.deque.top, vg_top);
+SAME(own.deque.open, vg_open);
 SAME(own.deque.bottom, vg_bottom);
 SAME(own.slots, vg_slots);
 SAME(own.mask, vg_mask);
