@@ -21,18 +21,25 @@ enum {
 #define STARVED_LONG_NS UINT64_C(10000000000)
 
 /* Ageing gives lower classes a share of time (vigil/pool.h). After a long pick, or a preempted one, higher tasks pay
-   for it before the next. Note how that goes on; false: there was no new debt. */
-static bool note_ageing(vg_pool_history *history, uint64_t *most_ns)
+   for it before the next. Note how that goes on; false: there was no new debt. *least_ns: of a worker that could make
+   the next pick. */
+static bool note_ageing(vg_pool_history *history, uint64_t *most_ns, uint64_t *least_ns)
 {
     const vg_pool_facts *facts = &history->facts;
     const uint64_t before = history->age_debt_ns;
     history->age_debt_ns = 0;
     *most_ns = 0;
+    *least_ns = UINT64_MAX;
     for (size_t i = 0; i < facts->count; i++) {
+        const vg_doing doing = facts->worker[i].doing;
         history->age_debt_ns += facts->worker[i].age_debt_ns;
+        if (doing != VG_DOING_NOTHING && doing != VG_DOING_BLOCKED && facts->worker[i].age_debt_ns < *least_ns)
+            *least_ns = facts->worker[i].age_debt_ns;
         if (facts->worker[i].age_debt_ns > *most_ns)
             *most_ns = facts->worker[i].age_debt_ns;
     }
+    if (*least_ns == UINT64_MAX)
+        *least_ns = 0;
     if (history->age_debt_ns != before)
         history->age_started = facts->all_started;
     return history->age_debt_ns > before;
@@ -91,7 +98,8 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
     for (size_t i = 0; i < facts->count; i++)
         workers += facts->worker[i].doing != VG_DOING_NOTHING;
     uint64_t debt_ns = 0;
-    const bool indebted = note_ageing(history, &debt_ns);
+    uint64_t least_ns = 0;
+    const bool indebted = note_ageing(history, &debt_ns, &least_ns);
     for (unsigned c = 0; c < VG_FACT_CLASSES; c++) {
         const bool waits = facts->queued[c] != 0 && ((facts->visible & ~facts->full) >> c & 1) != 0;
         if (!waits || facts->started[c] != history->starve_started[c] || history->starve_since[c] == 0) {
@@ -106,6 +114,9 @@ static void judge_starved(vg_pool_history *history, const vg_subject *subject, c
         }
         if (indebted) /* another had its turn */
             history->starve_until[c] = look->now + STARVED_PATIENCE * debt_ns + look->stuck_ns;
+        /* On a full machine the workers may pay their debts more slowly than that. */
+        if (history->starve_until[c] < look->now + STARVED_PATIENCE * least_ns)
+            history->starve_until[c] = look->now + STARVED_PATIENCE * least_ns;
         const uint64_t age = look->now - history->starve_since[c];
         const uint64_t others = facts->all_started - history->starve_others[c];
         if (age < look->stuck_ns / 2 || kept_from_running(history, c, look))
