@@ -152,7 +152,7 @@ class Doctor(ServeTest):
 
 
 class Names(ServeTest):
-    EVIL = "a\x1b[31m\nFORGED \u202eb"
+    EVIL = "a\x1b[31m\u202e\nFORGED b"
 
     def test_controls_directions_and_lines_in_names_are_escapes(self):
         process = self.patient("named", VIGIL_PATIENT_NAME=self.EVIL[:15])
@@ -164,7 +164,19 @@ class Names(ServeTest):
             for bad in ("\x1b[31m", "\u202e", "\nFORGED"):
                 self.assertNotIn(bad, text, words)
             seen.update(part for part in ("\\x1b[31m", "\\u202e") if part in text or part.replace("\\", "\\\\") in text)
-        self.assertIn("\\x1b[31m", seen)
+        self.assertEqual(seen, {"\\x1b[31m", "\\u202e"})
+
+    def test_the_page_gets_escapes_too(self):
+        server = self.serve(self.patient("named", VIGIL_PATIENT_NAME=self.EVIL[:15]).pid)
+        shown = [support.strict_json(server.get(path)[2]) for path in ("report.json", "trace.json")]
+        request = urllib.request.Request(server.url.split("?")[0] + "events", headers={"Authorization": "Bearer " + server.token})
+        with urllib.request.urlopen(request, timeout=support.PATIENCE) as events:
+            line = next(line for line in map(bytes.decode, events) if line.startswith("data:"))
+        for view in (*shown, support.strict_json(line[5:]), server.get("metrics")[2]):
+            text = repr(view)  # which doubles backslashes, and shows characters that are none as \x1b and \u202e
+            self.assertIn("\\\\x1b[31m", text)
+            for bad in ("\\x1b", "\\u202e"):
+                self.assertNotIn(bad, text.replace("\\\\", ""))
 
 
 if __name__ == "__main__":
