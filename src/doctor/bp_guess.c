@@ -15,6 +15,7 @@
 enum {
     LONGEST_CALL = 7, /* the longest call */
     FAR = 1 << 16,    /* a function without a symbol is taken to be shorter */
+    FRAME_SP = 168,   /* from the return address of a handler to the interrupted sp; pc is behind it */
 };
 
 typedef enum belief {
@@ -65,14 +66,24 @@ static bool is_signal_return(const bp_place *place, uint64_t address)
            memcmp(code, sigreturn, sizeof code) == 0;
 }
 
-static belief belief_in(const bp_place *place, uint64_t address)
+/* The same address stands in every struct sigaction that a call of sigaction left on the stack. Above the return of a
+   handler lie the registers of the code that it interrupted. */
+static bool is_signal_frame(const bp_place *place, uint64_t slot)
+{
+    uint64_t interrupted[2]; /* sp and pc */
+    return vg_memory_read(place->exam, place->process, slot + FRAME_SP, interrupted, sizeof interrupted) &&
+           interrupted[0] != 0 && module_at(place, interrupted[1]) != NULL;
+}
+
+/* address: what stands at `slot`. */
+static belief belief_in(const bp_place *place, uint64_t address, uint64_t slot)
 {
     unsigned char code[LONGEST_CALL];
     if (module_at(place, address) == NULL ||
         !vg_memory_read(place->exam, place->process, address - LONGEST_CALL, code, sizeof code))
         return BELIEF_NONE;
     if (is_signal_return(place, address))
-        return BELIEF_FIRM;
+        return is_signal_frame(place, slot) ? BELIEF_FIRM : BELIEF_NONE;
     if (code[2] == 0xe8) {
         int32_t distance;
         memcpy(&distance, code + 3, sizeof distance);
@@ -101,7 +112,7 @@ uint64_t vg_bp_guess(const bp_place *place)
     uint64_t weak = 0;
     uint64_t back;
     for (uint64_t at = place->sp & ~UINT64_C(7); read_window(place, at + 8, &back); at += 8) {
-        const belief believed = belief_in(place, back);
+        const belief believed = belief_in(place, back, at + 8);
         if (believed == BELIEF_FIRM)
             return at;
         if (believed == BELIEF_WEAK && weak == 0)

@@ -70,6 +70,7 @@ MORE = {
     "flock": (("lock held over a wait",), True, ["a lock of the file"]),
     "stopped-peer": (("stopped",), True, ["waits for it: for data", "kill -CONT"]),
     "handler": (("self-deadlock",), True, ["lock_in_handler", "\"interrupted\""]),
+    "remains": (("self-deadlock",), True, ["lock_above_remains", "call_above_remains"]),
     "lost-edge": (("deadlock",), True, ["4 bytes in it were not read"]),
 }
 CPP = {
@@ -88,7 +89,7 @@ PYTHON = {
     "again": (("lost wakeup", "self-deadlock"), None, ["the Python lock (semaphore"]),
     "interpreter": (("lock held over a wait",), True, [" for Python's global interpreter lock"]),
 }
-RUST = {"abba": (("deadlock",), None, ["Rust mutex"]), "channel": (("lost wakeup",), None, ["unpark"]),
+RUST = {"abba": (("deadlock",), None, ["Rust mutex", "sick::main"]), "channel": (("lost wakeup",), None, ["unpark"]),
         "condvar": (("lost wakeup",), None, ["the Rust Condvar"]), "barrier": (("lost wakeup",), None, ["the Rust Barrier"]),
         "park": (("lost wakeup",), None, ["an unpark"])}
 # Programs without names: the verdict must still come. Of musl's normal mutexes nobody can say who holds them.
