@@ -74,22 +74,23 @@ static void print_stack(const vg_exam_thread *t, const char *before, unsigned mo
         printf("%s%s... %u more%s\n", before, style(FAINT), t->frame_count - first - shown, style(PLAIN));
 }
 
-static void print_wait(const vg_exam *exam, const vg_exam_thread *t, const char *before)
+/* like: threads of which the same is said. */
+static void print_wait(const vg_exam *exam, const vg_exam_thread *t, const char *before, unsigned like)
 {
     char name[96];
     const vg_need *w = &t->wait;
     if (t->state == 'Z') {
-        printf("%shas ended", before);
+        printf("%s%s ended", before, like > 0 ? "have" : "has");
         return;
     }
     if (w->kind == VG_NEED_NONE) {
         const uint64_t span = t->seen_ns - t->first_seen_ns, run = t->run_ns - t->first_run_ns;
-        printf("%sruns", before);
+        printf("%s%s", before, like > 0 ? "run" : "runs");
         if (t->looks > 1 && span > 0)
             printf(" (%.0f %% of a processor)", 100.0 * (double)run / (double)span);
         return;
     }
-    printf("%swaits for %s", before, w->text);
+    printf("%s%s for %s", before, like > 0 ? "wait" : "waits", w->text);
     if (w->owner_gone)
         printf(", whose owner, thread %d, has ended", (int)w->owner_tid);
     else if (w->by == VG_BY_OWNER && w->owner >= 0 && w->kind != VG_NEED_JOIN)
@@ -121,7 +122,7 @@ static void print_finding(const vg_exam *exam, const vg_diagnosis *f, unsigned n
         const bool circle = f->kind == VG_DIAGNOSIS_DEADLOCK;
         printf("%s   %s%s%s%s\n", i == 0 || !circle ? "\n" : "", circle ? (i == 0 ? "+-> " : "|   ") : "", style(CYAN),
                thread_name(exam, t, name), style(PLAIN));
-        print_wait(exam, t, circle ? "   |     " : "     ");
+        print_wait(exam, t, circle ? "   |     " : "     ", 0);
         printf("\n");
         print_stack(t, circle ? "   |       " : "         ", i < 8 ? FRAMES_SHOWN : 2);
         if (circle)
@@ -172,7 +173,7 @@ static void print_threads(const vg_exam *exam, bool all)
         printf("  %s%s%s", style(CYAN), thread_name(exam, t, name), style(PLAIN));
         if (like > 0)
             printf(" and %u like it", like);
-        print_wait(exam, t, " ");
+        print_wait(exam, t, " ", like);
         printf("\n");
         print_stack(t, "      ", all ? VG_EXAM_FRAMES : 4);
     }

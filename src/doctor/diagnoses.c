@@ -6,6 +6,7 @@
 #include "graph.h"
 #include "limits.h"
 #include "locks.h"
+#include "waits.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -360,6 +361,15 @@ static void find_spins(vg_exam *exam)
         const char *function = "";
         for (unsigned k = 0; k < t->frame_count && function[0] == '\0'; k++)
             function = t->frames[k].function;
+        if (t->spin_call >= 0 && t->spin_call != SYS_sched_yield) {
+            TITLE(f,
+                  "Thread %d spins%s%.100s: it makes the same system call again and again, and each time nothing is "
+                  "there.",
+                  (int)t->tid, function[0] != '\0' ? " in " : "", function);
+            ADVICE(f, "Let the call wait: with a timeout that is not 0, or on a descriptor that blocks; or wait with "
+                      "poll or epoll before the next try.");
+            continue;
+        }
         TITLE(f, "Thread %d spins%s%.100s: it runs in one loop, and nothing in it changed between the looks.",
               (int)t->tid, function[0] != '\0' ? " in " : "", function);
         ADVICE(
@@ -482,11 +492,17 @@ static void find_states(vg_exam *exam, const vg_needed *needed)
             f->count = 1;
             f->chain[0] = first_disk;
             f->more = disk - 1;
-            TITLE(f, "Thread %d waits inside the kernel and cannot be interrupted (state D, in %s).",
-                  (int)exam->threads[first_disk].tid,
-                  exam->threads[first_disk].where[0] != '\0' ? exam->threads[first_disk].where : "an unknown function");
+            const char *where = exam->threads[first_disk].where, *answerer = vg_waits_answerer(where);
+            TITLE(f, "Thread %d waits inside the kernel and cannot be interrupted (state D, in %s)%s%s%s.",
+                  (int)exam->threads[first_disk].tid, where[0] != '\0' ? where : "an unknown function",
+                  answerer != NULL ? ": " : "", answerer != NULL ? answerer : "",
+                  answerer != NULL ? " does not answer" : "");
             add_waiter(exam, f, needed->waiter[p]);
-            ADVICE(f, "The program is not to blame: look at the disk, the network file system or the driver (dmesg).");
+            ADVICE(f, answerer != NULL
+                          ? "The program is not to blame: look at the file system (mount, findmnt) and at whoever "
+                            "serves it. A signal that kills ends the wait; unmounting by force ends it for all."
+                          : "The program is not to blame: look at the disk, the network file system or the driver "
+                            "(dmesg).");
         }
     }
 }

@@ -106,6 +106,7 @@ typedef struct vg_exam_thread {
     vg_need wait;
     bool can_move; /* after the graph was solved */
     bool spins;
+    long spin_call;    /* in a loop over this system call; -1: none, or several */
     bool yields;       /* it gives its processor up whenever it gets one */
     bool owner_steady; /* whoever holds what it waits for was the same in all looks */
     bool stop_seen;    /* it was stopped in an earlier look, too */

@@ -2,7 +2,8 @@
 /*
  * A thread that computes and one that spins both use their processor whole. They differ in what changes: a loop that
  * computes has a counter or a value somewhere. So a thread spins if, whenever two samples find it at the same
- * instruction, all its registers are the same, and the stack above its frame did not change either.
+ * instruction, all its registers are the same, and the stack above its frame did not change either. A loop over a
+ * system call is the same if each call that was seen came back with nothing: no descriptor ready, no byte, no child.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -12,6 +13,7 @@
 #include "registers.h"
 #include "base/clock.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,11 +27,12 @@ enum {
     SPIN_PAIRS = 3,   /* samples of the same instruction */
     SPIN_YIELDS = 3,  /* samples that all find sched_yield */
     SPIN_THREADS = 8, /* threads that are sampled */
-    BUSY_PART = 50,   /* a thread that gets less of the time than one in so many has its waits counted late */
     SPIN_TRIES = 3,   /* children that may be killed over one thread */
     SPIN_PAUSE_NS = 11000000,
     SPIN_MOST_MS = 10000, /* all samples together */
     SPIN_GRACE_NS = 1000000000,
+    RESTART_FIRST = -512, /* what the kernel returns to itself: ERESTARTSYS and its kin */
+    RESTART_LAST = -516,
     SPIN_PC = 16,
     SPIN_SP = 7,
     SPIN_KEPT = 256 /* bytes of the stack that are compared */
@@ -37,12 +40,13 @@ enum {
 
 static bool is_busy(const vg_exam_thread *t)
 {
-    const uint64_t span = t->seen_ns - t->first_seen_ns, run = t->run_ns - t->first_run_ns;
-    const uint64_t wanted = run + (t->queue_ns - t->first_queue_ns);
+    const uint64_t span = t->seen_ns - t->first_seen_ns;
+    const uint64_t wanted = t->run_ns - t->first_run_ns + (t->queue_ns - t->first_queue_ns);
     if (t->gone || t->state != 'R' || t->looks < 2 || t->blocks != t->first_blocks)
         return false;
-    /* The kernel adds up how long a thread has waited for a processor only when it runs again. */
-    return wanted >= span / 10 * 8 || (t->ready && run <= span / BUSY_PART);
+    /* The kernel adds up how long a thread has waited for a processor only when it runs again: one that could run in
+       all looks and has not slept between them wanted it all the time. */
+    return t->ready || wanted >= span / 10 * 8;
 }
 
 static bool only_yields(const vg_sample *samples, unsigned count)
@@ -53,6 +57,64 @@ static bool only_yields(const vg_sample *samples, unsigned count)
     return count >= SPIN_YIELDS && yields == count;
 }
 
+/* Our stop interrupts a poll that has found nothing and would not have waited: the kernel will start it again. */
+static void forgive_interruption(vg_sample *sample)
+{
+    const int64_t result = (int64_t)sample->regs[0];
+    const bool polls = sample->call == SYS_poll || sample->call == SYS_ppoll || sample->call == SYS_select ||
+                       sample->call == SYS_pselect6;
+    if (polls && result <= RESTART_FIRST && result >= RESTART_LAST)
+        sample->regs[0] = 0;
+}
+
+/* A call that has come back with nothing: the thread will ask again. */
+static bool asks_in_vain(const vg_sample *sample)
+{
+    const int64_t result = (int64_t)sample->regs[0];
+    switch (sample->call) {
+    case SYS_sched_yield:
+        return true;
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_wait4:
+    case SYS_waitid:
+        return result == 0;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_futex:
+        return result == -EAGAIN;
+    default:
+        return false;
+    }
+}
+
+/* The call that all samples inside one are in; -1: none, or several. */
+static long only_call(const vg_sample *samples, unsigned count)
+{
+    long only = -1;
+    for (unsigned i = 0; i < count; i++) {
+        if (samples[i].call < 0 || samples[i].call == only)
+            continue;
+        if (only >= 0)
+            return -1;
+        only = samples[i].call;
+    }
+    return only;
+}
+
 static bool changes_nothing(const vg_sample *samples, unsigned count)
 {
     static const unsigned char kept[] = {3, 12, 13, 14, 15}; /* bx, r12 to r15: a function gives them back unchanged */
@@ -61,8 +123,8 @@ static bool changes_nothing(const vg_sample *samples, unsigned count)
     if (count < SPIN_LEAST)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        if (samples[i].call >= 0 && samples[i].call != SYS_sched_yield)
-            return false; /* it asks the kernel for something */
+        if (samples[i].call >= 0 && !asks_in_vain(&samples[i]))
+            return false; /* the kernel does something for it */
         if (samples[i].regs[SPIN_SP] > highest)
             highest = samples[i].regs[SPIN_SP];
         for (unsigned k = 0; k < sizeof kept; k++)
@@ -115,7 +177,7 @@ static void take_sample(const vg_exam *exam, sample_board *board, unsigned i)
     if (stopped_ns > board->stopped_ns)
         board->stopped_ns = stopped_ns;
     if (end == VG_STOP_TAKEN)
-        board->had[i]++;
+        forgive_interruption(&board->samples[i][board->had[i]++]);
     board->late[i] = end == VG_STOP_LATE;
 }
 
@@ -220,6 +282,7 @@ void vg_spins_sample_these(vg_exam *exam, const unsigned *threads, unsigned coun
                 vg_registers_keep(thread, &board->samples[i][board->had[i] - 1]);
             thread->spins = changes_nothing(board->samples[i], board->had[i]);
             thread->yields = only_yields(board->samples[i], board->had[i]);
+            thread->spin_call = only_call(board->samples[i], board->had[i]);
         }
         note_missing(exam, board);
     } else {

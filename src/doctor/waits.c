@@ -5,6 +5,7 @@
 #include "waits.h"
 #include "locks.h"
 #include "memory.h"
+#include "sysv.h"
 
 #include <poll.h>
 #include <stdarg.h>
@@ -103,6 +104,17 @@ static void classify_poll(vg_exam *exam, vg_peers *peers, vg_exam_thread *thread
     }
 }
 
+const char *vg_waits_answerer(const char *where)
+{
+    if (strncmp(where, "fuse_", 5) == 0 || strcmp(where, "request_wait_answer") == 0)
+        return "the process of a FUSE file system";
+    if (strncmp(where, "rpc_", 4) == 0 || strncmp(where, "nfs", 3) == 0)
+        return "a server of NFS";
+    if (strncmp(where, "cifs_", 5) == 0 || strncmp(where, "wait_for_response", 17) == 0)
+        return "a server of SMB";
+    return NULL;
+}
+
 void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
 {
     vg_exam_thread *thread = &exam->threads[index];
@@ -120,6 +132,9 @@ void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
     if (thread->where[0] != '\0' && strcmp(thread->where, "0") != 0)
         say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "the kernel, in %s%s", thread->where,
             thread->state == 'D' ? " (state D)" : "");
+    if (thread->in_call && vg_waits_answerer(thread->where) != NULL)
+        say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "an answer of %s (the kernel is in %s)",
+            vg_waits_answerer(thread->where), thread->where);
     if (!thread->in_call)
         return;
     const uint64_t *arg = thread->arg;
@@ -186,6 +201,7 @@ void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
     case SYS_semtimedop:
         wait->limited = thread->call == SYS_semtimedop && arg[3] != 0;
         say(wait, VG_NEED_SEMAPHORE, VG_BY_OUTSIDE, "the System V semaphores with the number %d", (int)arg[0]);
+        (void)vg_sysv_semaphore(exam, thread, wait->text, sizeof wait->text);
         break;
     case SYS_msgrcv:
     case SYS_msgsnd:

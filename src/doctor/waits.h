@@ -9,4 +9,8 @@
 /* Fill in thread->wait. Processes that could end the wait are entered into the examination. */
 void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index);
 
+/* Who has to answer a thread that sleeps in this function of the kernel: "the process of a FUSE file system". NULL:
+   not known. */
+const char *vg_waits_answerer(const char *where);
+
 #endif

@@ -7,6 +7,7 @@ early is repeated, because a program that still moves is not sick yet. With --ro
 (scripts/doctor-rounds)."""
 import argparse
 import concurrent.futures
+import ctypes
 import json
 import os
 import shutil
@@ -71,6 +72,8 @@ MORE = {
     "stopped-peer": (("stopped",), True, ["waits for it: for data", "kill -CONT"]),
     "handler": (("self-deadlock",), True, ["lock_in_handler", "\"interrupted\""]),
     "remains": (("self-deadlock",), True, ["lock_above_remains", "call_above_remains"]),
+    "poll-zero": (("spin",), True, ["poll_for_ever", "the same system call again and again"]),
+    "read-again": (("spin",), True, ["read_for_ever", "the same system call again and again"]),
     "lost-edge": (("deadlock",), True, ["4 bytes in it were not read"]),
 }
 CPP = {
@@ -196,6 +199,19 @@ class Place:
         self.environment = {"SICK_FILE": f"{mount}/file"}
 
 
+    def fuse(self):
+        """A file system whose process never answers."""
+        mount = f"{self.folder}/mount"
+        os.mkdir(mount)
+        server = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        self.undo.append(lambda: os.close(server))
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mount(b"silent", mount.encode(), b"fuse", 0, f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()) != 0:
+            raise OSError(ctypes.get_errno(), "a FUSE file system cannot be mounted")
+        self.undo.append(lambda: libc.umount2(mount.encode(), 2))
+        self.environment = {"SICK_FILE": f"{mount}/file"}
+
+
 class Patient:
     def __init__(self, words, place=None):
         self.place = place
@@ -291,6 +307,7 @@ def cases(args):
                 ("full-memory", [one, "full-memory"], (("memory",), True, ["limit of memory"])),
                 ("cached", [one, "full-memory"], None),  # healthy: the cache of files fills its group
                 ("frozen", [program("healthy"), "queue"], (("stopped",), True, ["frozen by its cgroup"])),
+                ("fuse", [one, "frozen-disk"], (("disk",), True, ["process of a FUSE file system does not answer", "frozen_disk"])),
                 ("frozen-disk", [one, "frozen-disk"], (("disk",), True, ["state D", "frozen_disk"]))):
             out.append((f"limits {kind}", placed, (kind, words, expected), True))
     if "starved" in args.kinds and os.geteuid() == 0:  # not among other tests: it takes a processor away

@@ -234,6 +234,43 @@ class Words(unittest.TestCase):
                         break
                 self.assertIn(words, told)
 
+    def test_semaphores_of_system_v_are_named_with_their_value(self):
+        """A set of two; the child has acquired the second one, and has ended or sleeps."""
+        for child, words in (("os._exit(0)", "changed it last, and has ended"), ("signal.pause()", ") changed it last")):
+            with self.subTest(child):
+                code = (f"""
+import ctypes, os, signal
+libc = ctypes.CDLL(None)
+sets = libc.semget(0, 2, 0o600)
+def step(number, by):
+    return libc.semop(sets, (ctypes.c_short * 3)(number, by, 0), 1)
+step(1, 3)
+done, tell = os.pipe()
+pid = os.fork()
+if pid == 0:
+    step(1, -2)
+    os.write(tell, b"x")
+    {child}
+    os._exit(0)
+os.read(done, 1)
+if "_exit" in {child!r}:
+    os.waitpid(pid, 0)
+print("ready", sets, flush=True)
+step(1, -2)
+""")
+                patient = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                           text=True, start_new_session=True)
+                self.addCleanup(end, patient)
+                ready, number = patient.stdout.readline().split()
+                self.assertEqual(ready, "ready")
+                self.addCleanup(subprocess.run, ["ipcrm", "-s", number])
+                for _ in range(10):  # until it sleeps
+                    told = " ".join(doctor("--all", patient.pid).stdout.split())
+                    if words in told:
+                        break
+                self.assertIn(f"the System V semaphore 1 of set {number}: it is 1 and has to be at least 2; process", told)
+                self.assertIn(words, told)
+
     def test_a_page_that_never_arrives_does_not_keep_the_server(self):
         patient = self.absent("words")
         server = subprocess.Popen([VIGIL, "serve", "--port", "0", str(patient.pid)], stdout=subprocess.PIPE, text=True)

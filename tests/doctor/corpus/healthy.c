@@ -437,6 +437,17 @@ static void far_timer(void)
     say_ready();
     (void)epoll_wait(poller, &event, 1, -1);
 }
+/* A game: it looks for input without waiting, and computes the next picture. */
+static void frames(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        _exit(9);
+    struct pollfd input = {.fd = ends[0], .events = POLLIN};
+    say_ready();
+    for (unsigned long picture = 0; poll(&input, 1, 0) == 0;)
+        picture++;
+}
 /* A shell: its child waits for a signal, and so may anybody. */
 static void shell(void)
 {
@@ -553,6 +564,7 @@ static const struct {
     {"slow-answer", slow_answer},
     {"far-timer", far_timer},
     {"spinning-reader", spinning_reader},
+    {"frames", frames},
     {"shell", shell},
     {"woken-by-handler", woken_by_handler},
     {"two-writers", two_writers},

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -256,11 +257,37 @@ static void call_above_remains(void)
     lock_above_remains();
 }
 
+/* Loops over a call that comes back at once, each time with nothing. */
+static int empty_pipe(int flags)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | flags) != 0)
+        _exit(9);
+    return ends[0];
+}
+static void poll_for_ever(void)
+{
+    struct pollfd nothing = {.fd = empty_pipe(0), .events = POLLIN};
+    settle_then_say(1);
+    while (poll(&nothing, 1, 0) == 0)
+        continue;
+}
+static void read_for_ever(void)
+{
+    const int nothing = empty_pipe(O_NONBLOCK);
+    char byte;
+    settle_then_say(1);
+    while (read(nothing, &byte, 1) < 0)
+        continue;
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } ways[] = {
     {"remains", call_above_remains},
+    {"poll-zero", poll_for_ever},
+    {"read-again", read_for_ever},
     {"mixed", mixed},
     {"join-before-post", join_before_post},
     {"twice", wait_twice_locked},
