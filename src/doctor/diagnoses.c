@@ -6,7 +6,9 @@
 #include "graph.h"
 #include "limits.h"
 #include "locks.h"
+#include "procfs.h"
 #include "waits.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -450,6 +452,14 @@ static void find_interpreter(vg_exam *exam, const vg_needed *needed)
     }
 }
 
+static void title_traced(vg_diagnosis *f, const vg_exam_process *process)
+{
+    char raw[64] = "", name[64] = "?";
+    if (vg_proc_read(raw, sizeof raw, "/proc/%u/comm", process->tracer) > 0)
+        vg_text_copy(name, sizeof name, raw, strcspn(raw, "\n"), false);
+    TITLE(f, "Process %d is stopped by a tracer, process %u (%s).", (int)process->pid, process->tracer, name);
+}
+
 static void find_states(vg_exam *exam, const vg_needed *needed)
 {
     for (unsigned p = 0; p < exam->process_count; p++) {
@@ -473,7 +483,7 @@ static void find_states(vg_exam *exam, const vg_needed *needed)
             f->chain[0] = first;
             f->more = stopped - 1;
             if (state == 't' || process->tracer != 0)
-                TITLE(f, "Process %d is stopped by a tracer, process %u.", (int)process->pid, process->tracer);
+                title_traced(f, process);
             else
                 TITLE(f, "Process %d is stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU).",
                       (int)process->pid);

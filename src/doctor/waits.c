@@ -123,7 +123,8 @@ void vg_waits_classify(vg_exam *exam, vg_peers *peers, unsigned index)
     if (thread->gone || thread->state == 'R' || thread->state == 'Z' || thread->state == 'X')
         return;
     if (thread->state == 'T' || thread->state == 't') {
-        say(wait, VG_NEED_SIGNAL, VG_BY_OUTSIDE, "SIGCONT: it is stopped");
+        say(wait, VG_NEED_SIGNAL, VG_BY_OUTSIDE,
+            thread->state == 't' ? "its tracer: it is stopped" : "SIGCONT: it is stopped");
         return;
     }
     say(wait, VG_NEED_OTHER, VG_BY_OUTSIDE, "%s%s",

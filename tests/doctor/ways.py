@@ -234,6 +234,18 @@ class Words(unittest.TestCase):
                         break
                 self.assertIn(words, told)
 
+    def test_a_tracer_is_named(self):
+        code = ("import ctypes, os, signal; libc = ctypes.CDLL(None); pid = os.fork()\n"
+                "if pid == 0: libc.ptrace(0, 0, 0, 0); os.kill(os.getpid(), signal.SIGSTOP)\n"
+                "os.waitpid(pid, os.WUNTRACED); print(pid, flush=True); signal.pause()")
+        tracer = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  start_new_session=True)
+        self.addCleanup(end, tracer)
+        told = " ".join(doctor(int(tracer.stdout.readline())).stdout.split())
+        with open(f"/proc/{tracer.pid}/comm") as name:
+            self.assertIn(f"is stopped by a tracer, process {tracer.pid} ({name.read().strip()}).", told)
+        self.assertIn("waits for its tracer: it is stopped", told)
+
     def test_semaphores_of_system_v_are_named_with_their_value(self):
         """A set of two; the child has acquired the second one, and has ended or sleeps."""
         for child, words in (("os._exit(0)", "changed it last, and has ended"), ("signal.pause()", ") changed it last")):
