@@ -202,7 +202,8 @@ static void a_thread_that_gets_little_processor_is_looked_at_too(void **state)
     exam.processes[0] = (vg_exam_process){.pid = pid, .count = 1, .readable = true};
     vg_spins_sample(&exam);
     must(thread.has_regs);
-    must(thread.yields);
+    while (!thread.yields) /* samples may be few, or lie between the calls */
+        vg_spins_sample(&exam);
     must_equal(kill(pid, SIGKILL), 0);
     must_equal(waitpid(pid, &status, 0), pid);
 }
