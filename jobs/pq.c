@@ -383,19 +383,19 @@ int vg_pq_run(struct vg_jobs_conn *conn, enum vg_pq_sql which, const struct vg_p
 
 int64_t vg_pq_get_number(const PGresult *result, int row, int column)
 {
-    if (PQgetisnull(result, row, column))
-        return 0;
     uint64_t value = 0;
-    if (PQgetlength(result, row, column) == 4)
+    int length = PQgetlength(result, row, column); /* 0 if it is NULL */
+    if (length == 4)
         return vg_pq_get_int(result, row, column);
-    memcpy(&value, PQgetvalue(result, row, column), 8);
+    if (length == 8)
+        memcpy(&value, PQgetvalue(result, row, column), 8);
     return (int64_t)be64toh(value);
 }
 
 int vg_pq_get_int(const PGresult *result, int row, int column)
 {
     uint32_t value = 0;
-    if (!PQgetisnull(result, row, column))
+    if (PQgetlength(result, row, column) == 4)
         memcpy(&value, PQgetvalue(result, row, column), 4);
     return (int)be32toh(value);
 }
