@@ -120,8 +120,6 @@ struct location *location_at(uintptr_t address, int size, const void *pc)
              "thread-local data of the program",
              text);
     }
-    if (size != 0)
-        stack_check(address, pc);
     if (size != 0 && (address & (uintptr_t)(size - 1)) != 0)
         fail(VGC_MISUSE, "atomic access to %zx is not aligned", (size_t)address);
     uint32_t *link = &cell->locations;

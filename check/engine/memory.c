@@ -302,6 +302,7 @@ uint64_t memory_load(uintptr_t address, int size, int order, const void *pc)
         spin_before_load(address, pc);
         sched_point(&op);
         heap_check(address, (size_t)size, false, pc);
+        stack_check(address, pc);
         struct location *l = location_at(address, size, pc);
         int n = candidates(l, sc, TO_LOAD, 0, offered);
         struct message *m = offered[choose_message(n)];
@@ -331,6 +332,7 @@ void memory_store(uintptr_t address, int size, int order, uint64_t value, const 
     ME->operands = value;
     sched_point(&op);
     heap_check(address, (size_t)size, true, pc);
+    stack_check(address, pc);
     struct location *l = location_at(address, size, pc);
     access_atomic(address, (size_t)size, true, pc);
     int n = candidates(l, sc, TO_STORE, 0, offered);
@@ -379,6 +381,7 @@ uint64_t memory_rmw(uintptr_t address, int size, int order, int operation, uint6
     ME->operands = operand ^ (uint64_t)operation << 56;
     sched_point(&op);
     heap_check(address, (size_t)size, true, pc);
+    stack_check(address, pc);
     struct location *l = location_at(address, size, pc);
     int n = candidates(l, sc, TO_RMW, 0, offered);
     struct message *from = offered[choose_message(n)];
@@ -407,6 +410,7 @@ bool memory_cas(uintptr_t address, int size, int order, int failure, uint64_t *e
         ME->operands = *expected * 0x9E3779B97F4A7C15ULL + desired;
         sched_point(&op);
         heap_check(address, (size_t)size, true, pc);
+        stack_check(address, pc);
         struct location *l = location_at(address, size, pc);
         int n = candidates(l, is_sc(failure), TO_CAS, *expected, offered);
         if (n > 1 && is_sc(order) && !is_sc(failure)) {
