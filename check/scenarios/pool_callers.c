@@ -187,10 +187,77 @@ static void group_inherits_class(void)
     vgc_assert(vigil_pool_destroy(second) == 0, "the pool goes");
 }
 
+/* A task of the first pool waits for a job of the second, which waits for a job or a group of the first. Each pool has one
+   worker and no spare. */
+static int be_leaf(vigil_task *task)
+{
+    (void)task;
+    vgc_assert(atomic_fetch_add_explicit(&wanted_ran, 1, memory_order_relaxed) == 0, "the leaf runs once");
+    return 0;
+}
+
+static int come_back(void *by_group)
+{
+    if (by_group == NULL) {
+        vigil_job leaf;
+        const int error = vigil_job_call(pool, be_wanted, NULL, NULL, &leaf);
+        if (error == -ESHUTDOWN && the_setup()->end != AT_REST)
+            return error;
+        vgc_assert(error == 0, "the leaf is accepted");
+        vgc_assert(vigil_job_wait(pool, leaf, VIGIL_FOREVER, NULL) == 0, "the wait for the leaf ends");
+        vgc_assert(vigil_job_unref(pool, leaf) == 0, "the handle goes");
+        return 0;
+    }
+    vigil_group *group = malloc(sizeof *group);
+    vgc_assert(group != NULL && vigil_group_init(group, pool, 0) == 0, "a group is made");
+    vigil_task_init(&member, be_leaf, NULL);
+    vgc_assert(vigil_group_submit(group, &member, VIGIL_NORMAL) == 0, "the leaf is accepted");
+    vgc_assert(vigil_group_wait(group) == 0, "the wait for the leaf ends");
+    free(group);
+    return 0;
+}
+
+static int go_there(counted *self)
+{
+    vgc_assert(vigil_job_call(second, come_back, self == &tasks[1] ? &member : NULL, NULL, &wanted) == 0,
+               "the job is accepted");
+    int status = 1;
+    vgc_assert(vigil_job_wait(second, wanted, VIGIL_FOREVER, &status) == 0, "the wait ends");
+    vgc_assert(status == -ESHUTDOWN || atomic_load_explicit(&wanted_ran, memory_order_relaxed) == 1,
+               "the leaf has run, or was refused");
+    return 0;
+}
+
+static void there_and_back(int number)
+{
+    vigil_pool_options options = options_of(the_setup());
+    options.no_spares = true;
+    pool_make_with(&options);
+    vgc_assert(vigil_pool_create(&second, &options) == 0, "the pool is made");
+    counted_make(number)->body = go_there;
+    submit_made(number, VIGIL_NORMAL);
+    finish();
+    if (the_setup()->end == AT_REST)
+        return;
+    vgc_assert(vigil_pool_shutdown(second, VIGIL_FOREVER) == 0, "the pool stops");
+    vgc_assert(vigil_pool_destroy(second) == 0, "the pool goes");
+}
+
+static void there_and_back_by_job(void)
+{
+    there_and_back(0);
+}
+
+static void there_and_back_by_group(void)
+{
+    there_and_back(1);
+}
+
 #define EVERYWHERE "each worker makes the call once, and the job ends after the last"
 #define GUEST      "a thread from outside works as a worker does, and the end of the pool waits for it"
 #define GROUP \
     "a member that a waiter of another pool has lifted runs once, and nothing touches the group after the wait"
+#define BACK     "tasks of two pools without spares wait for each other, and every wait ends"
 #define INHERITS "a job that a waiter of another pool has lifted runs once, and the wait returns"
 
 SCENARIOS(broadcast_two, broadcast_and_wait, EVERYWHERE, "2 workers, 1 task", 2);
@@ -203,3 +270,10 @@ SCENARIO(guest_helps_stop, guest_helps, GUEST, "1 worker, a guest that helps; gr
          STOP_GRACEFUL, BY_CHANCE);
 SCENARIOS(inherit_one, inherit_class, INHERITS, "2 pools of 1 worker, 1 job", 1);
 SCENARIOS(inherit_group, group_inherits_class, GROUP, "2 pools of 1 worker, 1 member", 1);
+SCENARIO(there_and_back, there_and_back_by_job, BACK, "2 pools of 1 worker without spares, 3 tasks; at rest", 1,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
+SCENARIO(there_and_back_stop, there_and_back_by_job, BACK,
+         "2 pools of 1 worker without spares, 3 tasks; graceful stop; membarrier", 1, VIGIL_FENCE_MEMBARRIER,
+         STOP_GRACEFUL, BY_CHANCE);
+SCENARIO(there_and_back_group, there_and_back_by_group, BACK, "2 pools of 1 worker without spares, a group; at rest", 1,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);

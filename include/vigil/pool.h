@@ -32,6 +32,8 @@
  *   stack. Else it sleeps as a blocked worker, and a spare takes its place. What it runs itself
  *   inherits its class. If no spare can be had (no_spares, or max_spares are at work), it helps
  *   with any task, to the same depth, because a task that everybody waits for could stay queued.
+ *   A wait for another pool sleeps; without a spare it helps with what workers of other pools wait
+ *   for in its own.
  *
  * Three ways to hand over work
  *

@@ -6,8 +6,7 @@
  * own. A job calls the watch that it was given, under watch_lock, so a watch that was removed is not called. A group
  * has one waiter, and its last task calls that (group.c).
  */
-#include "base/futex.h"
-#include "blocking.h"
+#include "elsewhere.h"
 #include "group_word.h"
 #include "idle.h"
 #include "inherit.h"
@@ -15,6 +14,7 @@
 #include "job_watch.h"
 #include "rule.h"
 #include "trace.h"
+#include "urgent.h"
 #include "waits.h"
 
 #include <errno.h>
@@ -26,13 +26,14 @@ typedef struct any_one {
     vg_job *job;               /* NULL: a group */
     vigil_group *group;
     struct any_wait *of;
-    bool down; /* the group had ended when we registered: nobody sets vg_told */
+    vg_urgent urgent; /* of a worker of another pool */
+    bool down;        /* the group had ended when we registered: nobody sets vg_told */
 } any_one;
 
 typedef struct any_wait {
     vigil_pool *pool;
-    vg_seat *seat;         /* of the waiter; NULL: it sleeps on the bell */
-    _Atomic uint32_t bell; /* 1: look again */
+    vg_seat *seat; /* of a waiter inside the pool */
+    vg_bell bell;  /* of another */
     size_t count;
     any_one one[VIGIL_WAIT_ANY_MOST];
 } any_wait;
@@ -40,13 +41,10 @@ typedef struct any_wait {
 static void any_job_ended(struct vg_job_watch *watch)
 {
     any_wait *it = ((any_one *)(void *)watch)->of;
-    if (it->seat != NULL) {
+    if (it->seat != NULL)
         vg_unpark(it->seat);
-        return;
-    }
-    /* Y1 release: the waiter sees that the job has ended; pairs with Y2 */
-    atomic_store_explicit(&it->bell, 1, memory_order_release);
-    (void)vg_futex_wake(&it->bell, VG_WAKE_ALL);
+    else
+        vg_bell_ring(&it->bell);
 }
 
 /* The first that has ended; count: none. */
@@ -62,31 +60,6 @@ static size_t any_first_ended(any_wait *it, vg_worker *worker)
     return i;
 }
 
-/* Register with a group for a thread outside, as group_wait_outside. */
-static void any_group_begin(any_wait *it, any_one *one)
-{
-    vigil_group *group = one->group;
-    const uint64_t local = (uint64_t)group->vg_local;
-    group->vg_local = 0;
-    group->vg_bell = &it->bell;
-    atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);
-    /* H2 release: bell and zero come before H3; pairs with H1. If the count is already down, vg_group_all_done
-       acquires the tasks' effects (G2). */
-    const uint64_t open = atomic_fetch_add_explicit(
-        &group->vg_open, local + (VG_GROUP_OUTSIDE << VG_GROUP_WAITER_SHIFT), memory_order_release);
-    one->down = ((open + local) & VG_GROUP_COUNT_MASK) == VG_GROUP_COUNT_ZERO;
-}
-
-static void any_group_end(any_one *one)
-{
-    const uint64_t open = vg_group_unregister(one->group, VG_GROUP_OUTSIDE);
-    if (one->down || (open & VG_GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO)
-        return;
-    /* Its last task has seen us and is about to set vg_told; group and bell must stay. H4 acquire: pairs with H3 */
-    while (atomic_load_explicit(&one->group->vg_told, memory_order_acquire) == 0)
-        (void)vg_futex_wait(&one->group->vg_told, 0, VG_NO_DEADLINE);
-}
-
 /* false: one of the jobs has ended. */
 static bool any_register(any_wait *it)
 {
@@ -97,7 +70,7 @@ static bool any_register(any_wait *it)
             if (it->seat != NULL)
                 vg_group_register(one->group, it->seat->index + 1U);
             else
-                any_group_begin(it, one);
+                one->down = vg_group_begin_outside(one->group, &it->bell);
             continue;
         }
         vg_mutex_lock(&it->pool->watch_lock);
@@ -115,7 +88,7 @@ static void any_unregister(any_wait *it)
             if (it->seat != NULL)
                 (void)vg_group_unregister(one->group, it->seat->index + 1U);
             else
-                any_group_end(one);
+                (void)vg_group_end_outside(one->group, one->down);
             continue;
         }
         vg_mutex_lock(&it->pool->watch_lock);
@@ -185,34 +158,57 @@ static int any_on_worker(vg_worker *worker, any_wait *it, uint64_t deadline_ns, 
 
 /* ---- elsewhere ---- */
 
-static int any_outside(any_wait *it, uint64_t deadline_ns, size_t *index, const void *where)
+static int any_outside(any_wait *it, uint64_t deadline_ns, size_t *index)
 {
-    const bool blocked = vg_block_elsewhere();
-    const vg_waiting waiting =
-        vg_trace_wait(it->pool, NULL, VG_WAIT_GROUP, (uint64_t)(uintptr_t)it->one[0].group, where);
-    int error = 0;
     bool in_time = true;
-    if (blocked) {
-        (void)vg_wait_note_begin(vg_current_worker, VG_WAITS_OTHER, it, NULL, deadline_ns, NULL);
-        for (size_t i = 0; i < it->count; i++)
-            if (it->one[i].job != NULL)
-                vg_job_inherit(it->pool, it->one[i].job);
-    }
-    (void)any_register(it);
     while ((*index = any_first_ended(it, NULL)) == it->count) {
-        if (!in_time) {
-            error = -ETIMEDOUT;
-            break;
-        }
-        in_time = vg_futex_wait(&it->bell, 0, deadline_ns) == 0;
+        if (!in_time)
+            return -ETIMEDOUT;
+        in_time = vg_futex_wait(&it->bell.rung, 0, deadline_ns) == 0;
         /* Y2 acquire: the next look sees what rang; pairs with Y1 */
-        (void)atomic_exchange_explicit(&it->bell, 0, memory_order_acquire);
+        (void)atomic_exchange_explicit(&it->bell.rung, 0, memory_order_acquire);
     }
+    return 0;
+}
+
+static bool any_elsewhere_is_over(vg_worker *worker, void *arg)
+{
+    (void)worker;
+    any_wait *it = arg;
+    return any_first_ended(it, NULL) < it->count;
+}
+
+/* On a worker of another pool. */
+static int any_elsewhere(vg_worker *worker, any_wait *it, uint64_t deadline_ns, size_t *index)
+{
+    const vg_wait wait = {.over = any_elsewhere_is_over, .arg = it, .deadline_ns = deadline_ns};
+    (void)vg_wait_note_begin(worker, VG_WAITS_OTHER, it, NULL, deadline_ns, NULL);
+    for (size_t i = 0; i < it->count; i++) {
+        any_one *one = &it->one[i];
+        one->urgent = (vg_urgent){.job = one->job, .group = one->group};
+        vg_urgent_begin(it->pool, &one->urgent);
+        if (one->job != NULL)
+            vg_job_inherit(it->pool, one->job);
+    }
+    const int error = vg_wait_elsewhere(worker, &wait);
+    for (size_t i = 0; i < it->count; i++)
+        vg_urgent_end(it->pool, &it->one[i].urgent);
+    *index = any_first_ended(it, NULL);
+    vg_wait_note_end(worker);
+    return *index < it->count ? 0 : error;
+}
+
+static int any_of_another_pool(any_wait *it, uint64_t deadline_ns, size_t *index, const void *where)
+{
+    vg_worker *worker = vg_worker_elsewhere();
+    it->bell.seat = worker != NULL ? &worker->seat : NULL;
+    const vg_waiting waiting =
+        vg_trace_wait(it->pool, worker, VG_WAIT_GROUP, (uint64_t)(uintptr_t)it->one[0].group, where);
+    (void)any_register(it);
+    const int error =
+        worker != NULL ? any_elsewhere(worker, it, deadline_ns, index) : any_outside(it, deadline_ns, index);
     any_unregister(it);
-    if (blocked)
-        vg_wait_note_end(vg_current_worker);
     vg_trace_waited(it->pool, &waiting);
-    vg_unblock_elsewhere(blocked);
     return error;
 }
 
@@ -255,7 +251,7 @@ int vigil_wait_any(vigil_pool *pool, const vigil_awaited *awaited, size_t count,
         error = any_add(&it, &awaited[i]);
     if (error == 0)
         error = worker != NULL ? any_on_worker(worker, &it, deadline, &found, __builtin_return_address(0))
-                               : any_outside(&it, deadline, &found, __builtin_return_address(0));
+                               : any_of_another_pool(&it, deadline, &found, __builtin_return_address(0));
     if (error == 0)
         *index = found;
     for (size_t i = 0; i < it.count; i++)

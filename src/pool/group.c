@@ -10,11 +10,10 @@
 #include "group_word.h"
 
 #include "base/futex.h"
-#include "blocking.h"
 #include "counter.h"
 #include "deque.h"
+#include "elsewhere.h"
 #include "idle.h"
-#include "inherit.h"
 #include "injector.h"
 #include "member.h"
 #include "moving.h"
@@ -24,6 +23,7 @@
 #include "seats.h"
 #include "submit.h"
 #include "trace.h"
+#include "urgent.h"
 #include "waits.h"
 
 #include <errno.h>
@@ -85,13 +85,14 @@ static int group_guard(const vigil_group *group)
     return vg_pool_guard(group->vg_pool);
 }
 
-void vg_group_open(vigil_group *group, uint64_t amount)
+uint64_t vg_group_open(vigil_group *group, uint64_t amount)
 {
     uint64_t open = atomic_load_explicit(&group->vg_open, memory_order_relaxed);
     /* relaxed: the counted task is published later */
     while (!atomic_compare_exchange_weak_explicit(&group->vg_open, &open, (open + 1) | amount, memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
+    return open;
 }
 
 int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority priority)
@@ -108,15 +109,17 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     task->vg_flags = 0;
     /* A task, of this pool or another, can run what it waits for only if a job stands for it in the queue. */
     const bool inside = vg_in_task(vg_current_worker);
-    vg_group_open(group, inside ? VG_GROUP_MEMBERS : 0);
+    const uint64_t open = vg_group_open(group, inside ? VG_GROUP_MEMBERS : 0);
+    vigil_pool *pool = group->vg_pool; /* the group may be gone when the task is queued */
     error = inside ? vg_member_submit(group, task, (unsigned)priority) : -ENOMEM;
     if (error == -ENOMEM)
-        error = vg_submit_one(group->vg_pool, task, (unsigned)priority);
+        error = vg_submit_one(pool, task, (unsigned)priority);
     if (error != 0) {
-        vg_group_finish(group->vg_pool, NULL, group, 0); /* may bring the count down and wake the waiter */
+        vg_group_finish(pool, NULL, group, 0); /* may bring the count down and wake the waiter */
         task->vg_group = NULL;
         vg_task_give_back(task);
-    }
+    } else if (__builtin_expect(open >> VG_GROUP_WAITER_SHIFT == VG_GROUP_OUTSIDE, 0))
+        vg_urgent_call(pool);
     return error;
 }
 
@@ -136,7 +139,7 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
     task->vg_class = (uint8_t)worker->queue->class_;
     task->vg_kind = VG_KIND_PLAIN;
     task->vg_flags = 0;
-    vg_group_open(group, 0);
+    (void)vg_group_open(group, 0);
     vg_handling(worker, 1);
     vg_count_release(&worker->queue->counts->spawned, 1);
     vg_push_own(worker, worker->queue, task);
@@ -176,15 +179,12 @@ static void hand_over_group(vigil_group *group)
     /* H1 acquire: the tasks' effects and the waiter's zero in vg_told come before H3; pairs with G1 and H2 through
        the chain of read-modify-writes. The value does not matter. */
     (void)atomic_load_explicit(&group->vg_open, memory_order_acquire);
-    _Atomic uint32_t *bell = group->vg_bell;
-    /* Y1 release: the waiter sees the count; pairs with Y2 in any.c. The bell exists as long as the group. */
-    if (bell != NULL)
-        atomic_store_explicit(bell, 1, memory_order_release);
+    /* Before H3: after it the waiter may leave. */
+    if (group->vg_bell != NULL)
+        vg_bell_ring(group->vg_bell);
     /* H3 release: the waiter sees what all tasks did; pairs with H4 */
     atomic_store_explicit(&group->vg_told, 1, memory_order_release);
     (void)vg_futex_wake(&group->vg_told, VG_WAKE_ALL);
-    if (bell != NULL)
-        (void)vg_futex_wake(bell, VG_WAKE_ALL);
 }
 
 void vg_group_finish(vigil_pool *pool, vg_worker *worker, vigil_group *group, int status)
@@ -228,38 +228,20 @@ static int group_reset(vigil_group *group)
  */
 static int group_wait_outside(vigil_group *group, uint64_t deadline_ns)
 {
-    const bool blocked = vg_block_elsewhere();
+    vg_worker *worker = vg_worker_elsewhere();
+    if (worker != NULL) {
+        const int error = vg_group_wait_elsewhere(worker, group, deadline_ns);
+        return error != 0 ? error : group_reset(group);
+    }
     const vg_waiting waiting = vg_trace_wait(group->vg_pool, NULL, VG_WAIT_GROUP, (uint64_t)(uintptr_t)group, NULL);
-    const uint64_t local = (uint64_t)group->vg_local;
-    int error = 0;
-    if (blocked) {
-        (void)vg_wait_note_begin(vg_current_worker, VG_WAITS_GROUP, group, NULL, deadline_ns, NULL);
-        vg_group_inherit(group);
-    }
-    group->vg_local = 0;
-    group->vg_bell = NULL;
-    atomic_store_explicit(&group->vg_told, 0, memory_order_relaxed);
-    /* H2 release: the zero comes before the one of H3; pairs with H1. acquire: G2, if the count is already down */
-    uint64_t open = atomic_fetch_add_explicit(&group->vg_open, local + (VG_GROUP_OUTSIDE << VG_GROUP_WAITER_SHIFT),
-                                              memory_order_acq_rel);
-    if (((open + local) & VG_GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
-        /* H4 acquire: pairs with H3 */
-        while (atomic_load_explicit(&group->vg_told, memory_order_acquire) == 0) {
-            if (vg_futex_wait(&group->vg_told, 0, deadline_ns) == 0)
-                continue;
-            open = vg_group_unregister(group, VG_GROUP_OUTSIDE);
-            if ((open & VG_GROUP_COUNT_MASK) != VG_GROUP_COUNT_ZERO) {
-                error = -ETIMEDOUT;
-                break;
-            }
-            deadline_ns = VG_NO_DEADLINE; /* the last task has ended and is about to set vg_told */
-        }
-    }
-    if (blocked)
-        vg_wait_note_end(vg_current_worker);
+    const bool down = vg_group_begin_outside(group, NULL);
+    bool in_time = true;
+    /* H4 acquire: pairs with H3 */
+    while (!down && in_time && atomic_load_explicit(&group->vg_told, memory_order_acquire) == 0)
+        in_time = vg_futex_wait(&group->vg_told, 0, deadline_ns) == 0;
+    const bool ended = vg_group_end_outside(group, down);
     vg_trace_waited(group->vg_pool, &waiting);
-    vg_unblock_elsewhere(blocked);
-    return error != 0 ? error : group_reset(group);
+    return ended ? group_reset(group) : -ETIMEDOUT;
 }
 
 static bool descends_from(const vigil_task *task, const vigil_group *ancestor)

@@ -27,8 +27,8 @@ static inline bool vg_group_is_cancelled(const vigil_group *group)
     return (atomic_load_explicit(&group->vg_open, memory_order_relaxed) & VG_GROUP_CANCELLED) != 0;
 }
 
-/* Count one more task; `amount` may carry VG_GROUP_MEMBERS. Any thread. */
-void vg_group_open(vigil_group *group, uint64_t amount);
+/* Count one more task; `amount` may carry VG_GROUP_MEMBERS. Any thread. Returns the word before. */
+uint64_t vg_group_open(vigil_group *group, uint64_t amount);
 
 bool vg_group_run_some(vg_worker *worker, vigil_group *group); /* steps 1 and 2 of a wait; false: nothing to run */
 bool vg_group_is_over(vg_worker *worker, void *group);         /* for the one that waits and is registered */

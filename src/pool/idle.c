@@ -183,19 +183,19 @@ void vg_unpark(vg_seat *seat)
     call_worker(seat->pool, seat, false);
 }
 
-/* No spare is to be had: one sleeping waiter must work itself (group_sleep_blocked in group.c). */
-static void call_a_sleeping_waiter(vigil_pool *pool)
+bool vg_call_waiter(vigil_pool *pool, uint32_t kind)
 {
     for (unsigned i = 0; (i = vg_seat_next(pool, i)) < VG_MAX_SEATS; i++) {
         vg_seat *seat = vg_seat_at(pool, i);
-        uint32_t willing = VG_WAITER_WILLING;
+        uint32_t seen = kind;
         /* relaxed: vg_unpark orders it */
-        if (atomic_compare_exchange_strong_explicit(&seat->waiter, &willing, VG_WAITER_CALLED, memory_order_relaxed,
+        if (atomic_compare_exchange_strong_explicit(&seat->waiter, &seen, VG_WAITER_CALLED, memory_order_relaxed,
                                                     memory_order_relaxed)) {
             vg_unpark(seat);
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 /* Put a spare to work for a blocked worker; it inherits the caller's token. */
@@ -216,7 +216,8 @@ static bool activate_spare(vigil_pool *pool)
     if (vg_spare_start(pool) == 0)
         return true;
     (void)atomic_fetch_add_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_relaxed);
-    call_a_sleeping_waiter(pool);
+    if (!vg_call_waiter(pool, VG_WAITER_WILLING))
+        (void)vg_call_waiter(pool, VG_WAITER_URGENT); /* the work may be urgent: it looks */
     return false;
 }
 

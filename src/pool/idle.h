@@ -30,6 +30,9 @@ typedef struct vg_wait {
     uint64_t deadline_ns;
 } vg_wait;
 
+/* No spare is to be had: one sleeping waiter of this kind (vg_seat.waiter) must work itself. false: there is none. */
+bool vg_call_waiter(vigil_pool *pool, uint32_t kind);
+
 /* Sleep on the worker's own word until vg_unpark, outside the idle protocol. false: timeout. */
 bool vg_sleep_until_called(vg_worker *worker, uint64_t deadline_ns);
 

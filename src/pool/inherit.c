@@ -76,13 +76,13 @@ void vg_group_inherit(vigil_group *group)
 {
     const unsigned mine = vg_current_worker->queue->class_;
     /* The wait lasts until the call has run, so the call must overtake a member. */
-    if (!vg_members_below(group, mine))
+    if (!vg_members_below(group, (int)mine))
         return;
     group_inheritance *it = malloc(sizeof *it);
     if (it == NULL)
         return;
     *it = (group_inheritance){.pool = group->vg_pool, .group = group};
-    vg_group_open(group, 0);
+    (void)vg_group_open(group, 0);
     if (vg_pool_call_beyond(it->pool, group_inheritance_run, group_inheritance_end, it, mine) != 0)
         group_inheritance_end(it);
 }

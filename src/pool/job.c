@@ -6,10 +6,9 @@
 
 #include "base/futex.h"
 #include "base/options.h"
-#include "blocking.h"
 #include "counter.h"
+#include "elsewhere.h"
 #include "idle.h"
-#include "inherit.h"
 #include "injector.h"
 #include "job_struct.h"
 #include "job_watch.h"
@@ -20,6 +19,7 @@
 #include "seats.h"
 #include "submit.h"
 #include "trace.h"
+#include "urgent.h"
 #include "waits.h"
 
 #include <errno.h>
@@ -138,6 +138,8 @@ void vg_job_due(vigil_pool *pool, vigil_task *task)
     atomic_thread_fence(memory_order_seq_cst);
     if ((atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_WAIT_WORKER) != 0)
         job_wake_workers(pool, job); /* one of them runs it, whatever is queued before it */
+    if (__builtin_expect(atomic_load_explicit(&pool->urgent_count, memory_order_relaxed) != 0, 0))
+        vg_urgent_call(pool);
 }
 
 void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelled)
@@ -330,15 +332,13 @@ bool vg_job_ended(vg_job *job)
     return (atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE;
 }
 
-static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_worker *worker, uint64_t wait)
+static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns)
 {
     bool in_time = true;
     for (;;) {
         uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire); /* H2 */
         if ((state & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE)
             return 0;
-        if (worker != NULL && vg_wait_rejected(worker, wait))
-            return -EDEADLK;
         if (!in_time)
             return -ETIMEDOUT;
         if ((state & VG_JOB_WAIT_OUTSIDE) == 0) {
@@ -354,20 +354,12 @@ static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns, const vg_wor
 
 static int job_wait_outside(vigil_pool *pool, vg_job *job, uint64_t deadline_ns, const void *where)
 {
-    const bool blocked = vg_block_elsewhere();
+    vg_worker *worker = vg_worker_elsewhere();
+    if (worker != NULL)
+        return vg_job_wait_elsewhere(worker, pool, job, deadline_ns, where);
     const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_JOB, vg_handles_name(job), where);
-    vg_worker *worker = blocked ? vg_current_worker : NULL; /* of another pool */
-    uint64_t number = 0;
-    if (worker != NULL)
-        vg_job_inherit(pool, job);
-    if (worker != NULL)
-        number =
-            vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, &job->state);
-    int error = job_sleep_until_ended(job, deadline_ns, worker, number);
-    if (worker != NULL)
-        vg_wait_note_end(worker);
+    const int error = job_sleep_until_ended(job, deadline_ns);
     vg_trace_waited(pool, &waiting);
-    vg_unblock_elsewhere(blocked);
     return error;
 }
 

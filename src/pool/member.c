@@ -95,7 +95,7 @@ bool vg_members_run(vg_worker *worker, vigil_group *group)
     return ran;
 }
 
-bool vg_members_below(vigil_group *group, unsigned class_)
+bool vg_members_below(vigil_group *group, int class_)
 {
     bool below = false;
     vg_job *const first = members_take(group);
@@ -104,7 +104,7 @@ bool vg_members_below(vigil_group *group, unsigned class_)
     vg_job *last = first;
     for (vg_job *job = first; job != NULL; job = job->next) {
         /* the class is written before H5 */
-        below = below || (vg_job_may_be_run(job) && job->task.vg_class > class_);
+        below = below || (vg_job_may_be_run(job) && (int)job->task.vg_class > class_);
         last = job;
     }
     members_push(group, first, last);

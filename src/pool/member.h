@@ -18,8 +18,9 @@ void vg_member_cancel(vigil_task *member);
 /* Run the members that nobody has begun. For the one that waits. false: there was none. */
 bool vg_members_run(vg_worker *worker, vigil_group *group);
 
-/* Is a member of a lower class queued that nobody has begun? For the one that waits. */
-bool vg_members_below(vigil_group *group, unsigned class_);
+/* Is a member of a lower class queued that nobody has begun? For the one that waits, or under urgent_lock. */
+#define VG_ANY_CLASS (-1) /* every class is lower */
+bool vg_members_below(vigil_group *group, int class_);
 
 /* Every task of the group has ended: release its members' jobs. */
 void vg_members_release(vigil_group *group);

@@ -118,6 +118,7 @@ static int init_parts(vigil_pool *pool, const vigil_pool_options *options)
         memcpy(pool->cpus, options->cpus, options->cpu_count * sizeof *pool->cpus);
         pool->cpu_count = options->cpu_count;
     }
+    vg_list_init(&pool->urgent);
     error = vg_handles_init(&pool->jobs, vg_job_size(), VG_MAX_JOBS);
     if (error != 0)
         return error;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/forkguard.h"
 #include "base/handles.h"
+#include "base/list.h"
 #include "base/mutex.h"
 #include "base/slab.h"
 #include "base/thread.h"
@@ -138,7 +139,12 @@ struct vigil_pool {
     bool delay_closed;
     vg_mutex watch_lock; /* watches of jobs; its holder takes no lock but spare_lock */
     bool watch_closed;   /* under watch_lock: only running tasks may let a job follow */
-    vg_subject subject;  /* for the watchdog */
+    /* What workers of other pools wait for (urgent.c). Its holder takes no other lock. */
+    vg_mutex urgent_lock;
+    vg_list urgent;                   /* under urgent_lock */
+    _Atomic uint32_t urgent_count;    /* changes under urgent_lock */
+    _Atomic uint32_t urgent_sleepers; /* workers that can be called to run it */
+    vg_subject subject;               /* for the watchdog */
 
     vg_record_block block; /* of shared */
     vg_record_block hists;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "blocking.h"
 #include "caps.h"
+#include "urgent.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -66,6 +67,46 @@ static int sleep_blocked(vg_worker *worker, const vg_wait *wait)
     if (over)
         return 0;
     return in_time ? 1 : -ETIMEDOUT;
+}
+
+/* Step 4 for a wait that another pool ends. 1: there may be something urgent to run. */
+static int sleep_elsewhere(vg_worker *worker, const vg_wait *wait)
+{
+    const bool willing = vigil_self.vg_locks == 0;
+    bool in_time = true;
+    bool called = false;
+    unsigned held[VG_CLASSES];
+    vg_caps_suspend(worker, held);
+    (void)vigil_blocking_begin();
+    if (willing)
+        vg_urgent_sleeper_begin(worker);
+    bool over;
+    while (!(over = wait->over(worker, wait->arg)) && in_time && !called) {
+        /* relaxed: the caller only wants us to look */
+        called = willing && (atomic_load_explicit(&worker->seat.waiter, memory_order_relaxed) == VG_WAITER_CALLED ||
+                             vg_urgent_visible(worker->pool));
+        if (!called)
+            in_time = vg_sleep_until_called(worker, wait->deadline_ns);
+    }
+    if (willing)
+        vg_urgent_sleeper_end(worker);
+    (void)vigil_blocking_end();
+    vg_caps_resume(worker, held);
+    if (over)
+        return 0;
+    return in_time ? 1 : -ETIMEDOUT;
+}
+
+int vg_wait_elsewhere(vg_worker *worker, const vg_wait *wait)
+{
+    for (;;) {
+        if (spin_until_over(worker, wait))
+            return 0;
+        const int error = sleep_elsewhere(worker, wait);
+        if (error <= 0)
+            return error;
+        vg_urgent_run(worker);
+    }
 }
 
 int vg_wait_by_rule(vg_worker *worker, const vg_wait *wait, bool help)

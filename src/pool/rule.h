@@ -20,4 +20,8 @@ static inline bool vg_may_help(const vg_worker *worker)
  */
 int vg_wait_by_rule(vg_worker *worker, const vg_wait *wait, bool help);
 
+/* The same for a wait that another pool ends: sleep as a blocked worker, and run what workers of other pools wait for
+   if nobody else can. */
+int vg_wait_elsewhere(vg_worker *worker, const vg_wait *wait);
+
 #endif

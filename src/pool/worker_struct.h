@@ -26,11 +26,13 @@ enum {
     VG_WAKE_SLEEPING = 1,
     VG_WAKE_CALLED = 2
 };
-/* vg_seat.waiter: the worker sleeps in a group wait and will work if no spare is to be had; it was asked to */
+/* vg_seat.waiter: the worker sleeps in a wait and will work if no spare is to be had, WILLING at anything, URGENT at
+   what workers of other pools wait for; it was asked to */
 enum {
     VG_WAITER_NONE = 0,
     VG_WAITER_WILLING = 1,
-    VG_WAITER_CALLED = 2
+    VG_WAITER_CALLED = 2,
+    VG_WAITER_URGENT = 3
 };
 /* vg_worker.age_kind: how the running task counts for ageing */
 enum {

@@ -476,6 +476,78 @@ static void p17_a_wait_across_pools_waits_for_nothing_but_its_group(void **state
     pool_close(pool);
 }
 
+/* Tasks of two pools wait for each other: a task for a job of the other pool, which waits for a job or a group of the
+   first. Many more of them than there are workers and spares. */
+struct round_trip {
+    vigil_pool *pool[2];
+    bool by_group;
+    struct tally leaves;
+};
+
+struct leaf {
+    vigil_task task;
+    struct round_trip *it;
+};
+
+static int leaf_job(void *arg)
+{
+    tally_add(&((struct round_trip *)arg)->leaves, 1);
+    return 0;
+}
+
+static int leaf_task(vigil_task *task)
+{
+    return leaf_job(((struct leaf *)(void *)task)->it);
+}
+
+static void wait_for_job(vigil_pool *pool, int (*fn)(void *arg), struct round_trip *it)
+{
+    vigil_job job;
+    must_equal(vigil_job_call(pool, fn, it, NULL, &job), 0);
+    must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
+}
+
+static int there_and_back(void *arg)
+{
+    struct round_trip *it = arg;
+    if (!it->by_group) {
+        wait_for_job(it->pool[0], leaf_job, it);
+        return 0;
+    }
+    struct leaf leaf = {.it = it};
+    vigil_group group;
+    vigil_task_init(&leaf.task, leaf_task, NULL);
+    must_equal(vigil_group_init(&group, it->pool[0], 0), 0);
+    must_equal(vigil_group_submit(&group, &leaf.task, VIGIL_NORMAL), 0);
+    must_equal(vigil_group_wait(&group), 0);
+    return 0;
+}
+
+static int round_trip_begin(void *arg)
+{
+    struct round_trip *it = arg;
+    wait_for_job(it->pool[1], there_and_back, it);
+    return 0;
+}
+
+static void p17_tasks_of_two_pools_may_wait_for_each_other(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    for (unsigned variant = 0; variant < 6; variant++) {
+        options.workers = 1 + variant % 3;
+        options.no_spares = variant == 0 || variant == 4;
+        const uint32_t trips = (uint32_t)scaled(500, 20);
+        struct round_trip it = {.pool = {pool_with(&options), pool_with(&options)}, .by_group = variant >= 3};
+        for (uint32_t i = 0; i < trips; i++)
+            must_equal(vigil_pool_call(it.pool[0], round_trip_begin, NULL, &it, VIGIL_NORMAL), 0);
+        tally_wait(&it.leaves, trips);
+        pool_close(it.pool[0]);
+        pool_close(it.pool[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +562,7 @@ int main(void)
         test(p17_a_job_that_becomes_due_is_run_by_the_task_that_waits_for_it),
         test(p17_a_group_of_another_pool_inherits_the_class_of_its_waiter),
         test(p17_a_wait_across_pools_waits_for_nothing_but_its_group),
+        test(p17_tasks_of_two_pools_may_wait_for_each_other),
     };
     return run_all(tests);
 }
