@@ -70,6 +70,8 @@ typedef struct vg_http_conn {
     unsigned flags;
     int fault;
     const char *fault_name, *fault_text;
+    vg_buffer fault_packet; /* the bytes in which it was found, and how many of them were good */
+    size_t fault_parsed;
 
     uint64_t deadline, request_began; /* ns; 0: none */
     bool deadline_is_idle;

@@ -235,16 +235,26 @@ static vg_val do_body(vg_call *call)
     return vg_bytes(call->engine, data, length, free_body, NULL);
 }
 
-/* fault(conn): [code, text] */
+/* fault(conn): [code, text, bytes parsed, the packet] */
 static vg_val do_fault(vg_call *call)
 {
     vg_http_conn *conn = conn_of(call);
-    vg_val items[2];
+    vg_val items[4];
+    unsigned char *packet;
+    size_t length;
     if (!conn || !conn->fault_name)
         return NULL;
+    length = conn->fault_packet.length;
+    packet = malloc(length + 1);
+    if (!packet)
+        return NULL;
+    if (length > 0)
+        memcpy(packet, conn->fault_packet.data, length);
     items[0] = vg_string(call->engine, conn->fault_name);
     items[1] = vg_string(call->engine, conn->fault_text);
-    return vg_array(call->engine, 2, items);
+    items[2] = vg_number(call->engine, (double)conn->fault_parsed);
+    items[3] = vg_bytes(call->engine, packet, length, free_body, NULL);
+    return vg_array(call->engine, 4, items);
 }
 
 /* A string of ASCII or Latin-1, or bytes. `spare` is what has to be freed. */

@@ -115,6 +115,7 @@ void vg_http_conn_free(vg_http_conn *conn)
     vg_buffer_free(&conn->head);
     vg_buffer_free(&conn->last_head);
     vg_buffer_free(&conn->trailer);
+    vg_buffer_free(&conn->fault_packet);
     vg_buffer_free(&conn->body);
     vg_buffer_free(&conn->waiting);
     vg_buffer_free(&conn->out);

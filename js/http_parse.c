@@ -286,6 +286,10 @@ static size_t feed(vg_http_conn *conn, const unsigned char *data, size_t length)
         llhttp_errno_t error = piece ? llhttp_execute(&conn->parser, (const char *)data + used, piece) : HPE_OK;
         if (error == HPE_PAUSED)
             return (size_t)(llhttp_get_error_pos(&conn->parser) - (const char *)data);
+        if (error != HPE_OK && llhttp_get_error_pos(&conn->parser))
+            conn->fault_parsed = (size_t)(llhttp_get_error_pos(&conn->parser) - (const char *)data);
+        else
+            conn->fault_parsed = used + piece;
         used += piece;
         if (error != HPE_OK) /* does nothing if a fault of ours was first */
             vg_http_fault(conn, 400, llhttp_errno_name(error), llhttp_get_error_reason(&conn->parser));
@@ -317,6 +321,7 @@ void vg_http_parse(vg_http_conn *conn, const unsigned char *data, size_t length)
         vg_http_add(http, VG_HTTP_EVENT_BODY, conn->id, 0, 0);
     }
     if (conn->faulty) {
+        (void)vg_buffer_add(&conn->fault_packet, data, length); /* without memory it is empty */
         vg_http_add(http, VG_HTTP_EVENT_FAULT, conn->id, conn->fault, conn->state == VG_HTTP_ANSWERING ? 1 : 0);
     } else if (conn->whole && !was_whole) {
         if (conn->request && conn->body.length == 0)

@@ -28,17 +28,19 @@ function either(words) {
 }
 function expectation(expected) {
   const list = Array.isArray(expected) ? [...expected] : [expected];
-  const orNull = list.includes('null');
-  if (orNull) list.splice(list.indexOf('null'), 1);
   const types = list.filter((word) => primitives.includes(word)).map((word) => word.toLowerCase());
   const classes = list.filter((word) => !primitives.includes(word) && classNames.test(word));
   const others = list.filter((word) => !primitives.includes(word) && !classNames.test(word));
+  // Beside classes an object is one more of them.
+  if (classes.length > 0 && types.includes('object')) {
+    types.splice(types.indexOf('object'), 1);
+    classes.push('Object');
+  }
   const parts = [];
   if (types.length > 0) parts.push(`${types.length > 1 ? 'one of type' : 'of type'} ${either(types)}`);
   if (classes.length > 0) parts.push(`an instance of ${either(classes)}`);
   if (others.length > 1) parts.push(`one of ${either(others)}`);
   else if (others.length === 1) parts.push(`${others[0].toLowerCase() === others[0] ? '' : 'an '}${others[0]}`);
-  if (orNull) parts.push('null');
   return parts.join(' or ');
 }
 
@@ -94,6 +96,8 @@ const messages = {
   ERR_BUFFER_OUT_OF_BOUNDS: ['RangeError', (name) =>
     name ? `"${name}" is outside of buffer bounds` : 'Attempt to access memory outside buffer bounds'],
   ERR_INVALID_THIS: ['TypeError', (name) => `Value of "this" must be of type ${name}`],
+  ERR_HTTP_SOCKET_ENCODING: ['Error', () => 'Changing the socket encoding is not allowed per RFC7230 Section 3.'],
+  ERR_INVALID_HANDLE_TYPE: ['TypeError', () => 'This handle type cannot be sent'],
   ERR_METHOD_NOT_IMPLEMENTED: ['Error', (name) => `The ${name} method is not implemented`],
   ERR_FEATURE_UNAVAILABLE_ON_PLATFORM: ['TypeError', (name) => `The feature ${name} is unavailable here`],
   ERR_INVALID_URL: ['TypeError', () => 'Invalid URL'],
@@ -123,7 +127,7 @@ const messages = {
   ERR_DIR_CLOSED: ['Error', () => 'Directory handle was closed'],
   ERR_HTTP_HEADERS_SENT: ['Error', (verb) => `Cannot ${verb} headers after they are sent to the client`],
   ERR_HTTP_INVALID_HEADER_VALUE: ['TypeError', (value, name) => `Invalid value "${value}" for header "${name}"`],
-  ERR_HTTP_INVALID_STATUS_CODE: ['RangeError', (code) => `Invalid status code: ${code}`],
+  ERR_HTTP_INVALID_STATUS_CODE: ['RangeError', (code) => `Invalid status code: ${typeof code === 'object' ? load('inspect').inspect(code) : code}`],
   ERR_HTTP_CONTENT_LENGTH_MISMATCH: ['Error', (length, promised) =>
     `Response body's content-length of ${length} byte(s) does not match the content-length of ${promised} byte(s) set in header`],
   ERR_HTTP_TRAILER_INVALID: ['Error', () => 'Trailers are invalid with this transfer encoding'],

@@ -4,10 +4,12 @@
 
 const EventEmitter = load('events');
 const { native, servers, CONTINUE, EXPECTS, NO_HOST, UPGRADE, LAST, SHUT } = load('http_link');
-const { IncomingMessage, socketOf } = load('http_incoming');
-const { ServerResponse } = load('http_outgoing');
+const { IncomingMessage } = load('http_incoming');
+const { socketOf, watch } = load('http_socket');
+const { OutgoingMessage, ServerResponse } = load('http_outgoing');
 const { STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_names');
 const { codes, validateFunction } = load('errors');
+const { fromBytes } = load('buffer');
 
 const MAX_HEADER = 16384;
 
@@ -69,6 +71,12 @@ class Server extends EventEmitter {
     this.requireHostHeader = options.requireHostHeader ?? true;
     this.IncomingMessage = options.IncomingMessage ?? IncomingMessage;
     this.ServerResponse = options.ServerResponse ?? ServerResponse;
+    this.timeout = 0;
+    this.maxRequestsPerSocket = 0;
+    this.maxHeadersCount = null;
+    this.noDelay = options.noDelay ?? true;
+    this.keepAlive = options.keepAlive ?? false;
+    this.keepAliveInitialDelay = options.keepAliveInitialDelay ?? 0;
     this.keepAliveLine = '';
     this.ending = false;
     this.listening = false;
@@ -87,12 +95,10 @@ class Server extends EventEmitter {
     }
   }
   configure() { this.#configure(); }
-  // Sockets have no timeouts of their own here; those above end connections that do nothing.
-  get timeout() { return 0; }
-  set timeout(value) { this.setTimeout(value); }
-  setTimeout(value, callback) {
-    if (value !== 0 && value !== undefined) throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('setTimeout of an HTTP server');
-    if (callback !== undefined) this.on('timeout', callback);
+  // How long a connection may be silent before 'timeout'; 0: as long as it likes. For connections that come later.
+  setTimeout(msecs, callback) {
+    this.timeout = msecs;
+    if (callback) this.on('timeout', callback);
     return this;
   }
   get headersTimeout() { return this.#times.headersTimeout; }
@@ -251,12 +257,17 @@ class Server extends EventEmitter {
       this.#configure();
     }
     const link = load('http_guest').join(this, this.#host, stream);
-    if (link !== undefined) this.#links.add(link);
+    if (link === undefined) return;
+    this.#links.add(link);
+    if (this.timeout > 0) watch(link);
   }
 
   // ---- what http_link.js calls
   opened(link) {
     this.#links.add(link);
+    if (this.timeout > 0) watch(link);
+    if (!this.noDelay) socketOf(link).setNoDelay(false);
+    if (this.keepAlive) socketOf(link).setKeepAlive(true);
     if (this.listenerCount('connection') > 0) this.emit('connection', socketOf(link));
   }
   requested(link, flags, method) {
@@ -266,6 +277,12 @@ class Server extends EventEmitter {
     }
     const req = link.req = new this.IncomingMessage(link, flags, method);
     const res = link.res = new this.ServerResponse(req, flags);
+    if (this.maxRequestsPerSocket > 0 && ++link.requests > this.maxRequestsPerSocket) {
+      this.emit('dropRequest', req, socketOf(link));
+      res.writeHead(503);
+      res.end();
+      return;
+    }
     if ((flags & (CONTINUE | EXPECTS | NO_HOST)) !== 0 && this.#answered(req, res, flags)) return;
     // What emit would do, without its list of arguments, in the case that is nearly every one.
     const handler = this._events.request;
@@ -292,6 +309,7 @@ class Server extends EventEmitter {
   }
   closed(link, error) {
     const { req, res, socket } = link;
+    clearTimeout(link.timer);
     this.#links.delete(link);
     link.req = link.res = null;
     if (res !== null && !res.writableFinished) {
@@ -317,7 +335,11 @@ class Server extends EventEmitter {
     if (this.listenerCount('clientError') > 0) {
       const error = new Error(timeout ? text : `Parse Error: ${text}`);
       error.code = code;
-      if (!timeout) error.reason = text;
+      if (!timeout) {
+        error.reason = text;
+        error.bytesParsed = fault[2];
+        error.rawPacket = fromBytes(fault[3]);
+      }
       this.emit('clientError', error, socketOf(link));
       return;
     }
@@ -348,6 +370,7 @@ module.exports = {
   METHODS: native.methods.filter((name) => name !== undefined).sort(),
   STATUS_CODES,
   IncomingMessage,
+  OutgoingMessage,
   Server: AnyServer,
   ServerResponse,
   createServer,

@@ -381,7 +381,7 @@ ClientRequest.prototype.onSocket = function (socket, error) {
     if (this._gone) {
       // It was given up before it had a connection; that one may serve another request.
       if (this.agent && !socket.destroyed && this.agent.keepAlive && !this._gone.error) socket.emit('free');
-      else socket.destroy(this._gone.error);
+      else socket.destroy(); // the request has told of its error
       return;
     }
     watch(this, socket);

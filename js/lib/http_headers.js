@@ -207,8 +207,12 @@ function install(ServerResponse) {
     if ((bits & HAS_CONNECTION) === 0) {
       if ((this._removed & 2) !== 0) {
         if (!this.shouldKeepAlive) this._shut = true;
+      } else if (server.maxRequestsPerSocket > 0 && this._link.requests >= server.maxRequestsPerSocket) {
+        this._shut = true;
+        text += 'Connection: close\r\n';
       } else if (this.shouldKeepAlive && !server.ending && (byDefault || (bits & HAS_LENGTH) !== 0)) {
-        text += (bits & HAS_KEEP_ALIVE) === 0 ? server.keepAliveLine : 'Connection: keep-alive\r\n';
+        text += (bits & HAS_KEEP_ALIVE) !== 0 ? 'Connection: keep-alive\r\n' : server.maxRequestsPerSocket > 0 && server.keepAliveTimeout > 0 ?
+          `${server.keepAliveLine.slice(0, -2)}, max=${server.maxRequestsPerSocket}\r\n` : server.keepAliveLine;
       } else {
         this._shut = true;
         text += 'Connection: close\r\n';

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// IncomingMessage: a request as the handler sees it, and the connection's socket. There is no stream module yet; this has of a
+// IncomingMessage: a request as the handler sees it. It has of a
 // readable stream what handlers use: data, end, close, pause, resume, read, setEncoding, pipe, async iteration, destroy.
 'use strict';
 
 const EventEmitter = load('events');
-const { native, WHOLE, OLD, HIGH, LAST, SHUT } = load('http_link');
+const { Link, native, WHOLE, OLD, HIGH } = load('http_link');
+const { socketOf } = load('http_socket');
 const { codes } = load('errors');
 const { fromBytes, Buffer } = load('buffer');
 
@@ -13,23 +14,23 @@ const SINGLE = new Set(['age', 'authorization', 'content-length', 'content-type'
   'if-modified-since', 'if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'referer',
   'retry-after', 'server', 'user-agent']);
 
+function add(headers, field, value, join) {
+  const name = field.toLowerCase();
+  if (name === '__proto__') return;
+  if (name === 'set-cookie') {
+    if (Object.hasOwn(headers, name)) headers[name].push(value);
+    else headers[name] = [value];
+  } else if (!Object.hasOwn(headers, name)) {
+    headers[name] = value;
+  } else if (name === 'cookie') {
+    headers[name] += `; ${value}`;
+  } else if (join || !SINGLE.has(name)) {
+    headers[name] += `, ${value}`;
+  }
+}
 function collect(fields, join) {
   const headers = {};
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i].toLowerCase();
-    const value = fields[i + 1];
-    if (name === '__proto__') continue;
-    if (name === 'set-cookie') {
-      if (Object.hasOwn(headers, name)) headers[name].push(value);
-      else headers[name] = [value];
-    } else if (!Object.hasOwn(headers, name)) {
-      headers[name] = value;
-    } else if (name === 'cookie') {
-      headers[name] += `; ${value}`;
-    } else if (join || !SINGLE.has(name)) {
-      headers[name] += `, ${value}`;
-    }
-  }
+  for (let i = 0; i + 1 < fields.length; i += 2) add(headers, fields[i], fields[i + 1], join);
   return headers;
 }
 function collectDistinct(fields) {
@@ -47,75 +48,25 @@ function resetError() {
   return error;
 }
 
-// ---- the socket ---------------------------------------------------------------------------------------------------
-
-// What programs ask of a request's socket: who is there, and an end.
-class Socket extends EventEmitter {
-  #link;
-  #remote;
-  #local;
-  constructor(link) {
-    super();
-    this.#link = link;
-    this.#remote = native.remote(link.id);
-    this.#local = native.local(link.id);
-    this.destroyed = false;
-    this.writable = true;
-    this.readable = true;
-  }
-  get remoteAddress() { return this.#remote?.[0]; }
-  get remoteFamily() { return this.#remote?.[1]; }
-  get remotePort() { return this.#remote?.[2]; }
-  get localAddress() { return this.#local?.[0]; }
-  get localFamily() { return this.#local?.[1]; }
-  get localPort() { return this.#local?.[2]; }
-  get server() { return this.#link.server; }
-  get _httpMessage() { return this.#link.res; }
-  address() {
-    const local = this.#local;
-    return local === undefined ? {} : { address: local[0], family: local[1], port: local[2] };
-  }
-  setNoDelay(on = true) {
-    if (this.#link.id >= 0) native.option(this.#link.id, 0, !!on);
-    return this;
-  }
-  setKeepAlive(on = false) {
-    if (this.#link.id >= 0) native.option(this.#link.id, 1, !!on);
-    return this;
-  }
-  // Bytes past the protocol: an answer to 'clientError'.
-  write(data, encoding) {
-    if (this.#link.id < 0 || !this.writable) return false;
-    return native.send(this.#link.id, 0, typeof data === 'string' ? Buffer.from(data, encoding) : data) < HIGH;
-  }
-  end(data, encoding) {
-    if (this.#link.id < 0 || !this.writable) return this;
-    this.writable = false;
-    const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;
-    native.send(this.#link.id, LAST | SHUT, bytes ?? undefined);
-    return this;
-  }
-  destroy(error) {
-    if (this.destroyed) return this;
-    this.destroyed = true;
-    this.writable = this.readable = false;
-    if (this.#link.id >= 0) native.destroy(this.#link.id);
-    if (error) process.nextTick(() => this.emit('error', error));
-    return this;
-  }
-  destroySoon() {
-    this.writable = false;
-    if (this.#link.id >= 0) native.finish(this.#link.id);
-  }
-}
-function socketOf(link) {
-  return link.socket ??= link.guest ?? new Socket(link);
-}
-
 // ---- the request --------------------------------------------------------------------------------------------------
 
+// A message that a program makes itself, as packages do that call handlers without a server: it has what the program gives it.
+function alone(message, socket) {
+  message._link = new Link(-1, { joinDuplicateHeaders: false, maxHeadersCount: null });
+  message._link.socket = socket;
+  message._fields = [];
+  message._head = '';
+  message.method = null;
+  message.url = '';
+  message.httpVersionMinor = 1;
+  message.complete = false;
+}
 // Most requests have no body, and nobody listens for their end: what only those need lies on the prototype until it is needed.
 function IncomingMessage(link, flags, method) {
+  if (!(link instanceof Link)) {
+    alone(this, link);
+    return;
+  }
   this._link = link;
   this._head = link.head;
   this.method = method;
@@ -164,16 +115,23 @@ function fieldsOf(message) {
   }
   return message._fields;
 }
+// Those that server.maxHeadersCount lets into `headers`.
+function counted(message) {
+  const fields = fieldsOf(message);
+  const most = message._link.server.maxHeadersCount;
+  return most > 0 && fields.length > 2 * most ? fields.slice(0, 2 * most) : fields;
+}
 const trailersOf = (message) => message._trailer === '' ? [] : message._trailer.split('\n').slice(0, -1);
-lazily('headers', function () { return collect(fieldsOf(this), this._link.server.joinDuplicateHeaders); });
-lazily('headersDistinct', function () { return collectDistinct(fieldsOf(this)); });
+lazily('headers', function () { return collect(counted(this), this._link.server.joinDuplicateHeaders); });
+lazily('headersDistinct', function () { return collectDistinct(counted(this)); });
 lazily('rawHeaders', function () { return fieldsOf(this).slice(); });
 // Only known at the end: an empty answer before it is not kept.
 define('trailers', function () { return collect(trailersOf(this), this._link.server.joinDuplicateHeaders); });
 define('trailersDistinct', function () { return collectDistinct(trailersOf(this)); });
 define('rawTrailers', function () { return trailersOf(this); });
-define('socket', function () { return socketOf(this._link); });
-define('connection', function () { return socketOf(this._link); });
+for (const name of ['socket', 'connection', 'client']) {
+  define(name, function () { return this._link.id < 0 && this._link.socket === undefined ? undefined : socketOf(this._link); }, function (value) { this._link.socket = value; });
+}
 define('httpVersion', function () { return this.httpVersionMinor === 1 ? '1.1' : '1.0'; });
 define('readable', function () { return !this.destroyed && !this.readableEnded; });
 define('readableFlowing', function () { return this._flowing; });
@@ -185,6 +143,14 @@ IncomingMessage.prototype.httpVersionMajor = 1;
 IncomingMessage.prototype.readableHighWaterMark = HIGH;
 IncomingMessage.prototype.statusCode = null;
 IncomingMessage.prototype.statusMessage = null;
+
+IncomingMessage.prototype.setTimeout = function (msecs, callback) {
+  if (callback) this.on('timeout', callback);
+  this.socket.setTimeout(msecs);
+  return this;
+};
+// Of Node's inner ways what old packages call.
+IncomingMessage.prototype._addHeaderLine = function (field, value, headers) { add(headers, field, value, this._link.server.joinDuplicateHeaders); };
 
 // ---- its body -----------------------------------------------------------------------------------------------------
 
@@ -423,7 +389,7 @@ IncomingMessage.prototype.destroy = function (error) {
     this.aborted = true;
     this.emit('aborted');
     this._close(error);
-    socketOf(this._link).destroy();
+    if (this._link.id >= 0 || this._link.socket) socketOf(this._link).destroy();
   } else {
     this._close(error);
   }

@@ -7,6 +7,8 @@ const { TOKEN, BAD_VALUE, lowerOf, checkValue } = load('http_names');
 const { flatten } = load('http_headers');
 const { codes, validateFunction } = load('errors');
 
+const LINK = /^(?:<[^>]*>)(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/;
+
 function install(ServerResponse) {
   ServerResponse.prototype.addTrailers = function (headers) {
     const list = flatten(headers);
@@ -37,6 +39,7 @@ function install(ServerResponse) {
     if (callback !== undefined) validateFunction(callback, 'callback');
     const links = [].concat(hints.link ?? []);
     if (links.length === 0) return;
+    for (const link of links) if (!LINK.test(link)) throw new codes.ERR_INVALID_ARG_VALUE('hints', link, 'must be an array or string of format "</styles.css>; rel=preload; as=style"');
     let text = `HTTP/1.1 103 Early Hints\r\nLink: ${links.join(', ')}\r\n`;
     for (const [name, value] of Object.entries(hints)) {
       if (lowerOf(name) !== 'link') text += `${name}: ${value}\r\n`;

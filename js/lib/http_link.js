@@ -31,6 +31,8 @@ class Link {
     this.socket = null;
     this.guest = undefined; // the stream that carries it, if it is not C's own
     this.ticking = false;
+    this.timer = null; // of the socket's timeout
+    this.requests = 0; // counted if the server limits them
   }
 
   // What was held goes out when this callback is over.
@@ -63,6 +65,7 @@ function handle(kind, id, a, b) {
     return;
   }
   const link = links[id];
+  if (link.timer !== null) link.timer.refresh();
   switch (kind) {
     case REQUEST:
       if ((a & SAME) === 0) {
@@ -125,4 +128,4 @@ function guest(server, host, fd) {
   return id < 0 ? undefined : links[id] = new Link(id, server);
 }
 
-module.exports = { native, guest, events, servers, SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, UPGRADE, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH };
+module.exports = { Link, native, guest, events, servers, SAME, KEEP, OLD, WHOLE, CONTINUE, EXPECTS, NO_HOST, UPGRADE, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH };

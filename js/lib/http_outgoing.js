@@ -5,8 +5,9 @@
 
 const EventEmitter = load('events');
 const { native, events, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('http_link');
-const { socketOf } = load('http_incoming');
+const { socketOf } = load('http_socket');
 const { codes } = load('errors');
+const deprecate = (call, text, code) => function (...args) { return Reflect.apply(load('util').deprecate(call, text, code), this, args); };
 
 const { prepared, hexOf } = load('http_names');
 const { Alone, flagsOf, install: installAlone } = load('http_alone');
@@ -54,13 +55,22 @@ Object.assign(ServerResponse.prototype, {
 });
 
 const getter = (name, get) => Object.defineProperty(ServerResponse.prototype, name, { get, configurable: true, enumerable: true });
-getter('socket', function () {
-  if (this._link instanceof Alone) return this._link.socket;
-  return this._link.res === this ? socketOf(this._link) : null;
-});
-getter('connection', function () { return this.socket; });
+for (const name of ['socket', 'connection']) {
+  Object.defineProperty(ServerResponse.prototype, name, {
+    configurable: true, enumerable: true,
+    get() {
+      if (this._link instanceof Alone) return this._link.socket;
+      return this._link.res === this ? socketOf(this._link) : null;
+    },
+    set(socket) {
+      if (!(this._link instanceof Alone)) return;
+      if (typeof socket?.write === 'function') this._link.assign(socket);
+      else this._link.socket = socket;
+    },
+  });
+}
 getter('writableEnded', function () { return this.finished; });
-getter('writable', function () { return !this.destroyed; });
+getter('writable', () => true); // as in Node: what it says of a message that has ended, too
 getter('writableLength', function () { return this._queued; });
 getter('writableNeedDrain', function () { return this._needDrain; });
 getter('writableObjectMode', () => false);
@@ -88,6 +98,7 @@ ServerResponse.prototype._send = function (flags, front, chunk) {
     }
   }
   const id = this._link.id;
+  if (this._link.timer) this._link.timer.refresh();
   if (id < 0 && this._link instanceof Alone) return this._link.write(flags, text, chunk);
   if (id < 0 || this._link.res !== this) return -1;
   let queued;
@@ -106,11 +117,16 @@ ServerResponse.prototype._send = function (flags, front, chunk) {
 
 function afterEnd(response, callback) {
   const error = new codes.ERR_STREAM_WRITE_AFTER_END();
+  refuse(response, error, callback);
+  return false;
+}
+// Whoever is told by the callback is told once; of what was destroyed no more is told.
+function refuse(response, error, callback) {
+  const quiet = response.destroyed;
   process.nextTick(() => {
-    response.emit('error', error);
+    if (!quiet) response.emit('error', error);
     callback?.(error);
   });
-  return false;
 }
 ServerResponse.prototype.write = function (chunk, encoding, callback) {
   if (typeof encoding === 'function') {
@@ -120,11 +136,7 @@ ServerResponse.prototype.write = function (chunk, encoding, callback) {
   const data = prepared(chunk, encoding);
   if (this.finished) return afterEnd(this, callback);
   if (this.destroyed) {
-    const error = new codes.ERR_STREAM_DESTROYED('write');
-    process.nextTick(() => {
-      this.emit('error', error);
-      callback?.(error);
-    });
+    refuse(this, new codes.ERR_STREAM_DESTROYED('write'), callback);
     return false;
   }
   if (!this.headersSent) this._head();
@@ -231,7 +243,7 @@ ServerResponse.prototype._drained = function () {
 ServerResponse.prototype._finish = function () {
   this.writableFinished = true;
   const req = this.req;
-  if (req._events !== undefined && req._link !== undefined) req._done();
+  if (req !== undefined && req._events !== undefined && req._link !== undefined) req._done();
   if (this._events !== undefined || this._callbacks !== null) process.nextTick(emitFinish, this);
   else this.closed = this.destroyed = true;
 };
@@ -261,6 +273,13 @@ ServerResponse.prototype.destroy = function (error) {
 
 // ---- the rest -----------------------------------------------------------------------------------------------------
 
+ServerResponse.prototype.setTimeout = function (msecs, callback) {
+  if (callback) this.on('timeout', callback);
+  const { socket } = this;
+  if (socket) socket.setTimeout(msecs);
+  else this.once('socket', (one) => one.setTimeout(msecs));
+  return this;
+};
 // What is written in one turn goes out together anyway; the count is what programs look at.
 ServerResponse.prototype.cork = function () {
   this._corked++;
@@ -276,4 +295,49 @@ load('http_headers').install(ServerResponse);
 load('http_interim').install(ServerResponse);
 installAlone(ServerResponse);
 
-module.exports = { ServerResponse };
+ServerResponse.prototype._implicitHeader = function () { this.writeHead(this.statusCode); };
+
+// ---- the class above it -------------------------------------------------------------------------------------------
+
+// What is not of a server's answer alone. A program's own subclass says in _implicitHeader what begins the message.
+function OutgoingMessage() {
+  Reflect.apply(ServerResponse, this, [{ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 }]);
+  this.req = undefined;
+}
+Object.setPrototypeOf(OutgoingMessage.prototype, EventEmitter.prototype);
+Object.setPrototypeOf(OutgoingMessage, EventEmitter);
+const OWN = ['constructor', 'writeHead', 'writeHeader', 'writeContinue', 'writeProcessing', 'writeEarlyHints', 'assignSocket', 'detachSocket', '_implicitHeader', '_head'];
+for (const name of Object.getOwnPropertyNames(ServerResponse.prototype)) {
+  if (OWN.includes(name)) continue;
+  Object.defineProperty(OutgoingMessage.prototype, name, Object.getOwnPropertyDescriptor(ServerResponse.prototype, name));
+  delete ServerResponse.prototype[name];
+}
+Object.defineProperty(OutgoingMessage.prototype, '_headerNames', {
+  configurable: true, enumerable: true,
+  get: deprecate(function () {
+    const names = Object.create(null);
+    for (let i = 0; this._headers !== null && i < this._headers.length; i += 3) names[this._headers[i]] = this._headers[i + 1];
+    return names;
+  }, 'OutgoingMessage.prototype._headerNames is deprecated', 'DEP0066'),
+  set: deprecate(function (names) {
+    for (let i = 0; this._headers !== null && i < this._headers.length; i += 3) this._headers[i + 1] = names?.[this._headers[i]] ?? this._headers[i + 1];
+  }, 'OutgoingMessage.prototype._headerNames is deprecated', 'DEP0066'),
+});
+OutgoingMessage.prototype._implicitHeader = () => { throw new codes.ERR_METHOD_NOT_IMPLEMENTED('_implicitHeader()'); };
+OutgoingMessage.prototype._head = function () {
+  this._implicitHeader();
+  this.headersSent = true;
+  let lines = '';
+  for (const [name, value] of Object.entries(this.getHeaders())) for (const one of [].concat(value)) lines += `${name}: ${one}\r\n`;
+  this._lines = `${lines}\r\n`;
+};
+Object.setPrototypeOf(ServerResponse.prototype, OutgoingMessage.prototype);
+Object.setPrototypeOf(ServerResponse, OutgoingMessage);
+Object.defineProperty(OutgoingMessage, Symbol.hasInstance, {
+  value(object) {
+    return Reflect.apply(Function.prototype[Symbol.hasInstance], this, [object]) ||
+      (this === OutgoingMessage && binding.isLoaded('http_client') && object instanceof load('http_client').ClientRequest);
+  },
+});
+
+module.exports = { OutgoingMessage, ServerResponse };

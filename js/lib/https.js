@@ -107,7 +107,8 @@ function Server(options, handler) {
 }
 Object.setPrototypeOf(Server.prototype, tls.Server.prototype);
 Object.setPrototypeOf(Server, tls.Server);
-for (const name of ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'httpAllowHalfOpen', 'maxHeaderSize', 'requireHostHeader']) {
+for (const name of ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'httpAllowHalfOpen', 'maxHeaderSize', 'requireHostHeader', 'timeout', 'maxRequestsPerSocket',
+                    'maxHeadersCount', 'joinDuplicateHeaders']) {
   Object.defineProperty(Server.prototype, name, {
     get() { return this._http[name]; }, set(value) { this._http[name] = value; }, enumerable: true, configurable: true,
   });
@@ -120,6 +121,7 @@ for (const name of ['on', 'addListener', 'removeListener', 'off']) {
     return this;
   };
 }
+Server.prototype.setTimeout = http.Server.prototype.setTimeout;
 Server.prototype.closeAllConnections = function () { this._http.closeAllConnections(); };
 Server.prototype.closeIdleConnections = function () { this._http.closeIdleConnections(); };
 Server.prototype.close = function (...args) {
