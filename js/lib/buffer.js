@@ -58,6 +58,16 @@ function checkedNumber(encoding) {
   return number;
 }
 
+// What methods of typed arrays make: a Buffer without a word about how it is made.
+function Species(...args) { return Reflect.construct(Uint8Array, args, Buffer); }
+Species.prototype = Buffer.prototype;
+Object.defineProperty(Buffer, Symbol.species, { configurable: true, get: () => Species });
+Buffer.of = function of(...items) {
+  const made = Buffer.allocUnsafe(items.length);
+  for (let i = 0; i < items.length; i++) made[i] = items[i];
+  return made;
+};
+
 // Buffer(x) and new Buffer(x). The warning is for the program's own code; that of packages is warned of on request.
 let warned = false;
 Object.defineProperty(Buffer, 'vigil:old', {

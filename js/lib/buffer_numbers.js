@@ -38,16 +38,73 @@ function limits(size, signed, big) {
   return signed ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
 }
 
+// ---- reals --------------------------------------------------------------------------------------------------------
+
+// Through two arrays over the same memory. Each function stands for itself: the engine compiles it for its one size.
+const single = new Float32Array(1);
+const four = new Uint8Array(single.buffer);
+const double = new Float64Array(1);
+const eight = new Uint8Array(double.buffer);
+const reals = {
+  readFloatLE(offset = 0) {
+    checkOffset(this, offset, 4);
+    for (let i = 0; i < 4; i++) four[i] = this[offset + i];
+    return single[0];
+  },
+  readFloatBE(offset = 0) {
+    checkOffset(this, offset, 4);
+    for (let i = 0; i < 4; i++) four[3 - i] = this[offset + i];
+    return single[0];
+  },
+  readDoubleLE(offset = 0) {
+    checkOffset(this, offset, 8);
+    for (let i = 0; i < 8; i++) eight[i] = this[offset + i];
+    return double[0];
+  },
+  readDoubleBE(offset = 0) {
+    checkOffset(this, offset, 8);
+    for (let i = 0; i < 8; i++) eight[7 - i] = this[offset + i];
+    return double[0];
+  },
+  writeFloatLE(value, offset = 0) {
+    single[0] = +value;
+    checkOffset(this, offset, 4);
+    for (let i = 0; i < 4; i++) this[offset + i] = four[i];
+    return offset + 4;
+  },
+  writeFloatBE(value, offset = 0) {
+    single[0] = +value;
+    checkOffset(this, offset, 4);
+    for (let i = 0; i < 4; i++) this[offset + i] = four[3 - i];
+    return offset + 4;
+  },
+  writeDoubleLE(value, offset = 0) {
+    double[0] = +value;
+    checkOffset(this, offset, 8);
+    for (let i = 0; i < 8; i++) this[offset + i] = eight[i];
+    return offset + 8;
+  },
+  writeDoubleBE(value, offset = 0) {
+    double[0] = +value;
+    checkOffset(this, offset, 8);
+    for (let i = 0; i < 8; i++) this[offset + i] = eight[7 - i];
+    return offset + 8;
+  },
+};
+
+// ---- all of them --------------------------------------------------------------------------------------------------
+
 function install(prototype) {
   const reads = [];
   for (const name of Object.getOwnPropertyNames(prototype)) {
     const match = /^(read|write)(U?Int|BigU?Int|Float|Double)(8|16|32|64)?(LE|BE)?$/.exec(name);
-    if (match !== null) reads.push([name, ...match.slice(1)]);
+    if (match !== null && reals[name] === undefined) reads.push([name, ...match.slice(1)]);
   }
+  // The processors of this host are little-endian.
+  for (const name of Object.keys(reals)) prototype[name] = reals[name];
   for (const [name, verb, kind, bits] of reads) {
     const slow = prototype[name];
-    const real = kind === 'Float' || kind === 'Double';
-    const size = real ? (kind === 'Float' ? 4 : 8) : bits === undefined ? 0 : bits / 8;
+    const size = bits === undefined ? 0 : bits / 8;
     const signed = !kind.includes('U');
     const big = kind.startsWith('Big');
     let made;
@@ -75,11 +132,11 @@ function install(prototype) {
         return slow.call(this, offset, true);
       };
     } else {
-      const [min, max] = real ? [] : limits(size, signed, big);
+      const [min, max] = limits(size, signed, big);
       made = function (value, offset = 0) {
         if (!big) value = +value;
         else if (typeof value !== 'bigint') throw new codes.ERR_INVALID_ARG_TYPE('value', 'bigint', value);
-        if (!real) checkValue(value, min, max, size);
+        checkValue(value, min, max, size);
         checkOffset(this, offset, size);
         return slow.call(this, value, offset, true);
       };

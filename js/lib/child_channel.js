@@ -161,6 +161,7 @@ function setup(target, fd, serialization, inChild, closed = () => {}) {
     if (typeof message !== 'string' && typeof message !== 'object' && typeof message !== 'number' && typeof message !== 'boolean') {
       throw new codes.ERR_INVALID_ARG_TYPE('message', ['string', 'object', 'number', 'boolean'], message);
     }
+    if (sent !== undefined && sent !== null && (typeof sent !== 'object' || typeof sent.on !== 'function')) throw new codes.ERR_INVALID_HANDLE_TYPE();
     if (sent !== undefined && sent !== null) throw new codes.ERR_FEATURE_UNAVAILABLE_ON_PLATFORM('a socket or server as part of a message');
     if (!target.connected) {
       const error = new codes.ERR_IPC_CHANNEL_CLOSED();

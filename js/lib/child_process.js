@@ -231,6 +231,7 @@ class ChildProcess extends EventEmitter {
 }
 
 function spawn(file, args, options) {
+  if (Array.isArray(options)) throw new codes.ERR_INVALID_ARG_TYPE('options', 'object', options);
   const wanted = normalize(file, args, options);
   checkLimits(wanted);
   const child = new ChildProcess();
