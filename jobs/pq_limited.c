@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pq_limited.c - claims that are transactions of their own: kinds with a cap, a rate or tenants, and quarantined jobs. */
+/* pq_limited.c - claims that are transactions of their own: kinds with a cap, a rate or tenants; quarantined jobs. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
