@@ -142,3 +142,27 @@ DEQUE(four_pops, "deque_4_operations_pops", "uuoo", 2, 2, VG_FENCE_SYMMETRIC,
       "1 owner x 4 (2 push, 2 pop), 2 thieves x 2; full fences", .deep = true);
 DEQUE(four_pops_m, "deque_4_operations_pops_membarrier", "uuoo", 2, 2, VG_FENCE_MEMBARRIER,
       "1 owner x 4 (2 push, 2 pop), 2 thieves x 2; membarrier", .deep = true);
+
+/* The audit counts what lies in a deque while its owner lets it grow. */
+static void *counter(void *arg)
+{
+    const int64_t found = vg_deque_tasks(&owner.deque);
+    vgc_assert(found >= 0 && found <= 3, "no more are found than were pushed");
+    return arg;
+}
+
+static void owner_and_counter(void)
+{
+    vg_deque_init(&owner);
+    pthread_t other = vgc_thread_start(counter, NULL);
+    for (int i = 0; i < 3; i++)
+        push(&items[i]);
+    vgc_thread_join(other);
+    vgc_assert(vg_deque_tasks(&owner.deque) == 3, "at rest all are found");
+    for (int i = 0; i < 3; i++)
+        came_out(vg_deque_pop(&owner, VG_FENCE_SYMMETRIC));
+    vg_deque_destroy(&owner.deque);
+}
+
+VGC_REGISTER(deque_growth_counted, "deque_growth_counted", owner_and_counter,
+             "a look from outside reads an array that is there", .bound = "3 pushes with growth, 1 counts");

@@ -80,6 +80,31 @@ static void guest_spawns(void)
     (void)finish_with(&other);
 }
 
+/* The pool goes while its last guest leaves: the end of the pool comes after the guest's last touch, and nothing but that tells of it. */
+static int tell_of_guest(void *arg)
+{
+    (void)arg;
+    gate_open(&gates[0]);
+    return 0;
+}
+
+static void *be_a_short_guest(void *arg)
+{
+    (void)arg;
+    vgc_assert(vigil_pool_run(pool, tell_of_guest, NULL, VIGIL_NORMAL) == 0, "the call is made");
+    return NULL;
+}
+
+static void guest_leaves(void)
+{
+    pool_make();
+    pthread_t other = vgc_thread_start(be_a_short_guest, NULL);
+    gate_wait(&gates[0]);
+    vgc_assert(vigil_pool_shutdown(pool, VIGIL_FOREVER) == 0, "the pool stops");
+    destroy();
+    (void)vgc_thread_join(other);
+}
+
 /* The guest sleeps in a wait that helps, and a task is submitted beside it: somebody runs it. */
 static vigil_group guest_group;
 
@@ -264,6 +289,8 @@ SCENARIOS(broadcast_two, broadcast_and_wait, EVERYWHERE, "2 workers, 1 task", 2)
 SCENARIOS(guest_spawns, guest_spawns, GUEST, "1 worker, 1 guest with 2 children, 1 task", 1);
 SCENARIO(guest_audit, guest_spawns, GUEST, "1 worker, 1 guest with 2 children, 1 task; audit", 1, VIGIL_FENCE_SYMMETRIC,
          AUDIT, BY_CHANCE);
+SCENARIO(guest_leaves, guest_leaves, "a pool goes after the last touch of its last guest",
+         "1 worker, 1 guest; graceful stop", 1, VIGIL_FENCE_SYMMETRIC, STOP_GRACEFUL, BY_CHANCE_LONG);
 SCENARIO(guest_helps, guest_helps, GUEST, "1 worker, a guest that helps; at rest", 1, VIGIL_FENCE_SYMMETRIC, AT_REST,
          BY_CHANCE_LONG);
 SCENARIO(guest_helps_stop, guest_helps, GUEST, "1 worker, a guest that helps; graceful stop", 1, VIGIL_FENCE_MEMBARRIER,

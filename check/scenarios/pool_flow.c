@@ -377,6 +377,8 @@ static void yield_beside_submit(void)
 SCENARIOS(cancel_group, group_is_cancelled, CANCELLED, "2 workers, 2 members, another thread cancels", 2);
 SCENARIOS(cancel_failure, failure_cancels, CANCELLED, "2 workers, 2 children that fail", 2);
 SCENARIOS(follow_one, follow_one, FOLLOWS, "1 worker, 1 job, 1 that follows", 1);
+SCENARIO(follow_one_apart, follow_one, FOLLOWS, "2 workers, 1 job, 1 that follows, perhaps elsewhere; at rest", 2,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
 SCENARIOS(follow_both, follow_both, FOLLOWS, "2 workers, 2 jobs, 1 follows both", 2);
 SCENARIOS(follow_first, follow_first, FOLLOWS, "2 workers, 2 jobs, 1 follows the first", 2);
 SCENARIOS(follow_inside, follow_inside, FOLLOWS, "1 worker, a task waits for what follows", 1);

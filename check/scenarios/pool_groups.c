@@ -256,6 +256,38 @@ static void submit_to_other_group(void)
     finish();
 }
 
+/* A member submits two more and waits for the later one: the owner, who knows of them from the group's list alone, must run them. Nothing but the list tells it
+   what the other wrote (Q1, Q2). */
+static int submit_two_members(counted *self)
+{
+    (void)self;
+    for (int i = 2; i <= 3; i++)
+        vgc_assert(vigil_group_submit(&shared_group, &tasks[i].task, VIGIL_LOW) == 0, "the member is accepted");
+    gate_wait(&gates[0]);
+    return 0;
+}
+
+static int own_group_of_members(counted *self)
+{
+    (void)self;
+    vgc_assert(vigil_group_init(&shared_group, pool, 0) == 0, "a group is made");
+    counted_make(1)->body = submit_two_members;
+    (void)counted_make(2);
+    counted_make(3)->opens = &gates[0];
+    vgc_assert(vigil_group_spawn(&shared_group, &tasks[1].task) == 0, "the spawn is accepted");
+    vgc_assert(vigil_group_wait(&shared_group) == 0, "the wait ends well");
+    vgc_assert(ran(1) == 1 && ran(2) == 1 && ran(3) == 1, "each member has run when the wait is over");
+    return 0;
+}
+
+static void members_of_member(void)
+{
+    pool_make();
+    counted_make(0)->body = own_group_of_members;
+    submit_made(0, VIGIL_NORMAL);
+    finish();
+}
+
 /* ---- isolation ---- */
 
 static _Atomic(vg_worker *)
@@ -460,6 +492,10 @@ SCENARIO(group_member_audit, submit_to_other_group, JOINED, "2 workers, one subm
          VIGIL_FENCE_MEMBARRIER, AUDIT, BY_CHANCE);
 SCENARIO(group_member_stop, submit_to_other_group, JOINED, "2 workers, one submits to the other's group; graceful stop",
          2, VIGIL_FENCE_MEMBARRIER, STOP_GRACEFUL, BY_CHANCE);
+SCENARIO(group_members, members_of_member, JOINED, "2 workers, a member submits two and waits for them; at rest", 2,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
+SCENARIO(group_members_audit, members_of_member, JOINED, "2 workers, a member submits two and waits for them; audit", 2,
+         VIGIL_FENCE_MEMBARRIER, AUDIT, BY_CHANCE);
 WATCHED(group_fork, fork_and_join, JOINED, "2 workers, 2 children", 2);
 WATCHED(group_submit_2, submit_to_group, JOINED, "2 workers, a task submits to its group", 2);
 SCENARIOS(isolated_wait, isolated_wait, "an isolated wait runs no stranger", "1 worker, 1 spare, a stranger is queued",

@@ -221,6 +221,33 @@ static void bounded_crowd(void)
     (void)finish_with(&second);
 }
 
+/* Two places become free at once, and the second is left to the wake of the first: whoever got that one must pass it on. Nobody else would, because both
+   workers wait for the second submitter. */
+static void *submit_and_open(void *arg)
+{
+    (void)arg;
+    submit(3);
+    gate_open(&gates[0]);
+    return NULL;
+}
+
+static void bounded_two_places(void)
+{
+    static const int number = 2;
+    vigil_pool_options options = options_of(the_setup());
+    options.max_queue = 2;
+    options.when_full = VIGIL_FULL_BLOCK;
+    pool_make_with(&options);
+    counted_make(0)->waits_for = &gates[0];
+    counted_make(1)->waits_for = &gates[0];
+    submit_made(0, VIGIL_NORMAL);
+    submit_made(1, VIGIL_NORMAL);
+    pthread_t first = vgc_thread_start(submit_one, (void *)(uintptr_t)&number);
+    pthread_t second = vgc_thread_start(submit_and_open, NULL);
+    (void)vgc_thread_join(first);
+    (void)finish_with(&second);
+}
+
 static void bounded_against_stop(void)
 {
     vigil_pool_options options = options_of(the_setup());
@@ -337,6 +364,11 @@ SCENARIO(bound_crowd, bounded_crowd, ROOM, "1 worker, room for 1, 3 submitters, 
          VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
 SCENARIO(bound_crowd_audit, bounded_crowd, ROOM, "1 worker, room for 1, 3 submitters, 4 tasks; audit", 1,
          VIGIL_FENCE_MEMBARRIER, AUDIT, BY_CHANCE);
+SCENARIO(bound_two_places, bounded_two_places, ROOM, "2 workers, room for 2, 3 submitters, 4 tasks; at rest", 2,
+         VIGIL_FENCE_SYMMETRIC, AT_REST, BY_CHANCE_LONG);
+SCENARIO(bound_two_places_membarrier, bounded_two_places, ROOM,
+         "2 workers, room for 2, 3 submitters, 4 tasks; at rest; membarrier", 2, VIGIL_FENCE_MEMBARRIER, AT_REST,
+         BY_CHANCE);
 SCENARIOS(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);
 WATCHED(delay_one, delayed_task, "a delayed task runs at its time, and not before", "1 worker, 1 delayed, 1 not", 1);
 SCENARIOS(delay_two, two_delays, "an earlier time reaches a timer that already sleeps", "1 worker, 2 delayed", 1);

@@ -335,6 +335,41 @@ static void next_in_line(void)
     vigil_channel_destroy(other);
 }
 
+/* The same for a signal: the loop has it when it ends, and the thread behind it is still asleep. */
+static void *wait_second(void *arg)
+{
+    vgc_assert(vigil_mutex_lock(&mutex) == 0, "locked");
+    vgc_assert(vigil_condition_wait(&condition, &mutex, VIGIL_FOREVER, NULL) == 0, "signalled");
+    vgc_assert(vigil_mutex_unlock(&mutex) == 0, "unlocked");
+    return arg;
+}
+
+static void *signal_once(void *arg)
+{
+    vgc_assert(vigil_condition_signal(&condition) == 1, "somebody waits");
+    return arg;
+}
+
+static void condition_next(void)
+{
+    begin();
+    vgc_assert(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0, "a turn");
+    pthread_t second = vgc_thread_start(wait_second, NULL);
+    vgc_quiesce();
+    pthread_t signaller = vgc_thread_start(signal_once, NULL);
+    vgc_assert(vigil_loop_destroy(loop) == 0, "the loop goes");
+    vgc_thread_join(signaller);
+    if (fulfilled()) { /* it came in time */
+        if (!unlocked)
+            unlock_mutex();
+        (void)signal_once(NULL);
+    }
+    vgc_thread_join(second);
+    vigil_promise_unref(promise);
+    vigil_channel_destroy(channel);
+    vigil_channel_destroy(other);
+}
+
 #define FORM(id, function, words, kind)                                                                        \
     VGC_REGISTER(id, #id, function, words, .bound = "1 waits, 1 gives", .arg = (const void *)(intptr_t)(kind), \
                  .opt.mode = VGC_PCT, .opt.runs = 1500)
@@ -356,3 +391,5 @@ OBJECT(select_ring, SELECT_RING);
 FORM(promise_hand_next, next_in_line, "a message that a loop does not take is for the next receiver", HAND_RECEIVE);
 FORM(promise_ring_next, next_in_line, "a message that a loop does not take is for the next receiver", RING_RECEIVE);
 FORM(promise_select_next, next_in_line, "a message that a select does not take is for the next receiver", SELECT_RING);
+FORM(promise_condition_next, condition_next, "a signal that a loop does not take is for the next that waits",
+     CONDITION);
