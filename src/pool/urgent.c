@@ -100,9 +100,10 @@ void vg_urgent_run(vg_worker *worker)
     vigil_group *group = NULL;
     vg_mutex_lock(&pool->urgent_lock);
     const vg_urgent *it = find_one(pool);
-    if (it != NULL && it->job != NULL)
-        job = vg_handles_acquire(&pool->jobs, vg_handles_name(it->job)); /* held by the waiter: not stale */
-    else if (it != NULL && group_open_again(it->group))
+    if (it != NULL && it->job != NULL) {
+        job = it->job;
+        vg_handles_hold(job); /* as the waiter does */
+    } else if (it != NULL && group_open_again(it->group))
         group = it->group;
     vg_mutex_unlock(&pool->urgent_lock);
     if (job != NULL) {
