@@ -374,8 +374,12 @@ static void another_way_to_start_is_as_clean(void **state)
     begin(&child, &options);
     must_equal(getpgid(vigil_process_pid(child.process)), vigil_process_pid(child.process));
     run_to_the_end(&child);
-    /* 0, 1, 2, 3, and the one that ls reads with */
-    must_equal(strcmp(child.out, "5\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"), 0);
+    unsigned count = 0;
+    unsigned long long kept = 1, ignored = 1;
+    must_equal(sscanf(child.out, "%u SigBlk: %llx SigIgn: %llx", &count, &kept, &ignored), 3);
+    must_equal(count, 5); /* 0, 1, 2, 3, and the one that ls reads with */
+    must_equal(kept, 0);
+    must_equal(ignored & 0x7fffffff, 0); /* 32 and 33 are the C library's own */
     char byte;
     must_equal(read(ends[0], &byte, 1), 1);
     options.argv = nothing;
