@@ -154,25 +154,32 @@ static void *closer(void *arg)
     return NULL;
 }
 
+/* Queued tasks that are not cancelled yet, and the steps when the last was. */
+struct cancelling {
+    size_t left;
+    unsigned long steps;
+};
+
 static void cancelled(void *arg)
 {
-    size_t *left = arg;
-    if (--*left == 0)
-        gate_open(&gate); /* every queued task is cancelled: now let the workers go */
+    struct cancelling *it = arg;
+    if (--it->left != 0)
+        return;
+    it->steps = atomic_load(&steps);
+    gate_open(&gate); /* every queued task is cancelled: now let the workers go, which search for a while */
 }
 
 /* Steps of cancelling each of n queued tasks by a close. */
 static double cost_of_close(size_t n, unsigned workers)
 {
     begin_held(workers);
-    size_t left = n;
+    struct cancelling it = {.left = n};
     for (size_t i = 0; i < n; i++)
-        must_equal(vigil_pool_call(pool, nothing, cancelled, &left, VIGIL_NORMAL), 0);
+        must_equal(vigil_pool_call(pool, nothing, cancelled, &it, VIGIL_NORMAL), 0);
     unsigned long before = atomic_load(&steps);
     join_thread(start_thread(closer, NULL));
-    unsigned long after = atomic_load(&steps);
     must_equal(vigil_pool_destroy(pool), 0);
-    return (double)(after - before) / (double)n;
+    return (double)(it.steps - before) / (double)n;
 }
 
 static double cost_of_close_by_tasks(size_t n)
