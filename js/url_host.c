@@ -207,14 +207,14 @@ static uint32_t adapt(uint32_t delta, uint32_t points, bool first)
 
 static size_t put_punycode(char *to, const uint32_t *label, size_t count)
 {
+    static const char prefix[4] = {'x', 'n', '-', '-'};
     uint32_t point = 128, delta = 0, bias = 72;
-    size_t length = 0, handled, basic;
-    memcpy(to, "xn--", 4);
-    length = 4;
+    size_t length = sizeof prefix, handled, basic;
+    memcpy(to, prefix, sizeof prefix);
     for (size_t i = 0; i < count; i++)
         if (label[i] < 128)
             to[length++] = (char)label[i];
-    handled = basic = length - 4;
+    handled = basic = length - sizeof prefix;
     if (basic > 0)
         to[length++] = '-';
     while (handled < count) {
