@@ -290,7 +290,7 @@ int main(void)
         cmocka_unit_test(the_first_unhandled_rejection_is_printed),
         cmocka_unit_test(the_first_callback_that_raises_is_printed),
         cmocka_unit_test(the_end_of_a_thread_is_called_so),
-        test(the_first_misuse_is_printed_with_the_argument),
+        cmocka_unit_test(the_first_misuse_is_printed_with_the_argument),
         cmocka_unit_test(a_hook_takes_the_place_of_the_line),
         cmocka_unit_test(off_prints_nothing),
         cmocka_unit_test(warn_prints_more_but_never_a_flood),
