@@ -301,7 +301,7 @@ const struct command command_report = {
         "behind\n"
         "(see `vigil ps`), or its old PID. A process without a watchdog, or whose watchdog is late, is judged from\n"
         "outside: that takes two looks and most of a second.\n"
-        "A queue of jobs that the process has open is told too: kinds, hosts, runs with their verdicts, dead letters,\n"
+        "A queue of jobs that the process has open is shown too: kinds, hosts, runs with verdicts, dead letters,\n"
         "schedules. It is found if it is in a file, or if VIGIL_JOBS in the environment of the process names it.\n\n"
         "In the table of classes, wait is the time from submit to start, run that from start to end; 50 and 99 are "
         "the\n"

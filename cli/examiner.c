@@ -144,7 +144,7 @@ const char *examiner_ask(struct examiner *e, pid_t pid, size_t *size)
 {
     *size = 0;
     if (e->done && e->patient != pid)
-        e->done = false; /* whoever asked for that one has gone */
+        e->done = false; /* its caller has gone */
     if (e->done) {
         e->done = false;
         *size = e->size;

@@ -16,7 +16,7 @@ struct examiner *examiner_create(vigil_loop *loop);
 void examiner_destroy(struct examiner *examiner);
 
 /* The result of an examination that has ended since the last call; it is valid until the next call. NULL: there is none
-   yet, and an examination is under way. *size is 0 after a failure. */
+   yet, and an examination is in progress. *size is 0 after a failure. */
 const char *examiner_ask(struct examiner *examiner, pid_t pid, size_t *size);
 
 #endif

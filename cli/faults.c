@@ -155,7 +155,7 @@ static void inject_blocked_loop(struct game *game)
     vigil_timer_start(game->loop, 0, callback_reads_a_slow_disk, NULL, NULL);
 }
 
-/* Whoever watches the demo lets it go on. */
+/* The watcher of the demo lets it go on. */
 static void inject_stop(struct game *game)
 {
     (void)game;

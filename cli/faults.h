@@ -16,7 +16,7 @@ struct fault {
     vigil_stall expect; /* the verdict */
     bool healable;      /* the watchdog can mend it by itself */
     bool when_idle;     /* only bites while the pool has nothing to do */
-    bool stops;         /* the process stops itself, and whoever watches lets it go on */
+    bool stops;         /* the process stops itself, and its watcher lets it go on */
     bool then_rest;     /* the game rests after one more turn: what is lost shows when nothing moves */
     void (*prepare)(vigil_pool_options *options); /* may be NULL */
     void (*inject)(struct game *game);            /* NULL: it needs the library variant that only vigil-demo has */

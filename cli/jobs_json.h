@@ -24,7 +24,7 @@ struct json_object *clean_json(const char *text, size_t length);
 struct json_object *job_to_json(const vigil_jobs_info *info);
 struct json_object *account_json(const vigil_jobs_account *account, bool balanced);
 
-/* Everything that `top` tells; with the key "error" if the engine did not answer. `where` is told without password. */
+/* Everything that `top` shows; with the key "error" if the engine did not answer. `where` has no password. */
 struct json_object *queue_json(vigil_jobs *jobs, const char *where);
 
 /* arg: an array to which it is added. */

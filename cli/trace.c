@@ -178,8 +178,8 @@ static int in_order(const void *a, const void *b)
     return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-/* A slice that cuts the end of the one around it would not be drawn at all. It happens where one moment was told twice
-   (a snapshot taken while a task ended); the inner one is cut. */
+/* A slice that cuts the end of the one around it would not be drawn at all. It happens where one moment was recorded
+   twice (a snapshot taken while a task ended); the inner one is cut. */
 static void nest(struct trace *trace)
 {
     enum {

@@ -217,7 +217,7 @@ static int turn(vigil_task *task)
     atomic_fetch_add_explicit(&waits->bucket[bucket_of(now_ns() - bot->given_at)], 1, memory_order_relaxed);
     act(bot);
     atomic_fetch_add_explicit(&waits->ran, 1, memory_order_relaxed);
-    /* Release: the bot's fields are written before whoever sees it idle; pairs with the acquire in make_ready. */
+    /* Release: a thread that sees the bot idle sees its fields; pairs with the acquire in make_ready. */
     atomic_store_explicit(&bot->busy, false, memory_order_release);
     return 0;
 }

@@ -3,7 +3,7 @@
 //   GET /            a greeting
 //   GET /count/5     numbers, one every 100 ms, sent as they are made
 //   POST /sum        the sum of a list of numbers, JSON both ways
-// Ends with Ctrl-C, after what is under way was answered.
+// Ends with Ctrl-C, after the requests in flight were answered.
 import { serve } from 'vigil:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 

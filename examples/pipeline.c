@@ -67,7 +67,7 @@ int main(void)
         {VIGIL_STAGE_SERIAL, print_sum, NULL},
     };
     vigil_pipeline_options options = VIGIL_PIPELINE_OPTIONS_INIT;
-    options.tokens = 16; /* at most 1 MiB is under way */
+    options.tokens = 16; /* at most 1 MiB is in flight */
     options.drop = drop_block;
     if (vigil_pool_create(&pool, NULL) < 0)
         return 1;

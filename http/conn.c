@@ -51,7 +51,7 @@ void vg_web_conn_left(vg_web_conn *conn)
     vg_web_clock_set(conn, VG_WEB_NO_CLOCK);
     vg_web_server_one_less(conn->server);
     if (conn->users)
-        vg_web_conn_later(conn); /* who waits is told */
+        vg_web_conn_later(conn); /* the waiters are notified there */
     else
         vg_web_conn_free(conn);
 }

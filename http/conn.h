@@ -129,7 +129,7 @@ bool vg_web_body_is_long(const vg_web_conn *conn);
 void vg_web_conn_refuse(vg_web_conn *conn, int status);
 /* End the connection: at once, or, while something may still come, after the peer. */
 void vg_web_conn_finish(vg_web_conn *conn);
-/* Reset the connection; whoever waits is told. */
+/* Reset the connection and notify all waiters. */
 void vg_web_conn_cut(vg_web_conn *conn, int error);
 /* The deadline of the connection's clock has passed. */
 void vg_web_conn_late(vg_web_conn *conn);

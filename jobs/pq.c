@@ -156,7 +156,7 @@ static int await(struct vg_jobs_conn *conn)
             return vg_pq_error(conn, NULL);
         if (unsent == 0 && PQisBusy(conn->pg) == 0)
             return 0;
-        /* Not on the loop: there is nothing else to do meanwhile, and any thread may wait so. */
+        /* Not on the loop: there is nothing else to do until then, and any thread may wait so. */
         struct pollfd socket = {.fd = PQsocket(conn->pg), .events = (short)(POLLIN | (unsent != 0 ? POLLOUT : 0))};
         int ready = poll(&socket, 1, ANSWER_MS);
         if (ready == 0)

@@ -49,7 +49,7 @@ static int call_one(const struct inserter *in, enum vg_pq_sql which, const struc
                                : vg_pq_run(in->conn, which, call, result);
 }
 
-/* The inserted row holds the key, so nobody else decides about its period meanwhile. Gives 1, or 0 if the period of
+/* The inserted row holds the key, so nobody else decides about its period. Gives 1, or 0 if the period of
    another job is not over: then the row is gone again. */
 static int keep_period(const struct inserter *in, struct vg_jobs_new *job)
 {

@@ -172,7 +172,7 @@ static int settle_id(struct vg_jobs_waiter *waiter, uint64_t id)
             info->id |= waiter->jobs->tag;
             info->batch |= info->batch != 0 ? waiter->jobs->tag : 0;
         }
-        if (seen > 0 && info != NULL && info->state < VIGIL_JOBS_COMPLETED) { /* it was retried meanwhile */
+        if (seen > 0 && info != NULL && info->state < VIGIL_JOBS_COMPLETED) { /* it was retried since */
             free(info);
             seen = -EAGAIN;
         }
@@ -274,7 +274,7 @@ static void *wait_for_ends(void *arg)
     return NULL;
 }
 
-/* Under the lock: the connection stays meanwhile. */
+/* Under the lock, so that the connection stays. */
 static void poke(struct vg_jobs_waiter *waiter)
 {
     /* release: pairs with the acquire in wait_for_ends */

@@ -14,7 +14,7 @@
 #include "port.h"
 #include "turn.h"
 
-/* How soon a worker that computes notices that it shall end. */
+/* How soon a worker that computes notices that it must end. */
 #define LOOK_NS 20000000
 
 struct vg_worker {

@@ -2,7 +2,7 @@
 /*
  * The scheduler. A thread that reaches a visible operation writes it down and asks who moves next; if that is itself,
  * it just goes on, else the coroutine is switched. Decisions come from the search stack while it lasts (that is how an
- * execution is repeated up to the point where it shall differ), then from the mode.
+ * execution is repeated up to the point where it must differ), then from the mode.
  */
 #include "internal.h"
 #include "stacks.h"
@@ -312,7 +312,7 @@ void sched_point(const struct op *op)
     int next = pick();
     if (next != G.current) {
         thread_switch(next);
-        vgc_user_sp = me->user_sp; /* others have been here meanwhile */
+        vgc_user_sp = me->user_sp; /* other threads have run since */
     }
     me->operands = 0;
     event_begin();
@@ -328,7 +328,7 @@ void sched_block(enum status status)
     int next = pick();
     if (next != G.current) {
         thread_switch(next);
-        vgc_user_sp = me->user_sp; /* others have been here meanwhile */
+        vgc_user_sp = me->user_sp; /* other threads have run since */
     }
     event_begin();
 }

@@ -88,7 +88,7 @@ bool spin_outdated(const struct thread *t)
     return false;
 }
 
-/* True: the thread was held back and shall repeat its load. */
+/* True: the thread was held back and must repeat its load. */
 bool spin_check(struct location *location, struct message *message, const void *pc)
 {
     struct thread *me = ME;

@@ -7,7 +7,7 @@
  * that changed between the program's start and the moment in which its folder is watched has a change time that says
  * so.
  *
- * A change is acted upon when nothing more has changed for QUIET_NS. The program is told to end with SIGTERM, and
+ * A change is acted upon when nothing more has changed for QUIET_NS. The program gets SIGTERM, and is
  * killed after GRACE_NS.
  */
 #include "watch.h"
@@ -49,9 +49,9 @@ static struct {
     void *files;            /* tsearch: struct file */
     struct timespec begun;  /* when the program was started */
     pid_t pid;              /* 0: it does not run */
-    bool changed, stopping; /* a change waits for its time; the program was told to end */
+    bool changed, stopping; /* a change waits for its time; the program has got SIGTERM */
     vigil_timer quiet, grace;
-    int signo; /* the watcher was told to end */
+    int signo; /* that ended the watcher */
 } the;
 
 static int by_name(const void *a, const void *b)

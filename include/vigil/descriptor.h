@@ -55,8 +55,8 @@ typedef struct vigil_descriptor_options {
 VIGIL_API int vigil_descriptor_open(vigil_descriptor **descriptor, vigil_loop *loop, int fd,
                                     const vigil_descriptor_options *options);
 
-/* Close it, and give the reference back. Whoever waits is told -ECANCELED. Before its first waiter
-   is told, fd is closed, by the owner: at once inside its callbacks, else when it runs next.
+/* Close it, and give the reference back. Each waiter gets -ECANCELED. Before the first waiter is
+   notified, the owner closes fd: at once inside its callbacks, else when it runs next.
    NULL is allowed. Any thread; does not block.
    0; -EALREADY it was closed before: only the reference is given back. */
 VIGIL_API int vigil_descriptor_close(vigil_descriptor *descriptor);

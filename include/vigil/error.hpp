@@ -11,7 +11,7 @@
  *
  *   a task on the pool       has failed with status_of(the exception): counted, reported to
  *                            on_failure. What is waited for (job, group, join, a coroutine) carries
- *                            the exception itself to whoever waits.
+ *                            the exception itself to the waiter.
  *   a callback on the loop   is over, as if by vigil_raise(status_of(the exception)): counted,
  *                            reported to on_uncaught.
  *

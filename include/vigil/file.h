@@ -58,7 +58,7 @@ typedef struct vigil_file vigil_file;
 VIGIL_API int vigil_promise_open_file(const vigil_files *on, const char *path, int flags,
                                       mode_t mode, vigil_promise **promise);
 
-/* Give the file back. It is closed when the work on it that is under way has ended. NULL is
+/* Give the file back. It is closed when the work on it that is in flight has ended. NULL is
    allowed. Any thread; may block as close(2) does. */
 VIGIL_API void vigil_file_close(vigil_file *file);
 

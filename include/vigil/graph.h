@@ -14,7 +14,7 @@
  * Each node is a task in the trace, under its own function; `vigil_graph_dot` draws the graph.
  *
  * A pipeline moves items through stages. A serial stage handles one item at a time, in the order
- * of the first stage; a parallel stage any number. At most `tokens` items are under way, so memory
+ * of the first stage; a parallel stage any number. At most `tokens` items are in flight, so memory
  * is bounded however fast the first stage is.
  */
 #ifndef VIGIL_GRAPH_H
@@ -95,7 +95,7 @@ typedef struct vigil_stage {
 typedef struct vigil_pipeline_options {
     size_t size;
     vigil_priority priority;   /* outside a task of the pool; the _INIT macro says VIGIL_NORMAL */
-    size_t tokens;             /* most items under way; 0: twice as many as workers */
+    size_t tokens;             /* most items in flight; 0: twice as many as workers */
     vigil_cancel_token *token; /* looked at before each stage; NULL: none */
     /* called for each item that is left over after a failure; NULL: they are forgotten */
     void (*drop)(void *user, void *item);

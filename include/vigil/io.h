@@ -196,8 +196,8 @@ VIGIL_API int vigil_stream_readable(vigil_stream *stream, vigil_read *read);
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Send a copy of the bytes, after all that was written before. They leave at the end of the
-   callback that runs, with everything else it writes. A failure of the connection is told by the
-   next read, the next write, and on_closed. Owner; does not block.
+   callback that runs, with everything else it writes. A failure of the connection is reported by
+   the next read, the next write, and on_closed. Owner; does not block.
    0; 1 accepted, and more than high_water is unsent: wait for vigil_stream_drained; -EPIPE the
    stream was ended; -ENOBUFS more than most_unsent; -ENOMEM; -EINVAL; -ESHUTDOWN; -EPERM;
    -ECHILD; and the failure of the connection. */

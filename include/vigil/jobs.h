@@ -83,7 +83,7 @@ typedef struct vigil_jobs_options {
        each. 0: no bound */
     uint64_t max_waiting;
     int64_t full_wait_ns; /* how long enqueueing waits for room first; 0: not */
-    int64_t alarm_ns;     /* a transaction of somebody else that is open for longer is told once on
+    int64_t alarm_ns;     /* a foreign transaction that is open for longer is reported once on
                          stderr, and in the statistics; 0: 1 minute */
     /* a file for jobs that are enqueued while the engine is away: they go into the queue when it is
        back, each exactly once, also after a restart. One queue at a time has it. Enqueueing then

@@ -36,8 +36,8 @@ struct __attribute__((may_alias)) vigil_forks {
     uint32_t vg_joins_left;
 };
 
-/* One join, on its caller's stack. The deque holds its address with the lowest bit set. Whoever
-   takes that out makes the task and the group; who takes it back needs neither. */
+/* One join, on its caller's stack. The deque holds its address with the lowest bit set. The
+   thief that takes it makes the task and the group; an owner that takes it back needs neither. */
 struct vigil_join_frame {
     void *vg_outer; /* the next older frame in vg_joins */
     int (*vg_b)(void *arg);

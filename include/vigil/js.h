@@ -133,7 +133,7 @@ VIGIL_API int vigil_js_run_text(vigil_js *js, const char *text, size_t length, c
    Returns the exit code, 0 to 255; errors of vigil_loop_run. */
 VIGIL_API int vigil_js_run(vigil_js *js);
 
-/* Whether work of the program is still under way on the pool. Owner; does not block. Returns
+/* Whether work of the program is still in flight on the pool. Owner; does not block. Returns
    true if it is. */
 VIGIL_API bool vigil_js_busy(const vigil_js *js);
 

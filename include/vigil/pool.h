@@ -12,8 +12,8 @@
  *   Silence.        An idle pool makes no wake-ups and uses no CPU.
  *   Priorities.     Across the whole pool, not per worker: a worker that looks for work takes the
  *                   highest class that is queued anywhere. Exceptions: the ageing picks below, and
- *                   a worker that has given up the core 256 times in vain for another that was put
- *                   aside while it moved tasks of a higher class starts one of a lower. A group
+ *                   a worker that has yielded 256 times without effect to another that was
+ *                   preempted while it moved tasks of a higher class starts one of a lower. A group
  *                   wait runs its own children first: they are part of the task that waits.
  *   Ageing.         While lower classes wait behind a higher one, each worker gives them a share
  *                   of its time, VIGIL_LOWER_PERMILLE or the option lower_permille, whatever the

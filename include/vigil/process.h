@@ -37,7 +37,7 @@ typedef struct vigil_process_end {
     size_t size;
     int code;       /* CLD_EXITED, CLD_KILLED or CLD_DUMPED; 0: it is not known */
     int status;     /* the exit status, or the signal; a negative errno if code is 0 */
-    bool timed_out; /* its time was up, and it was told to end */
+    bool timed_out; /* its time was up, and it was asked to end */
 } vigil_process_end;
 #define VIGIL_PROCESS_END_INIT VG_SIZED(vigil_process_end)
 

@@ -310,7 +310,7 @@ typedef struct vigil_handlers {
     vigil_then_fn fulfilled; /* NULL: pass the value on */
     vigil_then_fn rejected;  /* NULL: pass the reason on */
     void *arg;
-    void (*done)(void *arg); /* owner, or whoever gives back the last reference; may be NULL */
+    void (*done)(void *arg); /* owner, or the thread that drops the last reference; may be NULL */
 } vigil_handlers;
 #define VIGIL_HANDLERS_INIT VG_SIZED(vigil_handlers)
 
@@ -353,7 +353,7 @@ VIGIL_API vigil_promise *vigil_promise_chain(vigil_promise *promise, vigil_then_
    and the like. 64 bytes. run is called once, on the owner, as a microtask; value is borrowed.
    cancel (may be NULL) is called in its place when the loop is closed first, or when the promise
    is freed while it is pending: then nothing will ever come, and a raise is ignored, because
-   whoever gave the promise back has nothing to do with it. The library's last touch is that
+   the thread that freed the promise has nothing to do with it. The library's last touch is that
    call. Set the two functions; the vg_ fields are the library's. */
 typedef struct vigil_reaction vigil_reaction;
 struct vigil_reaction {
@@ -462,7 +462,7 @@ typedef enum vigil_limit_policy {
 VIGIL_API int vigil_limit_create(vigil_limit **limit, vigil_loop *loop, size_t most,
                                  vigil_limit_policy policy);
 
-/* Give the limit back: no new call names it any more; calls that are under way or queued keep
+/* Give the limit back: no new call names it any more; calls that are in flight or queued keep
    it. NULL is allowed. Any thread; does not block. */
 VIGIL_API void vigil_limit_destroy(vigil_limit *limit);
 
@@ -477,8 +477,8 @@ typedef struct vigil_async_options {
     int64_t timeout_ns;
     vigil_limit *limit; /* of the same loop; NULL: none */
     /* may be NULL. After fn has returned or will never be called, and after the handlers that
-       the promise had when it was settled: whichever is last. On the owner, or on the worker or
-       whoever stops the pool if the promise was settled before */
+       the promise had when it was settled: whichever is last. On the owner; on the worker or
+       the thread that stops the pool if the promise was settled before */
     void (*done)(void *arg);
 } vigil_async_options;
 
@@ -488,7 +488,7 @@ typedef struct vigil_async_options {
     }
 
 /* Call fn(arg) on a worker of the pool; its result (or what it raises) resolves *promise on the
-   loop. options may be NULL. While it is under way the loop is kept alive. It ends early, with a
+   loop. options may be NULL. While it is in flight the loop is kept alive. It ends early, with a
    rejection, when the token is aborted (the token's status), the time is up (-ETIMEDOUT), the
    pool ends before it started (-ECANCELED), or the loop ends (-ESHUTDOWN). Then, if it has not
    started, fn is never called; if it runs, it runs to its end, its result is destroyed, and it

@@ -14,8 +14,8 @@
  *
  * The objects are small, lie in the caller's memory and need no clean-up. Static ones start from
  * their _INIT macro; zeroed memory is an unlocked mutex, rwlock, condition and once. An object must
- * not be moved while somebody uses it. A mutex may be freed by whoever unlocked it last; the other
- * objects when no call on them is in progress.
+ * not be moved while somebody uses it. A mutex may be freed by the last thread that unlocks it;
+ * the other objects when no call on them is in progress.
  *
  * Waits. Every wait takes a timeout and a cancel token, which may be NULL. A timeout of 0 only
  * tries. A wait that ends early answers -ETIMEDOUT, or the status of the token, and has changed
@@ -83,8 +83,8 @@ VIGIL_API int vigil_mutex_unlock(vigil_mutex *mutex);
    0; -EPERM; -EINVAL. */
 VIGIL_API int vigil_mutex_unlock_slow(vigil_mutex *mutex);
 
-/* Lock for an asynchronous function: fulfilled (VIGIL_NONE) when the mutex is locked. Whoever
-   goes on unlocks it with vigil_mutex_unlock. The mutex stays until the promise is settled.
+/* Lock for an asynchronous function: fulfilled (VIGIL_NONE) when the mutex is locked. The
+   function unlocks it with vigil_mutex_unlock. The mutex stays until the promise is settled.
    Owner of the loop; does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_lock(vigil_loop *loop, vigil_mutex *mutex, vigil_cancel_token *token,
@@ -115,9 +115,9 @@ VIGIL_API int vigil_rwlock_write(vigil_rwlock *lock, int64_t timeout_ns, vigil_c
    0; -EPERM it is not locked, or another thread writes; -EINVAL. */
 VIGIL_API int vigil_rwlock_unlock(vigil_rwlock *lock);
 
-/* Lock for reading in an asynchronous function: fulfilled (VIGIL_NONE) when it is locked. Whoever
-   goes on unlocks it with vigil_rwlock_unlock, on any thread. The rwlock stays until the promise is
-   settled. Owner of the loop; does not block.
+/* Lock for reading in an asynchronous function: fulfilled (VIGIL_NONE) when it is locked. The
+   function unlocks it with vigil_rwlock_unlock, on any thread. The rwlock stays until the promise
+   is settled. Owner of the loop; does not block.
    0; -EINVAL; -ENOMEM; -EPERM; -ECANCELED; -ESHUTDOWN; -ECHILD. */
 VIGIL_API int vigil_promise_read_lock(vigil_loop *loop, vigil_rwlock *lock,
                                       vigil_cancel_token *token, vigil_promise **promise);
@@ -267,8 +267,8 @@ VIGIL_API int vigil_latch_init(vigil_latch *latch, uint64_t count);
    0; -EINVAL also if the count is less than `by`, and nothing changed. */
 VIGIL_API int vigil_latch_down(vigil_latch *latch, uint64_t by);
 
-/* Wait until the count is zero. The latch may be freed by whoever returns from here, if it is the
-   last. Any thread; blocks for at most timeout_ns.
+/* Wait until the count is zero. The last waiter that returns from here may free the latch. Any
+   thread; blocks for at most timeout_ns.
    0; -ETIMEDOUT; -EINVAL; the token's status. */
 VIGIL_API int vigil_latch_wait(vigil_latch *latch, int64_t timeout_ns, vigil_cancel_token *token);
 

@@ -54,7 +54,7 @@ class mutex
     {
         check(vigil_mutex_unlock(&mutex_), "unlocking a mutex");
     }
-    /* co_await it; whoever goes on unlocks. Owner of the loop. */
+    /* co_await it; the coroutine unlocks. Owner of the loop. */
     promise lock_on(loop_ref loop, token_ref token = {})
     {
         vigil_promise *made = nullptr;
@@ -145,7 +145,7 @@ class rwlock
     {
         unlock();
     }
-    /* co_await them; whoever goes on unlocks. Owner of the loop. */
+    /* co_await them; the coroutine unlocks. Owner of the loop. */
     promise lock_on(loop_ref loop, token_ref token = {})
     {
         vigil_promise *made = nullptr;

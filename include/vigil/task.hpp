@@ -10,13 +10,13 @@
  *     int n = vigil::sync_wait(answer(pool));
  *
  * A task is lazy: it begins when it is awaited, once, or given to sync_wait, detach, when_all, an
- * async_scope or loop.run. Whoever starts it owns it to its end; there is no way to drop one that
+ * async_scope or loop.run. Its starter owns it to its end; there is no way to drop one that
  * has begun. So every wait has an end: where a pool or a loop can't keep its word because it stops,
  * the co_await throws vigil::error (-ECANCELED: the work had been accepted, -ESHUTDOWN: it was
  * refused or the loop has ended), the coroutine unwinds like any function, and no frame is left
  * behind.
  *
- * An exception goes to whoever awaits. Of a detached task, which nobody awaits: -ECANCELED and
+ * An exception goes to the awaiter. Of a detached task, which nobody awaits: -ECANCELED and
  * -ESHUTDOWN are its ordinary end; any other exception goes where an exception of the callback that
  * resumed it would go (on_failure, on_uncaught; error.hpp), or out of detach() itself if it came
  * before the first suspension.
@@ -26,7 +26,7 @@
  *
  * How the stack stays small. To hand control from one coroutine to another by returning its handle
  * (symmetric transfer) costs no stack only where the compiler makes it a tail call: not in debug
- * builds, not under sanitizers. So whoever resumes a coroutine here does it in a loop (`driver`): a
+ * builds, not under sanitizers. So a coroutine is resumed here in a loop (`driver`): a
  * coroutine that awaits a task, or ends, leaves the next one there and returns. A loop over a
  * million awaits and a recursion a million deep both run in constant stack, in every build; and
  * when a frame is destroyed, nothing of it is on the stack any more. A coroutine that was resumed
@@ -59,7 +59,7 @@ namespace detail
 /* ---- who runs next on this thread ------------------------------------------------------------ */
 
 /* Resumes a coroutine, and then whatever that one hands over to. On the stack of a callback, or
-   of whoever starts a task. */
+   of the caller that starts a task. */
 class driver
 {
   public:
@@ -102,7 +102,7 @@ class driver
 
 /* ---- who is being started on this thread ----------------------------------------------------- */
 
-/* Lies on the stack of whoever starts several things and would go on without suspending if they
+/* Lies on the stack of a caller that starts several things and would go on without suspending if they
    all end at once. What is started keeps address and ticket: tickets are never used twice, so a
    record that is gone is never taken for another one. */
 class starting

@@ -258,10 +258,8 @@ void vg_diagnose_lost(vg_exam *exam, const unsigned *threads, unsigned count, un
     else if (polls > 0)
         ADVICE(f, "Nothing that is watched can become ready. Was a descriptor closed or never registered?");
     else if (blocked >= 0 && exam->threads[blocked].wait.kind != VG_NEED_JOIN)
-        ADVICE(
-            f,
-            "Hold no lock during a wait that whoever ends the wait needs. A condition variable gives up its own mutex "
-            "alone, and a recursive one only once.");
+        ADVICE(f, "Hold no lock during a wait if the thread that ends the wait needs it. A condition variable gives up "
+                  "its own mutex alone, and a recursive one only once.");
     else
         ADVICE(
             f,

@@ -162,7 +162,7 @@ static void attempt_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned 
     race_next(race);
 }
 
-/* 1: connected at once; 0: under way; negative: failed. */
+/* 1: connected at once; 0: in progress; negative: failed. */
 static int attempt_start(connect_race *race, size_t number)
 {
     connect_attempt *attempt = &race->attempts[number];

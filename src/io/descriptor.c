@@ -3,9 +3,9 @@
  * descriptor.c - any descriptor, registered once, with what it was ready for (readiness.h).
  *
  * Owner: the watch, the waits on the loop, and the end. Others reach the loop only through `gate`, which the end of the
- * loop shuts. The users have one reference together, the owner's side has one until the last wait is told; so a thread
- * that sleeps on the word never loses it. As with streams the user is called at most once in a row, as the last step
- * (STREAMS.md, C1 to C3).
+ * loop shuts. The users have one reference together, the owner's side has one until the last waiter is notified; so a
+ * thread that sleeps on the word never loses it. As with streams the user is called at most once in a row, as the last
+ * step (STREAMS.md, C1 to C3).
  */
 #include "readiness.h"
 #include "shown.h"
@@ -149,7 +149,7 @@ static void descriptor_run_work(vigil_post *post)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* No watch, no number. Who waits is told afterwards, unless nobody could run that: in a child. */
+/* No watch, no number. The waiters are notified afterwards, unless nobody could run that: in a child. */
 static void descriptor_leave(vigil_descriptor *it, bool forked)
 {
     if (it->left)
@@ -169,7 +169,7 @@ static void descriptor_leave(vigil_descriptor *it, bool forked)
     it->shared = NULL;
     if (!forked)
         descriptor_want(it);
-    if (!it->queued) { /* nobody will be told any more */
+    if (!it->queued) { /* nobody will be notified any more */
         it->system_ref = false;
         descriptor_let_go(it);
     }

@@ -36,7 +36,7 @@ uint32_t vg_readiness_seen(const vg_readiness *it);
 void vg_readiness_report(vg_readiness *it, uint32_t events);
 /* Any thread. Take the events away, unless there was a report after `seen`. */
 void vg_readiness_clear(vg_readiness *it, uint32_t events, uint32_t seen);
-/* Any thread. Over for good: all who sleep are told the status. False: it was over already. */
+/* Any thread. Over for good: all sleepers get the status. False: it was over already. */
 bool vg_readiness_close(vg_readiness *it, int status);
 /* Blocks until one of the events is there: 0 and *seen. The status of the close; -ETIMEDOUT. */
 int vg_readiness_wait(vg_readiness *it, uint32_t events, uint64_t deadline_ns, uint32_t *seen);

@@ -4,7 +4,7 @@
  * from a pipe (splice) at once as far as the system takes it, the rest and what is in a buffer as one write. When that
  * is sent it waits again: so `from` is read no faster than `to` takes. A relay that waits has neither pipe nor buffer.
  *
- * The operation may end while a write is under way. Then the write goes on without it, and frees the relay.
+ * The operation may end while a write is in flight. Then the write goes on without it, and frees the relay.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -30,7 +30,7 @@ enum {
 
 struct vg_relay {
     vigil_read read;       /* waits for `from` */
-    vg_stream_piped piped; /* what is under way to `to` */
+    vg_stream_piped piped; /* what is in flight to `to` */
     struct iovec part;
     vigil_stream *from, *to;
     vg_io_shared *shared;
@@ -39,7 +39,7 @@ struct vg_relay {
     uint64_t taken;
     int pipe[2]; /* -1: none */
     void *buffer;
-    bool sends; /* the write is under way */
+    bool sends; /* the write is in flight */
 };
 
 /* ---- pipes and buffers ------------------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static void relay_say(const vg_relay *relay)
         *relay->options.copied = relay->taken;
 }
 
-/* Fulfilled with the bytes, or rejected. Last touch, unless a write is under way. */
+/* Fulfilled with the bytes, or rejected. Last touch, unless a write is in flight. */
 static void relay_over(vg_relay *relay, int status)
 {
     relay_say(relay);

@@ -164,7 +164,7 @@ static void stream_free(vigil_stream *stream)
     free(stream);
 }
 
-/* The user is told, and the memory goes. */
+/* Notify the user and free the memory. */
 static void stream_say_closed(vigil_stream *stream)
 {
     void (*on_closed)(void *user, const vigil_stream_end *end) = stream->on_closed;
@@ -549,7 +549,7 @@ static int stream_give_back(vigil_stream *stream, bool drop)
     if ((stream->state & VG_STREAM_CLOSING) != 0)
         return vg_why(-EINVAL, "the stream was given back");
     stream->state |= VG_STREAM_CLOSING;
-    if (stream->shared->ended) { /* everything else was told at the end; there is nobody to do this later */
+    if (stream->shared->ended) { /* everything else was reported at the end; nobody can do this later */
         if ((stream->state & VG_STREAM_QUEUED) == 0)
             stream_say_closed(stream);
         else

@@ -18,7 +18,7 @@ enum {
     VG_STREAM_UNWATCHED = 1U << 2, /* hung up, and nobody wanted to know: there is no watch */
     VG_STREAM_READ_END = 1U << 3,
     VG_STREAM_FINISH = 1U << 4,   /* vigil_stream_finish was called */
-    VG_STREAM_FINISHED = 1U << 5, /* and the system was told */
+    VG_STREAM_FINISHED = 1U << 5, /* and the system knows */
     VG_STREAM_CLOSING = 1U << 6,  /* given back; what is left is to be sent */
     VG_STREAM_CLOSED = 1U << 7,   /* the descriptor is closed */
     VG_STREAM_SOCKET = 1U << 8,
@@ -27,7 +27,7 @@ enum {
     VG_STREAM_QUEUED = 1U << 11,   /* stream->work waits for its turn */
     VG_STREAM_OVER = 1U << 12,     /* the memory goes when work has had its turn */
     VG_STREAM_STARTING = 1U << 13, /* the filter has not started: nothing else is read or sent */
-    VG_STREAM_ABRUPT = 1U << 14,   /* vigil_stream_reset: the peer is told nothing */
+    VG_STREAM_ABRUPT = 1U << 14,   /* vigil_stream_reset: no orderly end is sent */
     VG_STREAM_UNREF = 1U << 15     /* a reader does not keep the loop */
 };
 
@@ -84,7 +84,7 @@ struct vigil_stream {
 
     /* writing */
     vigil_write *first, *last;           /* to be sent */
-    vigil_write *sent_first, *sent_last; /* the user's that are done: to be told */
+    vigil_write *sent_first, *sent_last; /* the user's that are done: to be reported */
     size_t unsent;
     uint64_t lost; /* accepted, and will not be sent */
     vigil_call_fn on_drained;
@@ -109,7 +109,7 @@ static inline size_t vg_stream_unread(const vigil_stream *stream)
 
 /* Let the work run after the callback that runs now. */
 void vg_stream_want(vigil_stream *stream, uint32_t todo);
-/* The connection is broken. Whoever waits is told. */
+/* The connection is broken: notify all waiters. */
 void vg_stream_fail(vigil_stream *stream, int error);
 /* The same for the sending side alone. */
 void vg_stream_fail_sending(vigil_stream *stream, int error);

@@ -12,7 +12,7 @@
 struct vg_filter {
     vigil_filter_calls calls;
     void *filter;
-    vigil_filter_fn started; /* to be told, or NULL */
+    vigil_filter_fn started; /* to be called, or NULL */
     void *arg;
     bool promised;         /* arg is the operation of a promise */
     bool read_wants_write; /* receive waits until the descriptor takes something */
@@ -27,9 +27,9 @@ int vg_filter_finish(vigil_stream *stream);
 void vg_filter_start(vigil_stream *stream);
 /* An event: what waits for the other direction may go on. */
 void vg_filter_event(vigil_stream *stream, unsigned events);
-/* Who waits for the start is told, as the last step. False: nobody waits. */
+/* Notify the waiter for the start, as the last step. False: nobody waits. */
 bool vg_filter_say_started(vigil_stream *stream);
-/* The stream is given back before the start: nobody is told, a promise is rejected. */
+/* The stream is given back before the start: no callback runs, a promise is rejected. */
 void vg_filter_drop_start(vigil_stream *stream);
 void vg_filter_free(vigil_stream *stream);
 

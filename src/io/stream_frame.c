@@ -4,7 +4,7 @@
  * its reaction would be: a frame waits for one thing at a time.
  *
  * With a token there is an operation besides (promise/op.h), because an abort may come from another thread. It has no
- * promise, and ends with the read. If it ends first, by an abort, it takes the read away and the frame is told in a
+ * promise, and ends with the read. If it ends first, by an abort, it takes the read away and the frame is resumed in a
  * tick. When the loop ends, the stream tells the frame.
  */
 #include "stream_frame.h"
@@ -22,7 +22,7 @@ typedef struct frame_read {
     union {
         vigil_read read;
         struct {
-            vigil_post post; /* the read was taken away: the frame is told in its turn */
+            vigil_post post; /* the read was taken away: the frame is resumed in its turn */
         };
         vigil_value value; /* what the frame gets, when the read is over */
     };

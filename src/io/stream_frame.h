@@ -4,7 +4,7 @@
 
 #include "stream.h"
 
-/* The stream is given back: the frame that reads from it is told -ECANCELED, not inside this call. */
+/* The stream is given back: the frame that reads from it gets -ECANCELED, not inside this call. */
 void vg_stream_drop_frame(vigil_stream *stream);
 
 #endif

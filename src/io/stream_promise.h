@@ -4,7 +4,7 @@
 
 #include "stream.h"
 
-/* The stream is given back: the promises and frames that wait for it are told -ECANCELED. */
+/* The stream is given back: the promises and frames that wait for it get -ECANCELED. */
 void vg_stream_drop_promises(vigil_stream *stream);
 
 #endif

@@ -321,7 +321,7 @@ static int start_read_into(vigil_stream *stream, vigil_read *read, void *buffer,
     return start_read(stream, read, buffer, room, exact, delimiter);
 }
 
-/* A read without room is told that it could be made. */
+/* A read without room reports that it could be made. */
 int vigil_stream_readable(vigil_stream *stream, vigil_read *read)
 {
     return start_read(stream, read, NULL, 0, false, -1);

@@ -33,7 +33,7 @@ int vg_stream_send_piped(vigil_stream *stream, int pipe, size_t length, size_t *
 bool vg_stream_must_finish(const vigil_stream *stream);
 /* Nothing more will be sent: move the user's writes to the sent ones, with this status. */
 void vg_stream_drop_writes(vigil_stream *stream, int status);
-/* Take the next write that is done off the list, which is not empty. It is the user's, to be told. */
+/* Take the next write that is done off the list, which is not empty. It is the user's, to be reported. */
 vigil_write *vg_stream_next_sent(vigil_stream *stream);
 
 #endif

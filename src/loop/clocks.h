@@ -11,7 +11,7 @@
 
 #include "struct.h"
 
-/* Owner: be told of jumps from now on. 0; -EMFILE, -ENFILE, -ENOMEM, -EINVAL: the fast path is forced. */
+/* Owner: report jumps from now on. 0; -EMFILE, -ENFILE, -ENOMEM, -EINVAL: the fast path is forced. */
 int vg_clocks_open(vigil_loop *loop);
 
 /* A time on a clock as a time of the loop, and back. The flags of a timer say which clock; never early. */

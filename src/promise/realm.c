@@ -27,7 +27,7 @@ static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* What the watchdog is told. A promise that is still the oldest keeps its time: a stamp alone would wrap around. */
+/* What the watchdog reads. A promise that is still the oldest keeps its time: a stamp alone would wrap around. */
 static void realm_rest(vg_upstairs *upstairs, vigil_loop *loop)
 {
     vg_realm *realm = (vg_realm *)upstairs;
@@ -84,7 +84,7 @@ static bool reject_pending(vg_realm *realm, uint16_t or_with)
     return any;
 }
 
-/* The loop is closed: nobody is told of them any more. */
+/* The loop is closed: they are not reported any more. */
 static void forget_rejected(vg_realm *realm)
 {
     while (!vg_list_empty(&realm->rejected)) {

@@ -75,7 +75,7 @@ struct vg_realm {
     vigil_promise_hooks hooks;
     void *io; /* owner: of the room above, or NULL */
     void (*io_forked)(void *io);
-    void (*io_gone)(void *io); /* a child destroys a loop that is its parent's: nobody is told of the end */
+    void (*io_gone)(void *io); /* a child destroys a loop that is its parent's: nobody is notified of the end */
 
     vg_slab slabs[VG_SLABS];
     vg_realm_stripe stripes[VG_REALM_STRIPES];

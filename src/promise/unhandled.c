@@ -113,7 +113,7 @@ int vigil_promise_mark_handled(vigil_promise *promise)
     int error = vg_guard_owner(promise->realm->loop);
     if (error != 0)
         return error;
-    if (!vg_realm_ended(promise->realm)) /* afterwards nobody is told anything */
+    if (!vg_realm_ended(promise->realm)) /* nothing is reported afterwards */
         vg_promise_handled(promise);
     return 0;
 }

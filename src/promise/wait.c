@@ -60,7 +60,7 @@ static int sleep_until_settled(vigil_promise *promise, uint64_t deadline)
     }
 }
 
-/* The watchdog is told of which loop the promise is. Inside a task a spare may stand in. */
+/* Show the watchdog the loop of the promise. Inside a task a spare may stand in. */
 static int sleep_and_tell(vigil_promise *promise, uint64_t deadline, const void *where)
 {
     vg_blocked blocked;

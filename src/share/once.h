@@ -19,6 +19,6 @@ bool vg_share_once_done(const vigil_once *once);
 vg_once_state vg_share_once_join(vigil_once *once, uint32_t owner, vg_sleeper *sleeper);
 void vg_share_once_left(vigil_once *once, vg_sleeper *sleeper); /* it has left: take it out of the list */
 void vg_share_once_end(vigil_once *once, bool failed);
-void vg_share_once_next(vigil_once *once); /* a waiter that was told to try is gone: tell another */
+void vg_share_once_next(vigil_once *once); /* a waiter that was woken to try is gone: wake another */
 
 #endif

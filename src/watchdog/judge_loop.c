@@ -123,7 +123,7 @@ static void judge_loop_growth(vg_loop_history *history, const vg_subject *subjec
     const uint64_t before = history->growth.look[0].queued;
     const uint64_t taken = facts->taken - history->growth.look[0].out;
     if (!grows || facts->thread == 0 || taken == 0)
-        return; /* nobody runs it, or one callback has it: that is told otherwise */
+        return; /* nobody runs it, or one callback has it: another verdict reports that */
     const double seconds = (double)(look->now - history->growth.look[0].at) / 1e9;
     const double out = (double)taken / seconds;
     if ((double)queued / out * 1e9 < (double)look->growth_ns)

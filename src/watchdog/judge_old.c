@@ -6,7 +6,7 @@
  *           which there is a timer, a descriptor, a child or a task are not meant: they are settled when that comes.
  * Wait.     A worker has waited for old_ms without a timeout, and nothing was started or ended in its pool for as long.
  *           Not for a channel or a signal: a consumer may be idle for hours.
- * Nobody knows whether such a thing is meant. It is told as INFO, and as WARNING after OLD_WARNING times old_ms.
+ * Nobody knows whether such a thing is meant. It is reported as INFO, and as WARNING after OLD_WARNING times old_ms.
  */
 #include "judge_old.h"
 

@@ -11,7 +11,7 @@
  *                 gets a CPU; so it counts only while it moves, or while the system says that it would like to run.
  * Frozen worker.  A worker between two tasks moves from state to state within microseconds. One that does not, although
  *                 the system would run it, stands inside the library. If it holds the search token nobody else is
- *                 woken, which looks like a lost wake-up from outside; the frozen one is the cause, so it is told
+ *                 woken, which looks like a lost wake-up from outside; the frozen one is the cause, so it is named
  *                 instead.
  */
 #include "judge_pool.h"

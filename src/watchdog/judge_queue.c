@@ -230,7 +230,7 @@ static void judge_lost(vg_pool_history *history, const vg_subject *subject, cons
                                            : "");
     }
     vg_words advice = vg_words_into(verdict->advice, sizeof verdict->advice);
-    vg_say(&advice, "Whoever waits for it waits for ever. Look for a task whose memory was freed, overwritten or "
+    vg_say(&advice, "Every waiter for it waits for ever. Look for a task whose memory was freed, overwritten or "
                     "submitted to another "
                     "pool while it was queued; if there is none, please report it with this text.");
 }

@@ -2,7 +2,7 @@
 /*
  * recover.c - the few things that may be done about a stall, if the user has allowed them. Each is written into the
  * verdict's action, whether it worked or not. No thread is ever killed, and nothing is done twice about the same
- * verdict unless it was in vain.
+ * verdict unless it had no effect.
  */
 #include "recover.h"
 

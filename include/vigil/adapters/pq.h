@@ -204,7 +204,7 @@ static inline void vg_pq_result(vigil_pq *pq, PGresult *result, int status)
 static inline void vg_pq_flush(vigil_pq *pq)
 {
     const int left = PQflush(pq->conn);
-    pq->flushed = left <= 0; /* a failure is told by the results */
+    pq->flushed = left <= 0; /* the results report a failure */
     if (!pq->lost)
         (void)vg_pq_watch(pq, VIGIL_FD_READ | (left > 0 ? (unsigned)VIGIL_FD_WRITE : 0U), false);
 }
