@@ -68,7 +68,8 @@ static void wait_no_more(vigil_descriptor *descriptor,
                          struct counting *it)
 {
     int rc = vigil_descriptor_await_cancel(descriptor, &it->ready);
-    assert(rc == 0 || rc == -ESTALE); /* stale: it was reported before */
+    assert(rc == 0 ||
+           rc == -ESTALE); /* stale: it was reported before */
 }
 
 /* vigil_promise_ready: the same as a promise */
