@@ -5,7 +5,7 @@
 #   awk -v do_line=L -v do_nth=N -v do_kind=K -f sites.awk file.c      prints the file with that one change
 #
 # Kinds: fence (the call becomes nothing), half (a seq_cst fence becomes an acq_rel one), relaxed (one order becomes
-# memory_order_relaxed), and for acq_rel also no-acquire and no-release (the other half stays). Comments are not code: they are blanked before the search.
+# memory_order_relaxed or __ATOMIC_RELAXED), and for acq_rel also no-acquire and no-release (the other half stays). Comments are not code: they are blanked before the search.
 
 function blank(text,    out, i, two) {
     out = ""
@@ -30,6 +30,12 @@ function site(kind, nth) {
     return do_kind == kind && do_line == NR && do_nth == nth
 }
 
+# The line with the order that was found replaced; public headers write __ATOMIC_*.
+function weaker(by) {
+    by = order ~ /^__ATOMIC_/ ? "__ATOMIC_" toupper(by) : "memory_order_" by
+    return substr($0, 1, first - 1) by substr($0, first + size)
+}
+
 {
     code = blank($0)
     result = $0
@@ -43,15 +49,15 @@ function site(kind, nth) {
         bad = 1
     } else if (code !~ /atomic_(thread|signal)_fence/) {
         rest = code; at = 0; nth = 0
-        while (match(rest, /memory_order_(acquire|release|acq_rel|seq_cst)/)) {
+        while (match(rest, /memory_order_(acquire|release|acq_rel|seq_cst)|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)/)) {
             nth++
             first = at + RSTART; size = RLENGTH; order = substr(rest, RSTART, RLENGTH)
             at = at + RSTART + RLENGTH - 1
             rest = substr(rest, RSTART + RLENGTH)
-            if (site("relaxed", nth)) result = substr($0, 1, first - 1) "memory_order_relaxed" substr($0, first + size)
-            if (order == "memory_order_acq_rel") {
-                if (site("no-acquire", nth)) result = substr($0, 1, first - 1) "memory_order_release" substr($0, first + size)
-                if (site("no-release", nth)) result = substr($0, 1, first - 1) "memory_order_acquire" substr($0, first + size)
+            if (site("relaxed", nth)) result = weaker("relaxed")
+            if (tolower(order) ~ /acq_rel$/) {
+                if (site("no-acquire", nth)) result = weaker("release")
+                if (site("no-release", nth)) result = weaker("acquire")
             }
         }
     }

@@ -127,6 +127,8 @@ DEQUE(back_again, "deque_slot_taken_back_and_used_again", "utut", 1, 2, VG_FENCE
       "push, take back, push, take back; 1 thief x 2; membarrier");
 DEQUE(back_twice, "deque_taken_back_twice", "utt", 1, 1, VG_FENCE_MEMBARRIER,
       "push, take back, take back what is not there; 1 thief x 1; membarrier");
+DEQUE(back_opened, "deque_opened_taken_back", "uut", 2, 1, VG_FENCE_MEMBARRIER,
+      "2 push, take back; 2 thieves x 1, one takes what the other has opened; membarrier");
 DEQUE(again, "deque_slot_used_again", "uouo", 2, 1, VG_FENCE_SYMMETRIC,
       "push, pop, push, pop; 2 thieves x 1; full fences");
 DEQUE(grow, "deque_growth", "uuuo", 2, 1, VG_FENCE_SYMMETRIC, "3 push, 1 pop; 2 thieves x 1; growth; full fences");
