@@ -55,13 +55,13 @@ def code_of(line):
     return re.sub(r"/\*.*?(\*/|$)", "", line).strip()
 
 
-def together(path, faults, left_out):
-    """The file with a choice on each line that has faults, and the numbers (from 1 on) of those that are in it."""
+def together(path, faults, left_out, first=1):
+    """The file with a choice on each line that has faults, and the numbers (from `first` on) of those that are in it."""
     with open(real(path)) as file:
         text = file.read()
     lines, code = text.split("\n"), code_lines(text)
     by_line, numbers = collections.defaultdict(list), {}
-    for number, (name, fault) in enumerate(faults.items(), 1):
+    for number, (name, fault) in enumerate(faults.items(), first):
         if fault.span == 1 and fault.number not in left_out:
             by_line[fault.number].append((number, name, fault.after))
     for at, those in by_line.items():
@@ -70,6 +70,24 @@ def together(path, faults, left_out):
             lines[at] = changed
             numbers.update({name: number for number, name, _ in those})
     return "int vg_fault_on(int) __attribute__((const)); " + "\n".join(lines), numbers
+
+
+def compiled_together(path, faults, place, target, command, first=1):
+    """Compiles the file with its faults, without the lines that this cannot handle; returns their numbers, none if it cannot be compiled at all."""
+    source, left_out = os.path.join(place, os.path.basename(path)), set()
+    for _ in range(12):
+        text, numbers = together(path, faults, left_out, first)
+        with open(source, "w") as out:
+            out.write(text)
+        include = ["-I" + os.path.dirname(real(path)), "-I" + os.path.join(os.path.dirname(os.path.dirname(real(path))))]
+        done = subprocess.run([command[0], *include, *command[1:], "-c", source, "-o", target], stderr=subprocess.PIPE, universal_newlines=True)
+        if done.returncode == 0:
+            return numbers
+        wrong = {int(number) - 1 for number in re.findall(re.escape(os.path.basename(source)) + r":(\d+):", done.stderr)}
+        if not wrong - left_out:
+            break
+        left_out |= wrong
+    return {}
 
 
 class Together:
@@ -89,24 +107,8 @@ class Together:
             return self.made[path][1]
         place = os.path.join(self.builder.place, "together", path.replace("/", "."))
         os.makedirs(place, exist_ok=True)
-        source, target = os.path.join(place, os.path.basename(path)), os.path.join(place, "new.o")
-        numbers, left_out = {}, set()
-        for _ in range(12):
-            text, numbers = together(path, faults, left_out)
-            with open(source, "w") as out:
-                out.write(text)
-            include = ["-I" + os.path.dirname(real(path)), "-I" + os.path.join(os.path.dirname(os.path.dirname(real(path))))]
-            done = subprocess.run([self.builder.env["cc"], *include, *shlex.split(self.builder.env["cflags"]), "-w", "-g0", "-c", source, "-o", target],
-                                  stderr=subprocess.PIPE, universal_newlines=True)
-            if done.returncode == 0:
-                break
-            wrong = {int(number) - 1 for number in re.findall(re.escape(os.path.basename(source)) + r":(\d+):", done.stderr)}
-            if not wrong - left_out:
-                numbers = {}
-                break
-            left_out |= wrong
-        else:
-            numbers = {}
+        target = os.path.join(place, "new.o")
+        numbers = compiled_together(path, faults, place, target, [self.builder.env["cc"], *shlex.split(self.builder.env["cflags"]), "-w", "-g0"])
         self.made[path] = (target, numbers, {})
         return numbers
 
