@@ -222,8 +222,8 @@ struct vigil_write {
     bool vg_piped;  /* the bytes are in a pipe */
 };
 
-/* Send the parts in their order. write->done must be set. The write, the parts and what they
-   point to are the stream's until done is called. Owner; does not block.
+/* Send the parts in their order, 1 to 1024 of them. write->done must be set. The write, the parts
+   and what they point to are the stream's until done is called. Owner; does not block.
    0; 1 as vigil_stream_write; -EPIPE; -ENOBUFS; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD; and the
    failure of the connection. */
 VIGIL_API int vigil_stream_submit(vigil_stream *stream, vigil_write *write,
