@@ -355,9 +355,40 @@ static int watch(vigil_jobs *jobs)
 
 /* ---- the verbs --------------------------------------------------------------------------------------------------- */
 
+/* With --json a verb that changes something says what it changed: no program has to take silence for an answer. */
+static int changed(const char *member, const char *name)
+{
+    if (jobs_request.json) {
+        struct json_object *it = json_object_new_object();
+        (void)json_object_object_add(it, member, name != NULL ? clean_json(name, strlen(name)) : NULL);
+        print_json(it);
+    }
+    return EXIT_FINE;
+}
+
+static int set_paused(vigil_jobs *jobs, const char *kind, bool paused)
+{
+    if ((paused ? vigil_jobs_pause(jobs, kind) : vigil_jobs_resume(jobs, kind)) != 0)
+        return failed(paused ? "pause" : "resume");
+    if (jobs_request.json) {
+        struct json_object *it = json_object_new_object();
+        (void)json_object_object_add(it, "kind", kind != NULL ? clean_json(kind, strlen(kind)) : NULL);
+        (void)json_object_object_add(it, "paused", json_object_new_boolean(paused));
+        print_json(it);
+    }
+    return EXIT_FINE;
+}
+
 /* The outcome of a verb on one job. */
 static int said(int result, const char *verb, uint64_t id)
 {
+    if (result >= 0 && jobs_request.json && strcmp(verb, "show") != 0) {
+        struct json_object *it = json_object_new_object();
+        (void)json_object_object_add(it, "id", json_object_new_uint64(id));
+        if (strcmp(verb, "kill") == 0) /* then it has been asked to stop */
+            (void)json_object_object_add(it, "runs", json_object_new_boolean(result == 1));
+        print_json(it);
+    }
     if (result >= 0)
         return EXIT_FINE;
     if (result == -ENOENT)
@@ -451,7 +482,7 @@ static int set_schedule(vigil_jobs *jobs, int count, char **words)
     schedule.length = count > 3 ? strlen(words[3]) : 0;
     schedule.zone = jobs_request.zone;
     schedule.catch_up = (vigil_jobs_catch_up)rule;
-    return vigil_jobs_schedule_set(jobs, words[0], &schedule) != 0 ? failed("schedule") : EXIT_FINE;
+    return vigil_jobs_schedule_set(jobs, words[0], &schedule) != 0 ? failed("schedule") : changed("name", words[0]);
 }
 
 static int edit(vigil_jobs *jobs, const char *word, const char *payload)
@@ -477,7 +508,7 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
     if (strcmp(verb, "schedule") == 0)
         return set_schedule(jobs, count, words);
     if (strcmp(verb, "unschedule") == 0)
-        return vigil_jobs_schedule_remove(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
+        return vigil_jobs_schedule_remove(jobs, first) != 0 ? failed(verb) : changed("name", first);
     if (strcmp(verb, "ls") == 0)
         return list(jobs);
     if (strcmp(verb, "edit") == 0)
@@ -486,9 +517,9 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
         strcmp(verb, "drop") == 0)
         return with_id(jobs, verb, first);
     if (strcmp(verb, "pause") == 0)
-        return vigil_jobs_pause(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
+        return set_paused(jobs, first, true);
     if (strcmp(verb, "resume") == 0)
-        return vigil_jobs_resume(jobs, first) != 0 ? failed(verb) : EXIT_FINE;
+        return set_paused(jobs, first, false);
     if (strcmp(verb, "drain") == 0)
         return drain(jobs);
     if (strcmp(verb, "add") == 0)

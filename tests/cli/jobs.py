@@ -53,6 +53,21 @@ class Jobs(CommandTest):
         for verb in ("pause", "resume"):
             self.assertEqual(self.jobs(verb, "crop").returncode, 0)
 
+    def test_verbs_that_change_something_answer_in_json(self):
+        job = self.json("add", "resize")["id"]
+        self.assertEqual(self.json("pause", "resize"), {"kind": "resize", "paused": True})
+        self.assertEqual(self.json("resume", "resize"), {"kind": "resize", "paused": False})
+        self.assertEqual(self.json("pause"), {"kind": None, "paused": True})
+        self.assertEqual(self.json("edit", job, "dog.png"), {"id": job})
+        self.assertEqual(self.json("kill", job), {"id": job, "runs": False})
+        self.assertEqual(self.json("retry", job), {"id": job})
+        self.json("kill", job)
+        self.assertEqual(self.json("drop", job), {"id": job})
+        self.assertEqual(self.json("schedule", 'a"b', "@daily", "report"), {"name": 'a"b'})
+        self.assertEqual(self.json("unschedule", 'a"b'), {"name": 'a"b'})
+        refused = self.jobs("drop", job, "--json")
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+
     def test_metrics_and_top_count_by_kind_and_class(self):
         for kind in ("resize", "resize", 'a"b'):
             self.jobs("add", kind)
