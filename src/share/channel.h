@@ -68,13 +68,25 @@ static inline void vg_channel_await_step(unsigned *looks)
         vg_thread_yield();
 }
 
-/* Another thread was faster. Two processors that try again at once take the line from each other. */
-static inline void vg_channel_back_off(unsigned *losses)
+/* Another thread was faster. Two processors that try again at once take the line from each other for every message. So a
+   loser tries again with the position that it lost against (false): it loses again while the winner is still at it, and
+   waits longer each time, and the winner does many messages in a row. After some losses it takes part again with the
+   position of that moment (true), so nobody is kept out for long. */
+enum {
+#ifdef VIGIL_CHECK
+    CHANNEL_LOSSES = 2,
+#else
+    CHANNEL_LOSSES = 12,
+#endif
+    CHANNEL_LOSS_STEPS = 6
+};
+
+static inline bool vg_channel_back_off(unsigned *losses)
 {
-    for (unsigned i = 0; i < 1U << *losses; i++)
+    const unsigned steps = *losses < CHANNEL_LOSS_STEPS ? *losses : CHANNEL_LOSS_STEPS;
+    for (unsigned i = 0; i < 1U << steps; i++)
         vg_spin_pause();
-    if (*losses < 6)
-        ++*losses;
+    return ++*losses >= CHANNEL_LOSSES;
 }
 
 /* Each returns one of the codes above, and wakes nobody. */

@@ -78,7 +78,7 @@ static void block_done(vigil_channel *channel, vg_channel_block *block, unsigned
         list_slot *slot = list_slot_at(channel, block, i);
         /* D1 acq_rel: its reader is done, or sees what we and those before us have; pairs with D2 */
         if ((atomic_load_explicit(&slot->state, memory_order_acquire) & SLOT_READ) == 0 &&
-            (atomic_fetch_or_explicit(&slot->state, SLOT_FREE, memory_order_acq_rel) & SLOT_READ) == 0)
+            (atomic_fetch_add_explicit(&slot->state, SLOT_FREE, memory_order_acq_rel) & SLOT_READ) == 0)
             return;
     }
     block_keep(channel, block);
@@ -121,9 +121,9 @@ int vg_channel_list_send(vigil_channel *channel, const void *element)
     vg_channel_block *fresh = NULL;
     unsigned losses = 0;
     int answer = VG_CHANNEL_DONE;
+    /* E1 acquire: the block of this position; pairs with E2 */
+    uint64_t tail = atomic_load_explicit(&channel->tail, memory_order_acquire);
     for (;;) {
-        /* E1 acquire: the block of this position; pairs with E2 */
-        uint64_t tail = atomic_load_explicit(&channel->tail, memory_order_acquire);
         vg_channel_block *block = atomic_load_explicit(&channel->tail_block, memory_order_acquire); /* pairs with E3 */
         const unsigned at = list_offset(tail);
         if ((tail & BLOCK_BIT) != 0) {
@@ -132,6 +132,7 @@ int vg_channel_list_send(vigil_channel *channel, const void *element)
         }
         if (at == BLOCK_SLOTS) { /* the next block is being put in place */
             list_await_block(&channel->tail);
+            tail = atomic_load_explicit(&channel->tail, memory_order_acquire); /* E1 */
             continue;
         }
         if (at + 1 == BLOCK_SLOTS && fresh == NULL && (fresh = block_make(channel)) == NULL) {
@@ -139,10 +140,11 @@ int vg_channel_list_send(vigil_channel *channel, const void *element)
             break;
         }
         /* C5 seq_cst: the new tail before the word of the receivers' list is read; pairs with C6. It succeeds only if
-           the tail has not moved since E1, so the block is that of the position. */
+           the tail has not moved since E1, so the block is that of the position. If it fails it is E1 itself. */
         if (!atomic_compare_exchange_weak_explicit(&channel->tail, &tail, tail + BLOCK_STEP, memory_order_seq_cst,
-                                                   memory_order_relaxed)) {
-            vg_channel_back_off(&losses);
+                                                   memory_order_acquire)) {
+            if (vg_channel_back_off(&losses))
+                tail = atomic_load_explicit(&channel->tail, memory_order_acquire); /* E1 */
             continue;
         }
         if (at + 1 == BLOCK_SLOTS) {
@@ -185,12 +187,13 @@ static void list_next_block(vigil_channel *channel, vg_channel_block *block, uin
 int vg_channel_list_receive(vigil_channel *channel, void *element)
 {
     unsigned losses = 0;
+    uint64_t head = atomic_load_explicit(&channel->head, memory_order_acquire); /* E7: pairs with E8 */
     for (;;) {
-        uint64_t head = atomic_load_explicit(&channel->head, memory_order_acquire); /* E7: pairs with E8 */
         vg_channel_block *block = atomic_load_explicit(&channel->head_block, memory_order_acquire); /* pairs with E6 */
         const unsigned at = list_offset(head);
         if (at == BLOCK_SLOTS) {
             list_await_block(&channel->head);
+            head = atomic_load_explicit(&channel->head, memory_order_acquire); /* E7 */
             continue;
         }
         uint64_t next = head + BLOCK_STEP;
@@ -204,10 +207,11 @@ int vg_channel_list_receive(vigil_channel *channel, void *element)
                 next |= BLOCK_BIT;
         }
         /* E9 acq_rel: the block is still that of the position, as in the send; the next receiver sees the tail that we
-           saw; pairs with E7 */
+           saw; pairs with E7. If it fails it is E7 itself. */
         if (!atomic_compare_exchange_weak_explicit(&channel->head, &head, next, memory_order_acq_rel,
-                                                   memory_order_relaxed)) {
-            vg_channel_back_off(&losses);
+                                                   memory_order_acquire)) {
+            if (vg_channel_back_off(&losses))
+                head = atomic_load_explicit(&channel->head, memory_order_acquire); /* E7 */
             continue;
         }
         if (at + 1 == BLOCK_SLOTS)
@@ -220,7 +224,7 @@ int vg_channel_list_receive(vigil_channel *channel, void *element)
         /* D2 acq_rel: we have read, and go on with the block if asked to; pairs with D1 */
         if (at + 1 == BLOCK_SLOTS)
             block_done(channel, block, 0);
-        else if ((atomic_fetch_or_explicit(&slot->state, SLOT_READ, memory_order_acq_rel) & SLOT_FREE) != 0)
+        else if ((atomic_fetch_add_explicit(&slot->state, SLOT_READ, memory_order_acq_rel) & SLOT_FREE) != 0)
             block_done(channel, block, at + 1);
         return VG_CHANNEL_DONE;
     }
