@@ -68,10 +68,10 @@ static inline void vg_channel_await_step(unsigned *looks)
         vg_thread_yield();
 }
 
-/* Another thread was faster. Two processors that try again at once take the line from each other for every message. So a
-   loser tries again with the position that it lost against (false): it loses again while the winner is still at it, and
-   waits longer each time, and the winner does many messages in a row. After some losses it takes part again with the
-   position of that moment (true), so nobody is kept out for long. */
+/* Another thread was faster. Two processors that try again at once take the line from each other for every message. So
+   a loser tries again with the position that it lost against (false): it loses again while the winner is still at it,
+   and waits longer each time, and the winner does many messages in a row. After some losses it takes part again with
+   the position of that moment (true), so nobody is kept out for long. */
 enum {
 #ifdef VIGIL_CHECK
     CHANNEL_LOSSES = 2,
