@@ -116,7 +116,7 @@ int vigil_pool_broadcast_call(vigil_pool *pool, int (*fn)(void *arg, unsigned wo
     vg_job_set(it->job, (int (*)(void *))(void (*)(void))fn, arg, &plain);
     it->job->kind = VG_JOB_EVERYWHERE;
     it->job->everywhere = pool;
-    atomic_store_explicit(&it->job->state, VIGIL_JOB_RUNNING, memory_order_relaxed);
+    atomic_store_explicit(vg_job_state(it->job), VIGIL_JOB_RUNNING, memory_order_relaxed);
     it->pool = pool;
     it->fn = fn;
     it->arg = arg;

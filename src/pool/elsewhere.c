@@ -53,7 +53,7 @@ int vg_job_wait_elsewhere(vg_worker *worker, vigil_pool *pool, vg_job *job, uint
     if (!added)
         return 0;
     const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, vg_handles_name(job), where);
-    it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
+    it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, vg_job_function(&job->task), deadline_ns, NULL);
     vg_job_inherit(pool, job);
     vg_urgent_begin(pool, &urgent);
     const vg_wait wait = {.over = job_elsewhere_is_over, .arg = &it, .deadline_ns = deadline_ns};

@@ -31,10 +31,12 @@
 #define JOB_HUSKS_MANY 1024 /* more than the ring holds, where a sweep cannot reach them */
 #endif
 
+typedef int (*job_fn)(void *arg);
+
 uint64_t vg_job_id(const vigil_task *task)
 {
     const vg_job *job = vg_container_of(task, const vg_job, task);
-    return job->alone || job->kind == VG_JOB_MEMBER ? 0 : vg_handles_name(job);
+    return task->vg_group != NULL || vg_handles_alone(job) ? 0 : vg_handles_name(job);
 }
 
 size_t vg_job_size(void)
@@ -42,25 +44,37 @@ size_t vg_job_size(void)
     return sizeof(vg_job);
 }
 
-static int job_run(vigil_task *task)
+static job_fn job_function(const vigil_task *task)
 {
-    vg_job *job = vg_job_of(task);
-    return job->kind == VG_JOB_MEMBER ? vg_member_run(job->member) : job->fn(job->arg);
+    return (job_fn)(void (*)(void))task->cancel;
 }
 
-static void job_cancel(vigil_task *task)
+static int run_member(void *member)
 {
-    vg_job *job = vg_job_of(task);
-    if (job->kind == VG_JOB_MEMBER)
-        vg_member_cancel(job->member);
+    return vg_member_run(member);
+}
+
+vg_job_work vg_job_work_of(vigil_task *task)
+{
+    const vg_job *job = vg_job_of(task);
+    return (vg_job_work){.fn = task->vg_group != NULL ? run_member : job_function(task), .arg = vg_job_arg(job)};
+}
+
+void vg_job_cancel(vigil_task *task)
+{
+    const vg_job *job = vg_job_of(task);
+    if (task->vg_group != NULL)
+        vg_member_cancel(vg_job_arg(job));
     else if (job->cancel != NULL)
-        job->cancel(job->arg);
+        job->cancel(vg_job_arg(job));
 }
 
 void *vg_job_function(const vigil_task *task)
 {
-    const vg_job *job = vg_job_of((vigil_task *)(uintptr_t)task);
-    return job->kind == VG_JOB_MEMBER ? (void *)(uintptr_t)job->member->run : (void *)(uintptr_t)job->fn;
+    if (task->vg_group == NULL)
+        return (void *)(uintptr_t)job_function(task);
+    const vigil_task *member = vg_job_arg(vg_container_of(task, const vg_job, task));
+    return (void *)(uintptr_t)member->run;
 }
 
 /* The calling thread: its worker, of any pool, or an address of its own. */
@@ -79,25 +93,29 @@ bool vg_job_runs_here(const vg_job *job)
 
 bool vg_job_is_alone(const vigil_task *task)
 {
-    return vg_container_of(task, const vg_job, task)->alone;
+    return (task->vg_flags & VG_FLAG_ALONE) != 0;
 }
 
 static bool job_claim(vg_job *job)
 {
     const bool alone = vg_handles_alone(job);
-    uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
+    uint32_t state = atomic_load_explicit(vg_job_state(job), memory_order_relaxed);
     do {
         if ((state & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED)
             return false;
         if (alone) { /* no other can claim it */
-            atomic_store_explicit(&job->state, (state & ~VG_JOB_STATE_MASK) | VIGIL_JOB_RUNNING, memory_order_relaxed);
+            atomic_store_explicit(vg_job_state(job), (state & ~VG_JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
+                                  memory_order_relaxed);
             break;
         }
         /* relaxed: the job's fields came with the queue entry or the handle */
-    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state,
+    } while (!atomic_compare_exchange_weak_explicit(vg_job_state(job), &state,
                                                     (state & ~VG_JOB_STATE_MASK) | VIGIL_JOB_RUNNING,
                                                     memory_order_relaxed, memory_order_relaxed));
-    job->alone = alone;
+    if (alone && (state & VG_JOB_WATCHED) == 0) { /* nobody asks who runs it, or how it ended */
+        job->task.vg_flags |= VG_FLAG_ALONE;      /* nobody else reads them: the claimer has taken it from the queue */
+        return true;
+    }
     vg_worker *worker = vg_current_worker;
     atomic_store_explicit(&job->runner, job_caller(), memory_order_relaxed);
     if (worker != NULL) {
@@ -136,7 +154,7 @@ void vg_job_due(vigil_pool *pool, vigil_task *task)
     atomic_store_explicit(&job->due, 1, memory_order_release);
     /* H7 full fence: due before the waiters are looked for; pairs with H8 */
     atomic_thread_fence(memory_order_seq_cst);
-    if ((atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_WAIT_WORKER) != 0)
+    if ((atomic_load_explicit(vg_job_state(job), memory_order_relaxed) & VG_JOB_WAIT_WORKER) != 0)
         job_wake_workers(pool, job); /* one of them runs it, whatever is queued before it */
     if (__builtin_expect(atomic_load_explicit(&pool->urgent_count, memory_order_relaxed) != 0, 0))
         vg_urgent_call(pool);
@@ -145,6 +163,11 @@ void vg_job_due(vigil_pool *pool, vigil_task *task)
 void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelled)
 {
     vg_job *job = vg_job_of(task);
+    if (vg_job_is_alone(task)) {
+        atomic_store_explicit(vg_job_state(job), cancelled ? VIGIL_JOB_CANCELLED : VIGIL_JOB_DONE,
+                              memory_order_relaxed); /* the next holder has it with the slot */
+        return;
+    }
     if (vg_current_worker != NULL)
         vg_current_worker->job = job->outer; /* whoever claims a job ends it, and jobs on a stack are nested */
     vg_job_settle(pool, job, status, cancelled);
@@ -156,15 +179,15 @@ void vg_job_settle(vigil_pool *pool, vg_job *job, int status, bool cancelled)
     uint32_t before;
     job->status = status;
     if (vg_handles_alone(job)) { /* nobody waits, or will: only a watch may be there */
-        before = atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_WATCHED;
-        atomic_store_explicit(&job->state, ended, memory_order_relaxed);
+        before = atomic_load_explicit(vg_job_state(job), memory_order_relaxed) & VG_JOB_WATCHED;
+        atomic_store_explicit(vg_job_state(job), ended, memory_order_relaxed);
     } else {
         /* H1 release: the waiter sees the job's effects and status; pairs with H2. acquire: seats with
            VG_JOB_WAIT_WORKER name their job; pairs with H3. */
-        before = atomic_exchange_explicit(&job->state, ended, memory_order_acq_rel);
+        before = atomic_exchange_explicit(vg_job_state(job), ended, memory_order_acq_rel);
     }
     if ((before & VG_JOB_WAIT_OUTSIDE) != 0)
-        (void)vg_futex_wake(&job->state, VG_WAKE_ALL);
+        (void)vg_futex_wake(vg_job_state(job), VG_WAKE_ALL);
     if ((before & VG_JOB_WAIT_WORKER) != 0)
         job_wake_workers(pool, job);
     if (__builtin_expect((before & VG_JOB_WATCHED) != 0, 0))
@@ -205,9 +228,8 @@ static void count_husk_made(vigil_pool *pool, unsigned class_)
 
 bool vg_job_is_husk(const vigil_task *task)
 {
-    const vg_job *job = vg_container_of(task, const vg_job, task);
     /* relaxed: a job never returns to QUEUED while it has an entry, and only its own fields are read */
-    return (atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
+    return (atomic_load_explicit(&task->vg_state, memory_order_relaxed) & VG_JOB_STATE_MASK) != VIGIL_JOB_QUEUED;
 }
 
 static bool task_is_husk(const vigil_task *task)
@@ -251,16 +273,14 @@ vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name)
     vg_job *job = vg_handles_alloc(&pool->jobs, references, name);
     if (job == NULL)
         return NULL;
-    vigil_task_init(&job->task, job_run, job_cancel);
+    vigil_task_init(&job->task, NULL, NULL); /* vg_job_set, or the member, follows */
     job->task.vg_kind = VG_KIND_JOB;
-    atomic_store_explicit(&job->task.vg_state, VG_TASK_QUEUED, memory_order_relaxed);
     job->kind = VG_JOB_CALL;
-    job->alone = false;
     job->status = 0;
     job->watches = NULL;
     atomic_store_explicit(&job->runner, 0, memory_order_relaxed);
     atomic_store_explicit(&job->due, 0, memory_order_relaxed);
-    atomic_store_explicit(&job->state, VIGIL_JOB_QUEUED, memory_order_relaxed);
+    atomic_store_explicit(vg_job_state(job), VIGIL_JOB_QUEUED, memory_order_relaxed);
     return job;
 }
 
@@ -282,9 +302,9 @@ int vg_job_options(vigil_job_options *taken, const vigil_job_options *options)
 
 void vg_job_set(vg_job *job, int (*fn)(void *arg), void *arg, const vigil_job_options *with)
 {
-    job->fn = fn;
+    job->task.cancel = (vigil_task_cancel_fn)(void (*)(void))fn;
     job->cancel = with->cancel;
-    job->arg = arg;
+    vg_job_set_arg(job, arg);
 }
 
 int vigil_job_call(vigil_pool *pool, int (*fn)(void *arg), void *arg, const vigil_job_options *options,
@@ -329,26 +349,26 @@ int vg_job_acquire(vigil_pool *pool, vigil_job handle, vg_job **job)
 bool vg_job_ended(vg_job *job)
 {
     /* H2 acquire: pairs with H1 */
-    return (atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE;
+    return (atomic_load_explicit(vg_job_state(job), memory_order_acquire) & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE;
 }
 
 static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns)
 {
     bool in_time = true;
     for (;;) {
-        uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire); /* H2 */
+        uint32_t state = atomic_load_explicit(vg_job_state(job), memory_order_acquire); /* H2 */
         if ((state & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE)
             return 0;
         if (!in_time)
             return -ETIMEDOUT;
         if ((state & VG_JOB_WAIT_OUTSIDE) == 0) {
             /* relaxed: whoever ends the job reads the flag from the same word */
-            if (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | VG_JOB_WAIT_OUTSIDE,
+            if (!atomic_compare_exchange_weak_explicit(vg_job_state(job), &state, state | VG_JOB_WAIT_OUTSIDE,
                                                        memory_order_relaxed, memory_order_relaxed))
                 continue;
             state |= VG_JOB_WAIT_OUTSIDE;
         }
-        in_time = vg_futex_wait(&job->state, state, deadline_ns) == 0;
+        in_time = vg_futex_wait(vg_job_state(job), state, deadline_ns) == 0;
     }
 }
 
@@ -372,7 +392,7 @@ bool vg_job_may_be_run(vg_job *job)
 {
     /* H6 acquire: the stamp that the timer thread wrote; pairs with H5 */
     return atomic_load_explicit(&job->due, memory_order_acquire) != 0 &&
-           (atomic_load_explicit(&job->state, memory_order_relaxed) & VG_JOB_STATE_MASK) == VIGIL_JOB_QUEUED;
+           (atomic_load_explicit(vg_job_state(job), memory_order_relaxed) & VG_JOB_STATE_MASK) == VIGIL_JOB_QUEUED;
 }
 
 /* Also over when the job has become due: then it is run here. */
@@ -410,11 +430,11 @@ static int job_sleep_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline
     const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
     atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
     /* H3 release: whoever ends the job sees what the seat waits for; pairs with H1's acquire */
-    (void)atomic_fetch_or_explicit(&job->state, VG_JOB_WAIT_WORKER, memory_order_release);
+    (void)atomic_fetch_or_explicit(vg_job_state(job), VG_JOB_WAIT_WORKER, memory_order_release);
     /* H8 full fence: the flag and the seat before the look at due; pairs with H7 */
     atomic_thread_fence(memory_order_seq_cst);
     job_wait it = {.job = job};
-    it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, (const void *)(uintptr_t)job->fn, deadline_ns, NULL);
+    it.number = vg_wait_note_begin(worker, VG_WAITS_JOB, job, vg_job_function(&job->task), deadline_ns, NULL);
     const vg_wait wait = {.over = job_is_over, .arg = &it, .deadline_ns = deadline_ns};
     const vg_waiting waiting = vg_trace_wait(pool, worker, VG_WAIT_JOB, vg_handles_name(job), where);
     int error = vg_wait_by_rule(worker, &wait, false);
@@ -462,7 +482,7 @@ int vigil_job_poll(vigil_pool *pool, vigil_job handle, int *status)
     int error = vg_job_acquire(pool, handle, &job);
     if (error != 0)
         return error;
-    uint32_t state = atomic_load_explicit(&job->state, memory_order_acquire) & VG_JOB_STATE_MASK; /* H2 */
+    uint32_t state = atomic_load_explicit(vg_job_state(job), memory_order_acquire) & VG_JOB_STATE_MASK; /* H2 */
     if (state >= VIGIL_JOB_DONE && status != NULL)
         *status = job->status;
     (void)vg_handles_release(&pool->jobs, job);

@@ -7,6 +7,12 @@
 
 #include "pool_struct.h"
 
+/* What a job calls. */
+typedef struct vg_job_work {
+    int (*fn)(void *arg);
+    void *arg;
+} vg_job_work;
+
 size_t vg_job_size(void);
 bool vg_job_claim(vigil_task *task);                 /* false: cancelled, running or done */
 void vg_job_due(vigil_pool *pool, vigil_task *task); /* its delay is over */
@@ -15,8 +21,10 @@ void vg_job_leave_queue(vigil_pool *pool, vigil_task *task); /* the queue's refe
 void vg_job_husk(vigil_pool *pool, vigil_task *task);
 bool vg_job_is_husk(const vigil_task *task); /* for a job taken from a queue, or for the holder of draining */
 void *vg_job_function(const vigil_task *task);
+vg_job_work vg_job_work_of(vigil_task *task);
+void vg_job_cancel(vigil_task *task);         /* its cancel callback */
 uint64_t vg_job_id(const vigil_task *task);   /* names it in records; 0: nobody has its handle */
-bool vg_job_is_alone(const vigil_task *task); /* of a claimed one */
+bool vg_job_is_alone(const vigil_task *task); /* of a claimed one: nobody else has its handle, or watches it */
 unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* the jobs it runs */
 
 /* A job as it is before its submit, held `references` times. NULL: no memory. *name: its handle. */

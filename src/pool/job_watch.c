@@ -5,16 +5,16 @@
 
 bool vg_job_watch_add(vg_job *job, struct vg_job_watch *watch)
 {
-    uint32_t state = atomic_load_explicit(&job->state, memory_order_relaxed);
+    uint32_t state = atomic_load_explicit(vg_job_state(job), memory_order_relaxed);
     do {
         if ((state & VG_JOB_STATE_MASK) >= VIGIL_JOB_DONE) {
             /* H2 acquire: the caller goes on as after a wait; pairs with H1 */
-            (void)atomic_load_explicit(&job->state, memory_order_acquire);
+            (void)atomic_load_explicit(vg_job_state(job), memory_order_acquire);
             return false;
         }
         /* relaxed: whoever ends the job reads the flag from the same word, and the list under the lock */
-    } while (!atomic_compare_exchange_weak_explicit(&job->state, &state, state | VG_JOB_WATCHED, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(vg_job_state(job), &state, state | VG_JOB_WATCHED,
+                                                    memory_order_relaxed, memory_order_relaxed));
     watch->next = job->watches;
     job->watches = watch;
     return true;

@@ -54,7 +54,7 @@ int vg_member_submit(vigil_group *group, vigil_task *task, unsigned class_)
     if (job == NULL)
         return -ENOMEM;
     job->kind = VG_JOB_MEMBER;
-    job->member = task;
+    vg_job_set_arg(job, task);
     job->task.vg_group = group;
     members_push(group, job, job);
     int error = vg_submit_one(pool, &job->task, class_);
@@ -63,7 +63,7 @@ int vg_member_submit(vigil_group *group, vigil_task *task, unsigned class_)
         atomic_store_explicit(&job->due, 1, memory_order_release);
     } else {
         /* Nobody has seen it but the list. */
-        atomic_store_explicit(&job->state, VIGIL_JOB_CANCELLED, memory_order_relaxed);
+        atomic_store_explicit(vg_job_state(job), VIGIL_JOB_CANCELLED, memory_order_relaxed);
         (void)vg_handles_release(&pool->jobs, job);
     }
     (void)vg_handles_release(&pool->jobs, job);

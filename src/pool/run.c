@@ -29,6 +29,18 @@ __attribute__((noinline)) void vg_mark_raised(void)
         vg_current_worker->raised = true;
 }
 
+static inline __attribute__((always_inline)) int call_guarded(int (*fn)(void *arg), void *arg)
+{
+    vg_raise_frame frame;
+    bool raised;
+    vg_raise_push(&frame);
+    int status = vg_raise_call(&frame, fn, arg, &raised);
+    if (__builtin_expect(raised, 0))
+        vg_mark_raised();
+    vg_raise_pop(&frame);
+    return status;
+}
+
 #ifdef VG_RAISE_LIBC
 static int run_for_raise(void *arg)
 {
@@ -39,19 +51,17 @@ static int run_for_raise(void *arg)
 
 int vg_run_guarded(vigil_task *task)
 {
-    vg_raise_frame frame;
-    bool raised;
-    vg_raise_push(&frame);
 #ifdef VG_RAISE_LIBC
-    int status = vg_raise_call(&frame, run_for_raise, task, &raised);
+    return call_guarded(run_for_raise, task);
 #else
-    int status = vg_raise_call(&frame, (int (*)(void *))(void (*)(void))task->run, task,
-                               &raised); /* not a C call: any pointer will do */
+    return call_guarded((int (*)(void *))(void (*)(void))task->run, task); /* not a C call: any pointer will do */
 #endif
-    if (__builtin_expect(raised, 0))
-        vg_mark_raised();
-    vg_raise_pop(&frame);
-    return status;
+}
+
+static __attribute__((noinline)) int run_job_guarded(vigil_task *task)
+{
+    const vg_job_work work = vg_job_work_of(task);
+    return call_guarded(work.fn, work.arg);
 }
 
 _Thread_local vg_cancelling *vg_cancelling_top;
@@ -65,6 +75,8 @@ static __attribute__((noinline)) void cancel_and_land(vigil_pool *pool, vigil_ta
     if (VG_RAISE_LAND(&frame) == 0) {
         if (task->vg_kind == VG_KIND_CALL)
             vg_pool_call_cancel(pool, task);
+        else if (task->vg_kind == VG_KIND_JOB)
+            vg_job_cancel(task);
         else
             task->cancel(task);
     }
@@ -186,9 +198,14 @@ static inline __attribute__((always_inline)) void run_claimed_as(vg_worker *work
     if (__builtin_expect(worker->level >= VIGIL_RECORD_COUNTERS, 1))
         vg_trace_begin(worker, &note, task, function, exact);
     VG_PROBE(run, function, class_, task);
-    /* relaxed: the function itself decides when the task may be submitted again */
-    atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
-    int status = vg_run_guarded(task);
+    int status;
+    if (__builtin_expect(kind == VG_KIND_JOB, 0)) {
+        status = run_job_guarded(task);
+    } else {
+        /* relaxed: the function itself decides when the task may be submitted again */
+        atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed);
+        status = vg_run_guarded(task);
+    }
     if (__builtin_expect(vg_current_worker != worker, 0))
         vg_forked_end(status); /* before anything is written that the parent has, too */
     worker->depth--;
@@ -244,8 +261,9 @@ void vg_discard_claimed(vigil_pool *pool, vigil_task *task)
                      /* a job may be cancelled while another thread moves its entry and writes the stamp */
                      kind != VG_KIND_JOB && (task->vg_flags & VG_FLAG_STAMPED) != 0 ? task->vg_stamp : 0,
                      (uint64_t)(uintptr_t)task);
-    atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
-    if (task->cancel != NULL)
+    if (kind != VG_KIND_JOB)
+        atomic_store_explicit(&task->vg_state, VG_TASK_FREE, memory_order_relaxed); /* as in vg_run_claimed */
+    if (task->cancel != NULL || kind == VG_KIND_JOB)
         cancel_guarded(pool, task);
     count_cancelled(pool, class_);
     if (kind == VG_KIND_JOB)

@@ -31,7 +31,8 @@ enum {
 /* vigil_task.vg_flags */
 enum {
     VG_FLAG_COUNTED = 1, /* takes a place of max_queue */
-    VG_FLAG_STAMPED = 2  /* vg_stamp holds the submit time; spawns have none */
+    VG_FLAG_STAMPED = 2, /* vg_stamp holds the submit time; spawns have none */
+    VG_FLAG_ALONE = 4    /* a claimed job that only its claimer knows */
 };
 
 /* The last fields of a task, from vg_state on, as one word. */

@@ -142,9 +142,9 @@ static int call_nothing(void *arg)
     return 0;
 }
 
-static void a_call_takes_its_line_along(void **state)
+/* What moves for each call of `hand_over`, from the submit to the memory's next use. */
+static double moves_there_and_back(void (*hand_over)(void))
 {
-    (void)state;
     begin(1);
     double moves = 0;
     for (uint32_t round = 0; round < 8; round++) {
@@ -152,7 +152,7 @@ static void a_call_takes_its_line_along(void **state)
         hold_workers(&hold, pool, 1);
         (void)lines_moved();
         for (uint32_t i = 0; i < ROUNDS; i++)
-            must_equal(vigil_pool_call(pool, call_nothing, NULL, NULL, VIGIL_NORMAL), 0);
+            hand_over();
         hold_release(&hold);
         tally_wait(&done, (round + 1) * ROUNDS);
         wait_parked(1);
@@ -160,7 +160,31 @@ static void a_call_takes_its_line_along(void **state)
         moves = round < 2 ? 0 : least(moves, both); /* at first it takes memory that was never used */
     }
     pool_close(pool);
-    must_be_in_the_table("`vigil_pool_call`, there and back", moves);
+    return moves;
+}
+
+static void call_once(void)
+{
+    must_equal(vigil_pool_call(pool, call_nothing, NULL, NULL, VIGIL_NORMAL), 0);
+}
+
+static void job_once(void)
+{
+    vigil_job job;
+    must_equal(vigil_job_call(pool, call_nothing, NULL, NULL, &job), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
+}
+
+static void a_call_takes_its_line_along(void **state)
+{
+    (void)state;
+    must_be_in_the_table("`vigil_pool_call`, there and back", moves_there_and_back(call_once));
+}
+
+static void a_job_without_a_handle_takes_one_line_along(void **state)
+{
+    (void)state;
+    must_be_in_the_table("`vigil_job_call` and `vigil_job_unref`, there and back", moves_there_and_back(job_once));
 }
 
 /* ---- fork and join ------------------------------------------------------------------------------------------------ */
@@ -225,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_task_goes_to_its_worker_and_comes_back),
         cmocka_unit_test(workers_that_end_tasks_share_the_head_of_the_ring),
         cmocka_unit_test(a_call_takes_its_line_along),
+        cmocka_unit_test(a_job_without_a_handle_takes_one_line_along),
         cmocka_unit_test(a_spawn_that_nobody_steals_shares_nothing),
         cmocka_unit_test(a_wake_moves_few_lines),
     };
