@@ -88,8 +88,8 @@ static int on_head(llhttp_t *parser)
         return -1;
     if (tunnel)
         return 2;
-    /* An interim answer is followed by the real one. */
-    return answer->no_body && status >= 200 ? 1 : 0;
+    /* An interim answer is followed by the real one. What 204 and 304 say of a length is said of another answer's body. */
+    return (answer->no_body && status >= 200) || status == 204 || status == 304 ? 1 : 0;
 }
 
 static int on_body(llhttp_t *parser, const char *data, size_t length)

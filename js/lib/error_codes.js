@@ -128,6 +128,7 @@ const messages = {
   ERR_HTTP_HEADERS_SENT: ['Error', (verb) => `Cannot ${verb} headers after they are sent to the client`],
   ERR_HTTP_INVALID_HEADER_VALUE: ['TypeError', (value, name) => `Invalid value "${value}" for header "${name}"`],
   ERR_HTTP_INVALID_STATUS_CODE: ['RangeError', (code) => `Invalid status code: ${typeof code === 'object' ? load('inspect').inspect(code) : code}`],
+  ERR_HTTP_BODY_NOT_ALLOWED: ['Error', () => 'Adding content for this request method or response status is not allowed.'],
   ERR_HTTP_CONTENT_LENGTH_MISMATCH: ['Error', (length, promised) =>
     `Response body's content-length of ${length} byte(s) does not match the content-length of ${promised} byte(s) set in header`],
   ERR_HTTP_TRAILER_INVALID: ['Error', () => 'Trailers are invalid with this transfer encoding'],

@@ -7,7 +7,7 @@ const { native, servers, CONTINUE, EXPECTS, NO_HOST, UPGRADE, LAST, SHUT } = loa
 const { IncomingMessage } = load('http_incoming');
 const { socketOf, watch } = load('http_socket');
 const { OutgoingMessage, ServerResponse } = load('http_outgoing');
-const { STATUS_CODES, validateHeaderName, validateHeaderValue } = load('http_names');
+const { STATUS_CODES, uniqueNames, parseError, validateHeaderName, validateHeaderValue } = load('http_names');
 const { codes, validateFunction } = load('errors');
 const { fromBytes } = load('buffer');
 
@@ -41,7 +41,15 @@ process[Symbol.for('vigil.host')].closeServers = () => {
   }
 };
 
-class Server extends EventEmitter {
+// An emitter, or one that is made of an object that is there already: `http.Server.call(this)` of classes in the old style.
+function Root(target) {
+  const self = target ?? this;
+  Reflect.apply(EventEmitter, self, []);
+  return self;
+}
+Root.prototype = EventEmitter.prototype;
+
+class Server extends Root {
   #id = -1;
   #path;
   #links = new Set();
@@ -53,21 +61,26 @@ class Server extends EventEmitter {
   #captures = EventEmitter.captureRejections === true;
   #host = -1; // where guests are
 
-  constructor(options, handler) {
-    super();
+  constructor(options, handler, target) {
+    super(target);
     if (typeof options === 'function') {
       handler = options;
       options = {};
     }
     options ??= {};
-    if (typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'object', options);
+    if (typeof options !== 'object' || Array.isArray(options)) throw new codes.ERR_INVALID_ARG_TYPE('options', 'object', options);
     if (options.requestTimeout !== undefined) this.#times.requestTimeout = checkTime(options.requestTimeout, 'requestTimeout');
     // As in Node: the head is never given more time than the whole.
     if (options.headersTimeout !== undefined) this.#times.headersTimeout = checkTime(options.headersTimeout, 'headersTimeout');
     else if (this.#times.requestTimeout > 0) this.#times.headersTimeout = Math.min(60000, this.#times.requestTimeout);
+    if (this.#times.requestTimeout > 0 && this.#times.headersTimeout > this.#times.requestTimeout) {
+      throw new codes.ERR_OUT_OF_RANGE('headersTimeout', '<= requestTimeout', options.headersTimeout);
+    }
     if (options.keepAliveTimeout !== undefined) this.#times.keepAliveTimeout = checkTime(options.keepAliveTimeout, 'keepAliveTimeout');
     if (options.maxHeaderSize !== undefined) this.#maxHeaderSize = checkTime(options.maxHeaderSize, 'maxHeaderSize');
     this.joinDuplicateHeaders = options.joinDuplicateHeaders === true;
+    this.rejectNonStandardBodyWrites = options.rejectNonStandardBodyWrites === true;
+    this.uniqueHeaders = uniqueNames(options.uniqueHeaders);
     this.requireHostHeader = options.requireHostHeader ?? true;
     this.IncomingMessage = options.IncomingMessage ?? IncomingMessage;
     this.ServerResponse = options.ServerResponse ?? ServerResponse;
@@ -223,6 +236,21 @@ class Server extends EventEmitter {
       if (native.idle(link.id)) native.destroy(link.id);
     });
   }
+  // events.captureRejections: a handler that fails has an answer all the same.
+  [Symbol.for('nodejs.rejection')](error, type, ...args) {
+    if (type !== 'request') {
+      this.emit('error', error);
+      return;
+    }
+    const res = args[1];
+    if (res.headersSent || res.writableEnded) {
+      res.destroy();
+      return;
+    }
+    for (const name of res.getHeaderNames()) res.removeHeader(name);
+    res.statusCode = 500;
+    res.end(STATUS_CODES[500]);
+  }
   async [Symbol.asyncDispose]() {
     if (this.listening) await new Promise((resolve) => this.close(resolve));
   }
@@ -332,16 +360,14 @@ class Server extends EventEmitter {
     const code = fault[0];
     const text = fault[1];
     const timeout = code === 'ERR_HTTP_REQUEST_TIMEOUT';
-    if (this.listenerCount('clientError') > 0) {
-      const error = new Error(timeout ? text : `Parse Error: ${text}`);
-      error.code = code;
-      if (!timeout) {
-        error.reason = text;
-        error.bytesParsed = fault[2];
-        error.rawPacket = fromBytes(fault[3]);
+    const heard = this.listenerCount('clientError') > 0;
+    if (heard || (link.socket !== null && link.guest === undefined)) {
+      const error = timeout ? Object.assign(new Error(text), { code }) : parseError(code, text, fault[2], fromBytes(fault[3]));
+      if (heard) {
+        this.emit('clientError', error, socketOf(link));
+        return;
       }
-      this.emit('clientError', error, socketOf(link));
-      return;
+      process.nextTick(() => link.socket.tell(error));
     }
     if (link.res !== null && !link.res.writableFinished && link.res.headersSent) {
       native.destroy(link.id);
@@ -355,6 +381,7 @@ const { emit } = Server.prototype;
 
 // The class with or without `new`, as old programs have it.
 function AnyServer(options, handler) {
+  if (new.target === undefined && this instanceof AnyServer) return new Server(options, handler, this);
   return Reflect.construct(Server, [options, handler], new.target ?? AnyServer);
 }
 Object.defineProperty(AnyServer, 'name', { value: 'Server' });

@@ -40,6 +40,15 @@ Object.setPrototypeOf(Agent.prototype, EventEmitter.prototype);
 Object.setPrototypeOf(Agent, EventEmitter);
 Agent.defaultMaxSockets = Infinity;
 
+// The requests that wait, without those that were given up.
+function waitingFor(agent, name) {
+  const list = agent.requests[name];
+  if (list === undefined) return undefined;
+  while (list.length > 0 && list[0]._gone) list.shift();
+  if (list.length > 0) return list;
+  delete agent.requests[name];
+  return undefined;
+}
 // A connection has nothing to do: the next request, or it waits, or it ends.
 function freed(agent, socket, options) {
   const name = agent.getName(options);
@@ -47,8 +56,8 @@ function freed(agent, socket, options) {
     socket.destroy();
     return;
   }
-  const waiting = agent.requests[name];
-  if (waiting !== undefined && waiting.length > 0) {
+  const waiting = waitingFor(agent, name);
+  if (waiting !== undefined) {
     const request = waiting.shift();
     if (waiting.length === 0) delete agent.requests[name];
     give(agent, request, socket);
@@ -198,10 +207,10 @@ Agent.prototype.removeSocket = function (socket, options) {
     if (sets[i] === this.sockets) this.totalSocketCount--;
   }
   // Somebody who waited may go on.
-  let request = this.requests[name]?.[0];
+  let request = waitingFor(this, name)?.[0];
   if (request === undefined && this.totalSocketCount < this.maxTotalSockets) {
     for (const other of Object.keys(this.requests)) {
-      if ((this.sockets[other]?.length ?? 0) < this.maxSockets) {
+      if ((this.sockets[other]?.length ?? 0) < this.maxSockets && waitingFor(this, other) !== undefined) {
         request = this.requests[other][0];
         break;
       }

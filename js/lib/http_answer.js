@@ -5,7 +5,7 @@
 const { Readable } = load('stream');
 const { IncomingMessage, collect, collectDistinct } = load('http_incoming');
 
-function Answer(socket, head, status, old, join) {
+function Answer(socket, head, status, old, join, most) {
   Reflect.apply(Readable, this, [{ autoDestroy: true, highWaterMark: socket?.readableHighWaterMark }]);
   this.socket = socket;
   this.statusCode = status;
@@ -16,6 +16,7 @@ function Answer(socket, head, status, old, join) {
   this.rawHeaders = head.slice(1);
   this.rawTrailers = [];
   this.joinDuplicateHeaders = join;
+  this._most = most > 0 ? 2 * most : undefined; // of what is in `headers`
   this.aborted = false;
   this.complete = false;
   this.upgrade = false;
@@ -41,8 +42,8 @@ function lazily(name, make) {
     set(value) { this[slot] = value; },
   });
 }
-lazily('headers', (answer) => collect(answer.rawHeaders, answer.joinDuplicateHeaders));
-lazily('headersDistinct', (answer) => collectDistinct(answer.rawHeaders));
+lazily('headers', (answer) => collect(answer.rawHeaders.slice(0, answer._most), answer.joinDuplicateHeaders));
+lazily('headersDistinct', (answer) => collectDistinct(answer.rawHeaders.slice(0, answer._most)));
 lazily('trailers', (answer) => collect(answer.rawTrailers, answer.joinDuplicateHeaders));
 lazily('trailersDistinct', (answer) => collectDistinct(answer.rawTrailers));
 Object.defineProperty(Answer.prototype, 'connection', { get() { return this.socket; }, set(value) { this.socket = value; }, configurable: true });

@@ -6,7 +6,7 @@ const { Writable } = load('stream');
 const { Buffer } = load('buffer');
 const net = load('net');
 const agents = load('http_agent');
-const { STATUS_CODES, TOKEN, lowerOf, checkValue, hexOf } = load('http_names');
+const { STATUS_CODES, TOKEN, lowerOf, checkValue, hexOf, uniqueNames } = load('http_names');
 const { watch } = load('http_client_link');
 const { codes, AbortError, validateAbortSignal, validateFunction } = load('errors');
 
@@ -16,7 +16,7 @@ const PLAIN_METHODS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CON
 function urlOptions(url) {
   const { hostname, protocol, search, pathname, port, username, password, hash, href } = url;
   const options = {
-    __proto__: null, protocol, hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname, hash, search, pathname,
+    __proto__: null, ...url, protocol, hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname, hash, search, pathname,
     path: `${pathname || ''}${search || ''}`, href,
   };
   if (port !== '') options.port = Number(port);
@@ -89,6 +89,7 @@ function ClientRequest(input, options, callback) {
     throw new codes.ERR_INVALID_ARG_TYPE('options.joinDuplicateHeaders', 'boolean', options.joinDuplicateHeaders);
   }
   this.joinDuplicateHeaders = options.joinDuplicateHeaders;
+  this._unique = uniqueNames(options.uniqueHeaders);
   this.path = options.path || '/';
   this.host = host;
   this.protocol = protocol;
@@ -206,9 +207,13 @@ ClientRequest.prototype.getRawHeaderNames = function () { return Array.from(this
 ClientRequest.prototype.addTrailers = function (trailers) {
   const pairs = Array.isArray(trailers) ? trailers : Object.entries(trailers);
   for (let i = 0; i < pairs.length; i++) {
-    lowerOf(pairs[i][0]);
-    checkValue(pairs[i][0], pairs[i][1]);
-    this._trailer += `${pairs[i][0]}: ${pairs[i][1]}\r\n`;
+    const [name, given] = pairs[i];
+    const key = lowerOf(name);
+    const values = !Array.isArray(given) ? [given] : this._unique?.has(key) ? [given.join('; ')] : given;
+    for (let k = 0; k < values.length; k++) {
+      checkValue(name, values[k]);
+      this._trailer += `${name}: ${values[k]}\r\n`;
+    }
   }
 };
 
@@ -234,7 +239,7 @@ ClientRequest.prototype._implicitHeader = function () {
     this._headers.forEach((entry, key) => {
       const [name, value] = entry;
       if (!Array.isArray(value)) add(name, value);
-      else if (key === 'cookie') add(name, value.join('; '));
+      else if (key === 'cookie' || this._unique?.has(key)) add(name, value.join('; '));
       else for (let i = 0; i < value.length; i++) add(name, value[i]);
     });
   }
@@ -385,6 +390,7 @@ ClientRequest.prototype.onSocket = function (socket, error) {
       return;
     }
     watch(this, socket);
+    if (this.timeout !== undefined || this.agent?.options?.timeout) this._hearTimeout();
     this.emit('socket', socket);
     this._applyTimeout();
     const waiting = this._waiting;
@@ -425,13 +431,7 @@ ClientRequest.prototype.destroy = function (error) {
     return this;
   }
   const shown = error ?? hangUp();
-  this._gone = { error };
-  for (const name of Object.keys(this.agent?.requests ?? {})) {
-    const list = this.agent.requests[name];
-    const at = list.indexOf(this);
-    if (at >= 0) list.splice(at, 1);
-    if (list.length === 0) delete this.agent.requests[name];
-  }
+  this._gone = { error }; // as in Node it stays in the agent's list until its turn would come
   process.nextTick(() => {
     // A request that was aborted before it had a socket has no error to tell.
     if (error || !this.aborted) this.emit('error', shown);
@@ -452,6 +452,8 @@ for (const name of ['destroyed', 'errored', 'closed']) {
     set(value) { this[slot] = value; },
   });
 }
+// As in Node: also when it has ended.
+Object.defineProperty(ClientRequest.prototype, 'writable', { get() { return true; }, set() {}, configurable: true, enumerable: true });
 Object.defineProperty(ClientRequest.prototype, 'connection', { get() { return this.socket; }, configurable: true });
 Object.defineProperty(ClientRequest.prototype, 'writableFinished', {
   configurable: true, get() { return this._writableState.finished; },
@@ -465,21 +467,29 @@ ClientRequest.prototype.setTimeout = function (msecs, callback) {
     validateFunction(callback, 'callback');
     this.once('timeout', callback);
   }
-  this.timeout = msecs;
+  if (msecs > LONGEST) {
+    process.emitWarning(`${msecs} does not fit into a 32-bit signed integer.\nTimer duration was truncated to ${LONGEST}.`, 'TimeoutOverflowWarning');
+    msecs = LONGEST;
+  }
+  this._patience = msecs;
+  if (this.socket !== null) this._hearTimeout();
   this._applyTimeout();
   return this;
 };
-// The socket's time; while it connects it does not count.
+const LONGEST = 2 ** 31 - 1; // milliseconds
+ClientRequest.prototype._hearTimeout = function () {
+  if (this.timeoutCb !== null) return;
+  this.timeoutCb = () => this.emit('timeout');
+  this.socket.once('timeout', this.timeoutCb);
+};
+// The socket's time, if the program has set one; while it connects it does not count.
 ClientRequest.prototype._applyTimeout = function () {
   const { socket } = this;
-  if (socket === null || this.timeout === undefined) return;
-  if (this.timeoutCb === null) {
-    this.timeoutCb = () => this.emit('timeout');
-    socket.once('timeout', this.timeoutCb);
-  }
+  if (socket === null || this._patience === undefined) return;
+  this._hearTimeout();
   // Any stream may stand in for a socket; not all of them have timeouts.
-  if (socket.connecting) socket.once('connect', () => { if (this.socket === socket && !this._ended) socket.setTimeout(this.timeout); });
-  else socket.setTimeout?.(this.timeout);
+  if (socket.connecting) socket.once('connect', () => { if (this.socket === socket && !this._ended) socket.setTimeout(this._patience); });
+  else socket.setTimeout?.(this._patience);
 };
 const forward = (name, method) => {
   ClientRequest.prototype[name] = function (...args) {
@@ -493,6 +503,7 @@ const forward = (name, method) => {
 };
 forward('setNoDelay', 'setNoDelay');
 forward('setSocketKeepAlive', 'setKeepAlive');
+ClientRequest.prototype[Symbol.for('nodejs.rejection')] = function (error) { this.destroy(error); };
 ClientRequest.prototype.clearTimeout = function (callback) { this.setTimeout(0, callback); };
 
 function request(url, options, callback) {

@@ -5,6 +5,7 @@
 const { answerOpen, answerParse, answerFinish, answerText, answerFault } = binding;
 const { httpAnswerEvent: { HEAD, BODY }, httpAnswer: { KEEP, UPGRADE, OLD } } = load('constants');
 const { Answer } = load('http_answer');
+const { parseError } = load('http_names');
 
 const MAX_HEADER = 16384;
 
@@ -31,6 +32,8 @@ function watch(req, socket) {
   socket.on('end', link.onEnd);
   socket.on('error', link.onError);
   socket.on('close', link.onClose);
+  link.onTimeout = () => link.answer?.emit('timeout');
+  socket.on('timeout', link.onTimeout);
   req.once('finish', () => {
     if (link.answer !== null && link.answer.complete && link.answer.readableEnded) release(link);
   });
@@ -42,6 +45,7 @@ function unwatch(link) {
   socket.removeListener('end', link.onEnd);
   socket.removeListener('error', link.onError);
   socket.removeListener('close', link.onClose);
+  socket.removeListener('timeout', link.onTimeout);
   if (req.timeoutCb !== null) {
     socket.removeListener('timeout', req.timeoutCb);
     req.timeoutCb = null;
@@ -69,8 +73,7 @@ function received(link, data) {
     req._close();
     return;
   }
-  const error = new Error(`Parse Error: ${fault[1]}`);
-  Object.assign(error, { bytesParsed: fault[2], code: fault[0], reason: fault[1], rawPacket: data });
+  const error = parseError(fault[0], fault[1], fault[2], data);
   link.answer?.destroy(hangUp('aborted'));
   req.destroyed = true;
   req.emit('error', error);
@@ -96,7 +99,7 @@ function handle(link, events, data) {
 }
 function headed(link, lines, status, flags) {
   const { req, socket } = link;
-  const answer = new Answer(socket, lines, status, (flags & OLD) !== 0, req.joinDuplicateHeaders);
+  const answer = new Answer(socket, lines, status, (flags & OLD) !== 0, req.joinDuplicateHeaders, req.maxHeadersCount);
   if ((flags & UPGRADE) !== 0 && (status === 101 || req.method === 'CONNECT')) {
     answer.upgrade = true;
     answer.req = req;
@@ -125,7 +128,6 @@ function headed(link, lines, status, flags) {
   answer.once('close', () => {
     if (!link.over && !answer.readableEnded && !socket.destroyed) socket.destroy();
   });
-  answer.on('timeout', () => {});
   req._answered = true;
   if (req.aborted || !req.emit('response', answer)) answer._dump();
 }
@@ -139,6 +141,7 @@ function upgraded(link, head) {
   const { req, socket, answer } = link;
   unwatch(link);
   socket.readableFlowing = null;
+  socket.parser = null;
   if (socket._httpMessage === req) socket._httpMessage = null;
   answer.complete = true;
   const event = req.method === 'CONNECT' ? 'connect' : 'upgrade';
@@ -189,7 +192,6 @@ function release(link) {
   socket.setTimeout?.(0);
   socket.resume();
   req.destroyed = true;
-  if (link.answer !== null) link.answer.destroyed = true;
   process.nextTick(() => {
     req._close();
     if (socket._httpMessage === req) socket.emit('free');

@@ -68,6 +68,7 @@ function take(server, link, req) {
   const { guest: carrier } = link;
   if (carrier?.encrypted) socket.encrypted = true;
   socket.server = server;
+  socket.parser = null;
   link.guest = link.socket = socket;
   req.upgrade = true;
   if (!server.emit(event, req, socket, fromBytes(taken[1]))) socket.destroy();

@@ -54,7 +54,7 @@ function line(response, key, name, value) {
     response._lines += lineOf(name, value).text;
     return note(response, key, value);
   }
-  if (key === 'cookie') return line(response, key, name, value.join('; '));
+  if (key === 'cookie' || response._link.server.uniqueHeaders?.has(key)) return line(response, key, name, value.join('; '));
   let bits = 0;
   for (let i = 0; i < value.length; i++) {
     response._lines += `${name}: ${value[i]}\r\n`;

@@ -15,7 +15,8 @@ function install(ServerResponse) {
     let text = '';
     for (let i = 0; i < list.length; i += 2) {
       if (typeof list[i] !== 'string' || !TOKEN.test(list[i])) throw new codes.ERR_INVALID_HTTP_TOKEN('Trailer name', list[i]);
-      for (const value of [].concat(list[i + 1])) {
+      const values = [].concat(list[i + 1]);
+      for (const value of this._link.server.uniqueHeaders?.has(list[i].toLowerCase()) ? [values.join('; ')] : values) {
         if (BAD_VALUE.test(value)) throw new codes.ERR_INVALID_CHAR('trailer content', list[i]);
         text += `${list[i]}: ${value}\r\n`;
       }

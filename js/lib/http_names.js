@@ -58,6 +58,24 @@ function lineOf(name, value) {
   if (typeof value === 'string' && made.text.length <= LINE_MAX && (known !== undefined || lines.size < LOWER_MAX)) lines.set(name, made);
   return made;
 }
+// The option uniqueHeaders: names whose values are sent in one line. null: none.
+function uniqueNames(list) {
+  if (!Array.isArray(list)) return null;
+  return new Set(list.map((name) => `${name}`.toLowerCase()));
+}
+// What the parser has against a message. Where its words have changed since, these are the newer ones.
+function parseError(code, reason, bytesParsed, rawPacket) {
+  if (code === 'HPE_UNEXPECTED_CONTENT_LENGTH') {
+    const head = rawPacket.toString('latin1').toLowerCase();
+    if (head.indexOf('\ntransfer-encoding:') > head.indexOf('\ncontent-length:')) {
+      code = 'HPE_INVALID_TRANSFER_ENCODING';
+      reason = "Transfer-Encoding can't be present with Content-Length";
+    }
+  } else if (reason === 'Expected HTTP/') {
+    reason = 'Expected HTTP/, RTSP/ or ICE/';
+  }
+  return Object.assign(new Error(`Parse Error: ${reason}`), { bytesParsed, code, reason, rawPacket });
+}
 function validateHeaderName(name, label = 'Header name') {
   if (typeof name !== 'string' || !TOKEN.test(name)) throw new codes.ERR_INVALID_HTTP_TOKEN(label, name);
 }
@@ -115,6 +133,7 @@ function hexOf(number) {
 }
 
 module.exports = {
+  uniqueNames, parseError,
   hexOf,
   dateLine, lengthLine, prepared,
   STATUS_CODES, TOKEN, PLAIN, BAD_VALUE, lowerOf, lineOf, checkValue, validateHeaderName, validateHeaderValue,

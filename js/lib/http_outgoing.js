@@ -7,6 +7,7 @@ const EventEmitter = load('events');
 const { native, events, KEEP, LAST, SHUT, LATIN1, HOLD, CRLF, HIGH } = load('http_link');
 const { socketOf } = load('http_socket');
 const { codes } = load('errors');
+const { Buffer } = load('buffer');
 const deprecate = (call, text, code) => function (...args) { return Reflect.apply(load('util').deprecate(call, text, code), this, args); };
 
 const { prepared, hexOf } = load('http_names');
@@ -52,6 +53,12 @@ Object.assign(ServerResponse.prototype, {
   _callbacks: null,
   _trailer: '',
   _latin1: false, // the head has characters beyond ASCII
+  // By these stream.finished knows what it has before it.
+  _sent100: false,
+  _removedConnection: false,
+  _removedContLen: false,
+  _removedTE: false,
+  _defaultKeepAlive: true,
 });
 
 const getter = (name, get) => Object.defineProperty(ServerResponse.prototype, name, { get, configurable: true, enumerable: true });
@@ -69,6 +76,7 @@ for (const name of ['socket', 'connection']) {
     },
   });
 }
+getter('_closed', function () { return this.closed; });
 getter('writableEnded', function () { return this.finished; });
 getter('writable', () => true); // as in Node: what it says of a message that has ended, too
 getter('writableLength', function () { return this._queued; });
@@ -79,7 +87,7 @@ getter('_header', function () { return this.headersSent ? this._link.head ?? tru
 // ---- sending ------------------------------------------------------------------------------------------------------
 
 // Head, if it was not sent yet, and a piece of body that is ready for the wire.
-ServerResponse.prototype._send = function (flags, front, chunk) {
+ServerResponse.prototype._out = function (flags, front, chunk) {
   let text = this._lines;
   if (text !== '') {
     this._lines = '';
@@ -141,6 +149,7 @@ ServerResponse.prototype.write = function (chunk, encoding, callback) {
   }
   if (!this.headersSent) this._head();
   if (!this._hasBody) {
+    if (this._link.server.rejectNonStandardBodyWrites) throw new codes.ERR_HTTP_BODY_NOT_ALLOWED();
     if (callback) process.nextTick(callback);
     return true;
   }
@@ -151,7 +160,7 @@ ServerResponse.prototype.write = function (chunk, encoding, callback) {
   }
   this._count(data.length, false);
   const front = this.chunkedEncoding ? `${hexOf(data.length)}\r\n` : '';
-  const queued = this._send(HOLD | (this.chunkedEncoding ? CRLF : 0), front, data);
+  const queued = this._out(HOLD | (this.chunkedEncoding ? CRLF : 0), front, data);
   if (queued < 0) return false;
   this._link.flushLater();
   if (callback) (this._callbacks ??= []).push(callback);
@@ -172,10 +181,11 @@ function settled(response) {
 
 ServerResponse.prototype._count = function (length, last) {
   if (!this.strictContentLength || this._promised < 0) return;
-  this._written += length;
-  if (this._written > this._promised || (last && this._written !== this._promised)) {
-    throw new codes.ERR_HTTP_CONTENT_LENGTH_MISMATCH(this._written, this._promised);
+  const written = this._written + length;
+  if (written > this._promised || (last && written !== this._promised)) {
+    throw new codes.ERR_HTTP_CONTENT_LENGTH_MISMATCH(written, this._promised);
   }
+  this._written = written;
 };
 
 ServerResponse.prototype.end = function (chunk, encoding, callback) {
@@ -203,6 +213,7 @@ ServerResponse.prototype.end = function (chunk, encoding, callback) {
   let flags = LAST | (this._shut ? SHUT : 0);
   let front = '';
   if (!this._hasBody) {
+    if (data !== undefined && this._link.server.rejectNonStandardBodyWrites) throw new codes.ERR_HTTP_BODY_NOT_ALLOWED();
     data = undefined;
   } else {
     if (length > 0 || this.strictContentLength) this._count(length, true);
@@ -214,14 +225,14 @@ ServerResponse.prototype.end = function (chunk, encoding, callback) {
         front = `${hexOf(length)}\r\n`;
         data += `\r\n${tail}`;
       } else {
-        this._send(HOLD | CRLF, `${hexOf(length)}\r\n`, data);
+        this._out(HOLD | CRLF, `${hexOf(length)}\r\n`, data);
         data = tail;
       }
     }
   }
   this.finished = true;
   if (this._corked > 0) this._corked = 0;
-  const queued = this._send(flags, front, data);
+  const queued = this._out(flags, front, data);
   if (queued === 0) this._finish();
   else if (queued > 0) this._needDrain = false;
   return this;
@@ -262,7 +273,7 @@ ServerResponse.prototype._close = function () {
 ServerResponse.prototype.destroy = function (error) {
   if (this.destroyed) return this;
   this.destroyed = true;
-  this.errored = error ?? null;
+  this.errored = error;
   if (this._link instanceof Alone) {
     this._link.socket?.destroy(error);
     return this;
@@ -289,12 +300,29 @@ ServerResponse.prototype.uncork = function () {
 };
 ServerResponse.prototype.flushHeaders = function () {
   if (!this.headersSent) this._head();
-  if (this._lines !== '') this._send(0, '', undefined);
+  if (this._lines !== '') this._out(0, '', undefined);
 };
 load('http_headers').install(ServerResponse);
 load('http_interim').install(ServerResponse);
 installAlone(ServerResponse);
 
+// Of Node's inner ways what programs call: bytes as they are, and bytes behind the head.
+ServerResponse.prototype._writeRaw = function (data, encoding, callback) {
+  if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
+  if (this._link.id >= 0 && this._link.res === this) native.send(this._link.id, 0, typeof data === 'string' ? Buffer.from(data, encoding) : data);
+  if (typeof callback === 'function') process.nextTick(callback);
+  return true;
+};
+ServerResponse.prototype._send = function (data, encoding, callback) {
+  if (!this.headersSent) this._head();
+  this._out(0, '', data.length > 0 ? prepared(data, encoding) : undefined);
+  if (typeof callback === 'function') process.nextTick(callback);
+  return true;
+};
+ServerResponse.prototype[Symbol.for('nodejs.rejection')] = function (error) { this.destroy(error); };
 ServerResponse.prototype._implicitHeader = function () { this.writeHead(this.statusCode); };
 
 // ---- the class above it -------------------------------------------------------------------------------------------

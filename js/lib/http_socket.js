@@ -20,8 +20,15 @@ class Socket extends EventEmitter {
     this.writable = true;
     this.readable = true;
     this.timeout = 0;
+    this.on('error', failed);
   }
-  get writableEnded() { return !this.writable; }
+  // Also when the answer that ends the connection was handed out.
+  get writableEnded() { return !this.writable || (this.#link.res !== null && this.#link.res._shut && this.#link.res.finished); }
+  // An error that C has answered already: those who listen hear of it.
+  tell(error) {
+    this.removeListener('error', failed);
+    if (this.listenerCount('error') > 0) this.emit('error', error);
+  }
   get writableLength() { return this.#link.id < 0 ? 0 : native.queued(this.#link.id); }
   get writableCorked() { return this.#link.res?.writableCorked ?? 0; }
   get writableHighWaterMark() { return HIGH; }
@@ -94,6 +101,15 @@ class Socket extends EventEmitter {
     if (this.#link.id >= 0) native.finish(this.#link.id);
   }
 }
+// An error of a socket that nobody else hears of is the server's, and ends the connection.
+function failed(error) {
+  this.removeListener('error', failed);
+  if (this.listenerCount('error') === 0) this.on('error', () => {});
+  if (this.server.emit('clientError', error, this)) return;
+  const answer = this._httpMessage;
+  if (this.writable && (answer === null || !answer.headersSent)) this.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  this.destroy(error);
+}
 // The request, the answer or the server may care for a connection on which nothing happens; otherwise it is closed.
 function idle(socket, req, res, server) {
   const heard = [req && !req.complete && req.emit('timeout', socket), res && res.emit('timeout', socket), server.emit('timeout', socket)];
@@ -120,4 +136,4 @@ function socketOf(link) {
   return link.socket ??= link.guest ?? new Socket(link);
 }
 
-module.exports = { socketOf, watch };
+module.exports = { Socket, socketOf, watch };

@@ -128,6 +128,13 @@ function Socket(options) {
 }
 Object.setPrototypeOf(Socket.prototype, Duplex.prototype);
 Object.setPrototypeOf(Socket, Duplex);
+// The sockets of node:http's server, whose bytes are C's, count as sockets too.
+Object.defineProperty(Socket, Symbol.hasInstance, {
+  value(object) {
+    return Reflect.apply(Function.prototype[Symbol.hasInstance], this, [object]) ||
+      (this === Socket && binding.isLoaded('http_socket') && object instanceof load('http_socket').Socket);
+  },
+});
 
 function onReadableEnd() {
   if (!this.allowHalfOpen) this.write = writeAfterFIN;
