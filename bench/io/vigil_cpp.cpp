@@ -3,19 +3,20 @@
 #include "../peer/peer.h"
 #include "harness.h"
 
+#include <cerrno>
 #include <cstring>
 #include <netinet/in.h>
 #include <vigil/vigil.hpp>
 
-/* The buffer is on the stack, not in the coroutine's frame. False: the peer has ended. */
+/* The buffer is on the stack, not in the coroutine's frame. False: the peer has ended, or has gone. */
 static bool answer(vigil::stream &stream, unsigned &state)
 {
     char buffer[16384];
-    const int64_t got = stream.try_read(buffer);
+    const int64_t got = stream.try_read(buffer, std::nothrow);
     const unsigned count = got > 0 ? io_requests(buffer, static_cast<std::size_t>(got), &state) : 0;
     if (count != 0)
         stream.write({io_answers, count * std::size_t{IO_ANSWER_LENGTH}});
-    return got != 0;
+    return got > 0 || got == -EAGAIN;
 }
 
 static vigil::task<> serve(vigil::stream stream)
@@ -29,8 +30,9 @@ static vigil::task<> serve(vigil::stream stream)
 static vigil::task<> serve_lines(vigil::stream stream)
 {
     char line[IO_LINE];
-    while (const std::size_t length = co_await stream.read_until(line, '\n'))
-        stream.write({line, length});
+    int64_t length;
+    while ((length = co_await stream.read_until(line, '\n', std::nothrow)) > 0)
+        stream.write({line, static_cast<std::size_t>(length)});
 }
 
 void io_serve(const char *bench)

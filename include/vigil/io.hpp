@@ -17,8 +17,15 @@
  *     co_await vigil::promised(vigil_promise_exit, process, token);
  *     co_await vigil::promised(vigil_promise_load_file, &on, "/etc/hostname", 4096);
  *
- * Errors are thrown as vigil::error. Owner's thread. A stream must not be closed while another
- * coroutine waits for it.
+ * Errors are thrown as vigil::error. A peer that resets its connection is no exception to a server:
+ * with std::nothrow as the last argument reads and writes give the negative errno instead, at the
+ * cost of a comparison.
+ *
+ *     while ((length = co_await stream.read_until(line, '\n', std::nothrow)) > 0)
+ *         if (stream.write({line, std::size_t(length)}, std::nothrow) < 0)
+ *             break;
+ *
+ * Owner's thread. A stream must not be closed while another coroutine waits for it.
  */
 #ifndef VIGIL_IO_HPP
 #define VIGIL_IO_HPP
@@ -27,6 +34,7 @@
 #include <vigil/io.h>
 #include <vigil/promise.hpp>
 
+#include <new>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -103,6 +111,9 @@ class [[nodiscard]] stream_wait : private vigil_read
         return static_cast<std::size_t>(result_);
     }
 
+  protected:
+    int64_t result_ = 0;
+
   private:
     static void come(vigil_read *read, int64_t result)
     {
@@ -113,10 +124,20 @@ class [[nodiscard]] stream_wait : private vigil_read
     vigil_stream *stream_;
     void *buffer_;
     std::size_t room_;
-    int64_t result_ = 0;
     kind what_;
     unsigned char delimiter_;
     std::coroutine_handle<> it_;
+};
+
+/* The same, and a failure is a result. */
+class [[nodiscard]] stream_wait_nothrow : public stream_wait
+{
+  public:
+    using stream_wait::stream_wait;
+    int64_t await_resume() const noexcept
+    {
+        return result_;
+    }
 };
 
 class [[nodiscard]] drained_wait
@@ -208,6 +229,21 @@ class stream
         return {it_, detail::stream_wait::UNTIL, buffer.data(), buffer.size(),
                 static_cast<unsigned char>(delimiter)};
     }
+    /* The same three without an exception: a negative errno is a result as well. */
+    detail::stream_wait_nothrow read(std::span<char> buffer, std::nothrow_t) noexcept
+    {
+        return {it_, detail::stream_wait::SOME, buffer.data(), buffer.size()};
+    }
+    detail::stream_wait_nothrow read_exactly(std::span<char> buffer, std::nothrow_t) noexcept
+    {
+        return {it_, detail::stream_wait::EXACTLY, buffer.data(), buffer.size()};
+    }
+    detail::stream_wait_nothrow read_until(std::span<char> buffer, char delimiter,
+                                           std::nothrow_t) noexcept
+    {
+        return {it_, detail::stream_wait::UNTIL, buffer.data(), buffer.size(),
+                static_cast<unsigned char>(delimiter)};
+    }
     /* Something is there, for try_read: an idle coroutine holds no buffer. */
     detail::stream_wait readable() noexcept
     {
@@ -221,11 +257,23 @@ class stream
             throw error(static_cast<int>(got), "reading from a stream");
         return got;
     }
+    /* Bytes, 0 at the end, -EAGAIN, or what else went wrong. */
+    int64_t try_read(std::span<char> buffer, std::nothrow_t) noexcept
+    {
+        return vigil_stream_try_read(it_, buffer.data(), buffer.size());
+    }
     /* Sent behind the callback that runs, with what else it writes. */
     void write(std::string_view data)
     {
         full_ =
             check(vigil_stream_write(it_, data.data(), data.size()), "writing to a stream") != 0;
+    }
+    /* The same without an exception: 0; 1 more than high_water is unsent; or a negative errno. */
+    int write(std::string_view data, std::nothrow_t) noexcept
+    {
+        const int rc = vigil_stream_write(it_, data.data(), data.size());
+        full_ = rc > 0;
+        return rc;
     }
     /* Until there is room again; at once if there is. */
     detail::drained_wait drained() noexcept

@@ -80,6 +80,60 @@ TEST(what_fails_is_thrown)
     must(loop.run(body(loop)) == -ENOENT);
 }
 
+/* Its connection is reset by the client: every way to read and to write tells it as a result. */
+static task<> serve_one_that_goes(vigil::stream stream, int64_t *told)
+{
+    const counted guard;
+    char bytes[8];
+    must(co_await stream.read(bytes, std::nothrow) == 1);
+    must(stream.write("+", std::nothrow) == 0);
+    told[0] = co_await stream.read_until(bytes, '\n', std::nothrow);
+    told[1] = co_await stream.read_exactly(bytes, std::nothrow);
+    told[2] = co_await stream.read(bytes, std::nothrow);
+    told[3] = stream.try_read(bytes, std::nothrow);
+    told[4] = stream.write("+", std::nothrow);
+}
+
+TEST(a_reset_is_a_result_where_nothing_is_to_be_thrown)
+{
+    int64_t told[5] = {};
+    vigil::loop loop;
+    const auto client = [](vigil::loop_ref it, int64_t *results) -> task<> {
+        const counted guard;
+        vigil::listener listener(it, vigil::address("127.0.0.1:0"),
+                                 [=](vigil::stream got) { return serve_one_that_goes(std::move(got), results); });
+        vigil::stream stream = co_await vigil::connect(it, listener.where());
+        char byte[1];
+        must(stream.write("?", std::nothrow) == 0);
+        must(co_await stream.read(byte, std::nothrow) == 1);
+        must(stream.try_read(byte, std::nothrow) == -EAGAIN);
+        must(vigil_stream_reset(stream.release()) == 0);
+    };
+    loop.run(client(loop, told));
+    loop.run(); /* until the server's stream has ended */
+    for (const int64_t each : told)
+        must(each == -ECONNRESET);
+}
+
+TEST(a_full_stream_says_so_without_an_exception_and_drains)
+{
+    vigil::loop loop;
+    const auto body = [](vigil::loop_ref it) -> task<> {
+        const counted guard;
+        int ends[2];
+        must(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+        vigil::stream from(it, ends[0]), to(it, ends[1]);
+        const std::string much(std::size_t{1} << 20U, 'x');
+        std::string got(much.size(), '-');
+        must(from.write(much, std::nothrow) == 1);
+        must(co_await to.read_exactly(got, std::nothrow) == static_cast<int64_t>(much.size()));
+        co_await from.drained();
+        must(got == much);
+        must(from.write("y", std::nothrow) == 0);
+    };
+    loop.run(body(loop));
+}
+
 TEST(the_end_of_the_loop_ends_a_read)
 {
     int ends[2];
