@@ -90,7 +90,9 @@ static double drain(void *host)
 {
     vigil_js *js = host;
     /* relaxed: read by the same thread, in the midst of the drain. */
-    atomic_store_explicit(&js->draining, 1U, memory_order_relaxed);
+    if (++js->drains == 0)
+        js->drains = 1;
+    atomic_store_explicit(&js->draining, js->drains, memory_order_relaxed);
     vg_engine_drain(js->engine);
     atomic_store_explicit(&js->draining, 0U, memory_order_relaxed);
     return 0;

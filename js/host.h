@@ -52,7 +52,8 @@ struct vigil_js {
     unsigned stalls, tries;
     vg_val storm; /* what to call in a checkpoint that does not end */
     bool stall_armed;
-    _Atomic uint32_t draining;
+    uint32_t drains;
+    _Atomic uint32_t draining; /* the number of the drain that runs; 0: none */
 
     struct vg_signal_watch *signals;  /* bind_system.h */
     struct vg_fs_op *fs_ops;          /* under way */

@@ -90,8 +90,8 @@ static bool time_is_up(void *arg)
     }
     /* A checkpoint that does not end: its microtasks give way to a small turn, at the next boundary between two of them. */
     if (in_storm(js) && js->storm) {
-        vg_val thrown;
-        vg_apply(js->engine, js->storm, NULL, 0, NULL, &thrown);
+        vg_val thrown, drain = vg_number(js->engine, js->drains);
+        vg_apply(js->engine, js->storm, NULL, 1, &drain, &thrown);
     }
     if (!js->options.stall_ns || running < (uint64_t)js->options.stall_ns * (js->stalls + 1)) {
         arm(js, SERVICE_NS);

@@ -253,10 +253,13 @@ function inScope(callback, self, args) {
 // ---- storms -------------------------------------------------------------------------------------------------------
 
 // A checkpoint that does not end (promises that make promises, ticks that make ticks) would keep timers and finished work waiting for
-// ever. Ticks look at the clock themselves. When a drain takes too long C calls `wakeStorm`, and the next microtask but one is ours: a
-// small turn. Its callbacks' own microtasks queue behind the storm's; nothing is drained inside. C calls in the midst of compiled code
-// that takes its variables for its own: nothing may be changed there that others read.
+// ever. Ticks look at the clock themselves. When a drain takes too long C calls `wakeStorm` with its number, and the next microtask but one
+// is ours. The first only shows that the drain gets on: one long reaction, or a short drain after a long script, is no storm, and timers
+// wait for its end as in Node. If the same drain is still there at a later call, ours is a small turn. Its callbacks' own microtasks queue
+// behind the storm's; nothing is drained inside. C calls in the midst of compiled code that takes its variables for its own: nothing may be
+// changed there that others read.
 let stormQueued = false;
+let passedIn = 0; // the number of the drain that has got past a microtask of ours
 function serveStorm() {
   stormQueued = false;
   if (inStorm) return;
@@ -271,10 +274,13 @@ function serveStorm() {
     context.frame = frame;
   }
 }
-function wakeStorm() {
+function wakeStorm(drain) {
   if (stormQueued || inStorm || state[TICKING] === 1) return;
   stormQueued = true;
-  apply(then, settled, [serveStorm]);
+  apply(then, settled, [passedIn === drain ? serveStorm : () => {
+    stormQueued = false;
+    passedIn = drain;
+  }]);
 }
 
 // What ran was ended from outside, and no `finally` of ours with it.
