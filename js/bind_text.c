@@ -179,6 +179,30 @@ static vg_val base64_encode(vg_call *call)
     return value;
 }
 
+/* How many of the first bytes are below 0x80, in steps of eight. */
+static size_t ascii_steps(const unsigned char *data, size_t length)
+{
+    size_t i = 0;
+    for (uint64_t part; i + sizeof part <= length; i += sizeof part) {
+        memcpy(&part, data + i, sizeof part);
+        if (part & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return i;
+}
+
+/* asciiOnly(bytes) */
+static vg_val ascii_only(vg_call *call)
+{
+    unsigned char *data;
+    size_t length, i;
+    if (!part_of(call, &data, &length))
+        return vg_throw(call, "bytes are expected");
+    for (i = ascii_steps(data, length); i < length && data[i] < 0x80; i++)
+        ;
+    return vg_bool(call->engine, i == length);
+}
+
 /* Whether bytes are UTF-8. */
 static vg_val utf8_valid(vg_call *call)
 {
@@ -186,7 +210,7 @@ static vg_val utf8_valid(vg_call *call)
     size_t length;
     if (!part_of(call, &data, &length))
         return vg_throw(call, "bytes are expected");
-    for (size_t i = 0; i < length;) {
+    for (size_t i = ascii_steps(data, length); i < length;) {
         unsigned char c = data[i];
         size_t more = c < 0x80                 ? 0
                       : c >= 0xc2 && c <= 0xdf ? 1
@@ -212,7 +236,7 @@ static vg_val utf8_valid(vg_call *call)
 static const vg_binding_entry entries[] = {
     {"utf8Encode", utf8_encode},   {"utf8Decode", utf8_decode}, {"latin1Decode", latin1_decode},
     {"utf16Decode", utf16_decode}, {"hexEncode", hex_encode},   {"base64Encode", base64_encode},
-    {"utf8Valid", utf8_valid},
+    {"utf8Valid", utf8_valid},     {"asciiOnly", ascii_only},
 };
 
 bool vg_js_bind_text(vigil_js *js)

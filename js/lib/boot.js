@@ -101,8 +101,10 @@ function loadPackage(name, module) {
   let shadow = '';
   let given = [];
   if (file.startsWith('node-inspect')) {
-    shadow = ', $safe, URL, WeakMap';
-    given = [binding.safe, StandIn, Proxies];
+    const short = load('inspect_short');
+    text = short.into(text);
+    shadow = ', $safe, URL, WeakMap, $short';
+    given = [binding.safe, StandIn, Proxies, short];
   } else if (file.startsWith('whatwg-url') || file.startsWith('webidl')) {
     shadow = ', SharedArrayBuffer';
     given = [SharedArrayBuffer];

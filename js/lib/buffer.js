@@ -402,7 +402,7 @@ module.exports = {
   get File() { return load('blob').File; },
   get btoa() { return load('encoding').btoa; },
   isUtf8: (input) => binding.utf8Valid(memoryOf(input)),
-  isAscii: (input) => memoryOf(input).every((byte) => byte < 128),
+  isAscii: (input) => binding.asciiOnly(memoryOf(input)),
   transcode(source, from, to) {
     let text = Buffer.from(source).toString(from);
     const most = /^ascii$/i.test(to) ? 0x7f : /^(latin1|binary)$/i.test(to) ? 0xff : 0x10ffff;
