@@ -211,7 +211,7 @@ typedef struct vigil_write vigil_write;
 typedef void (*vigil_write_fn)(vigil_write *write, int status);
 struct vigil_write {
     vigil_write_fn done;
-    const struct iovec *vg_parts;
+    const struct iovec *vg_parts; /* those that are not sent */
     size_t vg_count;
     size_t vg_skip; /* bytes of the first part that are sent */
     size_t vg_left;
@@ -222,7 +222,7 @@ struct vigil_write {
     bool vg_piped;  /* the bytes are in a pipe */
 };
 
-/* Send the parts in their order, 1 to 1024 of them. write->done must be set. The write, the parts
+/* Send the parts in their order, any number but 0. write->done must be set. The write, the parts
    and what they point to are the stream's until done is called. Owner; does not block.
    0; 1 as vigil_stream_write; -EPIPE; -ENOBUFS; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD; and the
    failure of the connection. */

@@ -20,9 +20,8 @@
 #include <time.h>
 
 enum {
-    SEND_PARTS = 64,  /* of one call */
-    COPY_ROOM = 2048, /* so that small writes share one piece of memory */
-    MOST_PARTS = 1024
+    SEND_PARTS = 64, /* of one call */
+    COPY_ROOM = 2048 /* so that small writes share one piece of memory */
 };
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */
@@ -110,10 +109,8 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
         size_t skip = it->vg_skip;
         for (size_t i = 0; i < it->vg_count && count < SEND_PARTS; i++) {
             const struct iovec *part = &it->vg_parts[i];
-            if (skip >= part->iov_len) {
-                skip -= part->iov_len;
+            if (part->iov_len == 0)
                 continue;
-            }
             parts[count].iov_base = (char *)part->iov_base + skip;
             parts[count].iov_len = part->iov_len - skip;
             count++;
@@ -223,6 +220,19 @@ int vg_stream_send_piped(vigil_stream *stream, int pipe, size_t length, size_t *
     return 0;
 }
 
+/* So many bytes of the write are sent, and some are left. The parts that are sent are not gone through again: any
+   number of them costs one walk in all. */
+static void write_advance(vigil_write *write, size_t sent)
+{
+    write->vg_left -= sent;
+    write->vg_skip += sent;
+    while (write->vg_skip >= write->vg_parts->iov_len) {
+        write->vg_skip -= write->vg_parts->iov_len;
+        write->vg_parts++;
+        write->vg_count--;
+    }
+}
+
 /* The system has taken so many bytes of the queue. */
 static void account_sent(vigil_stream *stream, size_t sent)
 {
@@ -232,10 +242,8 @@ static void account_sent(vigil_stream *stream, size_t sent)
         sent -= stream->first->vg_left;
         write_settle(stream, 0);
     }
-    if (stream->first != NULL) {
-        stream->first->vg_left -= sent;
-        stream->first->vg_skip += sent;
-    }
+    if (stream->first != NULL)
+        write_advance(stream->first, sent);
 }
 
 /* What was promised to the peer: its end. With a filter also before the close. */
@@ -362,8 +370,8 @@ int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct i
     size_t length = 0;
     if (write == NULL || write->done == NULL)
         return vg_why(-EINVAL, "write or write->done is NULL");
-    if (parts == NULL || count == 0 || count > MOST_PARTS)
-        return vg_why_say(-EINVAL, "%zu parts; there must be 1 to %d", parts == NULL ? 0 : count, MOST_PARTS);
+    if (parts == NULL || count == 0)
+        return vg_why(-EINVAL, "there are no parts; there must be one at least");
     for (size_t i = 0; i < count; i++)
         if (__builtin_add_overflow(length, parts[i].iov_len, &length))
             return vg_why(-EINVAL, "the parts are longer than memory");
