@@ -103,7 +103,9 @@ static void short_writes_of_every_length_lose_no_part(void **state)
     turns(pair.loop);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t length = cut(parts, counts[i], 2);
-        for (narrow.most = 1; narrow.most <= 2 * length + 1; narrow.most++)
+        /* of many parts only the short ones, and samples: else a minute under a sanitizer */
+        const size_t every = counts[i] <= 65 ? SIZE_MAX : 130;
+        for (narrow.most = 1; narrow.most <= 2 * length + 1; narrow.most += narrow.most < every ? 1 : 211)
             send_twice(&pair, &narrow, parts, counts[i], length);
     }
     pair_end(&pair);
