@@ -148,6 +148,25 @@ static void wait_for_room(vigil_stream *stream, int *pieces)
     assert(rc == 0);
 }
 
+/* vigil_stream_on_closed: hear how each connection of a listener ends */
+struct visitor {
+    unsigned number;
+    uint64_t unsent;
+};
+
+static void visitor_left(void *arg, const vigil_stream_end *end)
+{
+    struct visitor *visitor = arg;
+    visitor->unsent = end->unsent; /* or free it here */
+}
+
+static void know_the_visitor(vigil_stream *stream,
+                             struct visitor *visitor)
+{
+    int rc = vigil_stream_on_closed(stream, visitor_left, visitor);
+    assert(rc == 0);
+}
+
 /* vigil_stream_finish: end the sending side */
 static void say_that_it_is_all(vigil_stream *stream)
 {
@@ -472,6 +491,7 @@ int main(void)
     struct sending sending;
     char bytes[64];
     int pieces = 0;
+    struct visitor visitor = {.number = 1, .unsent = 1};
     int ends[2];
     int rc = vigil_loop_create(&loop, NULL);
     assert(rc == 0);
@@ -499,11 +519,14 @@ int main(void)
     settle(loop, promise_room(stream));
     send_two_parts(stream, &sending);
     wait_for_room(stream, &pieces);
+    know_the_visitor(stream, &visitor);
     some_turns(loop);
     assert(pieces == 1);
     look_at_it(stream);
     say_that_it_is_all(stream);
     the_end(stream);
+    some_turns(loop);
+    assert(visitor.unsent == 0);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert(fd >= 0);
     vigil_listener *passed = listen_on(loop, fd); /* at a free port */

@@ -82,6 +82,10 @@ typedef struct vigil_stream_end {
 } vigil_stream_end;
 #define VIGIL_STREAM_END_INIT VG_SIZED(vigil_stream_end)
 
+/* Owner: a stream is closed, its descriptor too. The last call that it makes; the stream is not
+   valid any more. */
+typedef void (*vigil_closed_fn)(void *user, const vigil_stream_end *end);
+
 /* Start from VIGIL_STREAM_OPTIONS_INIT. */
 typedef struct vigil_stream_options {
     size_t size;
@@ -98,9 +102,9 @@ typedef struct vigil_stream_options {
     /* of a Unix socket: descriptors that the peer passes are kept for vigil_stream_take_fd. Without
        it they are closed by the system */
     bool takes_fds;
-    /* Owner: the stream is closed, its descriptor too. The last call; `stream` is not valid any
-       more. May be NULL. */
-    void (*on_closed)(void *user, const vigil_stream_end *end);
+    /* May be NULL. Of a listener all streams have the same two: vigil_stream_on_closed gives each
+       its own */
+    vigil_closed_fn on_closed;
     void *user;
 } vigil_stream_options;
 #ifdef __cplusplus
@@ -130,6 +134,11 @@ VIGIL_API int vigil_stream_close(vigil_stream *stream);
 /* The same without sending what waits; a TCP peer sees a reset. Owner; does not block.
    0; -EPERM another thread runs the loop. */
 VIGIL_API int vigil_stream_reset(vigil_stream *stream);
+
+/* Call fn(arg, end) when the stream is closed, in place of what was said before, there or in the
+   options. fn NULL: nobody. Owner; does not block.
+   0; -EINVAL; -ESHUTDOWN; -EPERM; -ECHILD. */
+VIGIL_API int vigil_stream_on_closed(vigil_stream *stream, vigil_closed_fn fn, void *arg);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

@@ -167,7 +167,7 @@ static void stream_free(vigil_stream *stream)
 /* Notify the user and free the memory. */
 static void stream_say_closed(vigil_stream *stream)
 {
-    void (*on_closed)(void *user, const vigil_stream_end *end) = stream->on_closed;
+    const vigil_closed_fn on_closed = stream->on_closed;
     void *user = stream->user;
     const vigil_stream_end end = {.size = sizeof end, .status = stream->write_error, .unsent = stream->lost};
     stream_free(stream);
@@ -523,6 +523,16 @@ int vg_stream_guard(const vigil_stream *stream)
     if (error == 0 && (stream->state & VG_STREAM_CLOSING) != 0)
         return vg_why(-EINVAL, "the stream was given back");
     return error;
+}
+
+int vigil_stream_on_closed(vigil_stream *stream, vigil_closed_fn fn, void *arg)
+{
+    const int error = vg_stream_guard(stream);
+    if (error != 0)
+        return error;
+    stream->on_closed = fn;
+    stream->user = arg;
+    return 0;
 }
 
 /* In a child the loop may be gone: only what is ours. Posts that wait in the child's copy of the loop keep the

@@ -96,7 +96,7 @@ struct vigil_stream {
     uint64_t since, quiet;
     uint64_t bytes_read, bytes_sent, reads, sends;
 
-    void (*on_closed)(void *user, const vigil_stream_end *end);
+    vigil_closed_fn on_closed;
     void *user;
     vigil_listener *listener; /* that it counts for, or NULL */
     vg_list_link in_listener;

@@ -137,6 +137,59 @@ static void every_connection_is_given_once(void **state)
     }
 }
 
+struct visitor {
+    unsigned left;
+    int status;
+};
+
+static void visitor_left(void *user, const vigil_stream_end *end)
+{
+    struct visitor *visitor = user;
+    visitor->left++;
+    visitor->status = end->status;
+}
+
+static void each_stream_of_a_listener_says_who_was_closed(void **state)
+{
+    (void)state;
+    struct server server;
+    struct visitor all = {0}, visitors[4] = {{0}};
+    int clients[5];
+    vigil_stream_options streams = VIGIL_STREAM_OPTIONS_INIT;
+    streams.on_closed = visitor_left;
+    streams.user = &all;
+    vigil_listener_options options = server_options(&server);
+    options.stream = &streams;
+    server_open(&server, "127.0.0.1:0", &options);
+    for (unsigned i = 0; i < 5; i++) {
+        clients[i] = client_connect(&server);
+        server_wait(&server, i + 1);
+        if (i < 4)
+            must_equal(vigil_stream_on_closed(server.streams[i], visitor_left, &visitors[i]), 0);
+    }
+    must_equal(vigil_stream_on_closed(server.streams[3], NULL, NULL), 0);
+    must_equal(vigil_stream_close(server.streams[1]), 0);
+    turns(server.loop);
+    must_equal(visitors[0].left, 0);
+    must_equal(visitors[1].left, 1);
+    must_equal(vigil_stream_write(server.streams[2], "x", 1), 0);
+    must_equal(vigil_stream_reset(server.streams[2]), 0);
+    turns(server.loop);
+    must_equal(visitors[2].left, 1);
+    must_equal(visitors[2].status, -ECANCELED);
+    must_equal(all.left, 0);
+    server.streams[1] = server.streams[3];
+    server.streams[2] = server.streams[4];
+    server.count = 3;
+    for (int i = 0; i < 5; i++)
+        must_equal(close(clients[i]), 0);
+    server_end(&server);
+    must_equal(visitors[0].left, 1);
+    must_equal(visitors[0].status, 0);
+    must_equal(visitors[3].left, 0); /* it was taken away */
+    must_equal(all.left, 1);         /* the last one kept what the options say */
+}
+
 static void no_more_than_the_limit_at_a_time(void **state)
 {
     (void)state;
@@ -574,6 +627,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(addresses_in_words_and_back),
         test(every_connection_is_given_once),
+        test(each_stream_of_a_listener_says_who_was_closed),
         test(no_more_than_the_limit_at_a_time),
         test(without_descriptors_it_pauses_and_goes_on),
         test(it_may_be_closed_inside_its_callback),

@@ -599,6 +599,7 @@ static void streams(void **state)
     refuses(vigil_stream_write(stream, NULL, 1), "data");
     refuses(vigil_stream_submit(stream, &write, NULL, 0), "write->done");
     refuses(vigil_stream_on_drained(NULL, NULL, NULL), "stream");
+    refuses(vigil_stream_on_closed(NULL, NULL, NULL), "stream");
     refuses(vigil_stream_stats_get(stream, &stats), "stats->size");
     refuses(vigil_stream_fd(NULL), "stream");
     refuses(vigil_stream_peer(stream, NULL), "address");
