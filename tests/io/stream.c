@@ -200,6 +200,43 @@ static void it_may_be_closed_inside_its_callback(void **state)
     pair_end(&pair);
 }
 
+static void read_again_after_the_end(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    struct pair *pair = arg;
+    (void)data;
+    must_equal(length, 0);
+    if (++pair->ends < 3)
+        must_equal(vigil_stream_on_data(stream, read_again_after_the_end, pair), 0);
+}
+
+static void the_end_is_there_for_each_new_reader(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct noted_read it = {.read.done = note_read};
+    char byte;
+    pair_open(&pair);
+    must_equal(shutdown(pair.peer, SHUT_WR), 0);
+    must_equal(vigil_stream_on_data(pair.stream, read_again_after_the_end, &pair), 0);
+    turns(pair.loop);
+    must_equal(pair.ends, 3);
+    must_equal(vigil_stream_on_data(pair.stream, read_again_after_the_end, &pair), 0);
+    turns(pair.loop);
+    must_equal(pair.ends, 4);
+    must_equal(vigil_stream_read(pair.stream, &it.read, &byte, 1), 0);
+    turns(pair.loop);
+    must_equal(it.calls, 1);
+    must_equal(it.result, 0);
+    must_equal(vigil_stream_readable(pair.stream, &it.read), 0);
+    turns(pair.loop);
+    must_equal(it.calls, 2);
+    must_equal(vigil_stream_try_read(pair.stream, &byte, 1), 0);
+    must_equal(vigil_stream_write(pair.stream, "x", 1), 0); /* the other side goes on */
+    turns(pair.loop);
+    must_equal(read(pair.peer, &byte, 1), 1);
+    pair_end(&pair);
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -650,6 +687,7 @@ int main(void)
         test(a_read_that_is_taken_back_loses_nothing),
         test(a_callback_that_raises_harms_itself_alone),
         test(it_may_be_closed_inside_its_callback),
+        test(the_end_is_there_for_each_new_reader),
         test(much_is_sent_in_order_and_says_when_it_is_too_much),
         test(many_small_writes_are_one_call),
         test(a_bound_refuses_what_is_above_it),
