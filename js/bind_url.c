@@ -39,7 +39,8 @@ static size_t put_argument(vg_call *call, size_t i, char *to, size_t room, bool 
     return used;
 }
 
-/* urlParse(text, base or undefined, parts): the URL as it is written, with the places of its parts in a Uint8Array; undefined: it is not plain. */
+/* urlParse(text, base or undefined, parts): the URL as it is written, with the places of its parts in a Uint8Array; null: it is no URL;
+   undefined: it is not plain. */
 static vg_val url_parse(vg_call *call)
 {
     const bool relative = call->count > 1 && !vg_arg_is(call, 1, VG_UNDEFINED);
@@ -48,6 +49,7 @@ static vg_val url_parse(vg_call *call)
     unsigned char *places;
     size_t input_room, base_room, base_url_room, room, length, base_length = 0, count;
     vg_url base = {0}, url = {0};
+    vg_url_kind kind = VG_URL_PLAIN;
     vg_val value = NULL;
     bool narrow = false, base_narrow;
     if (units >= LONG || base_units >= LONG)
@@ -65,9 +67,14 @@ static vg_val url_parse(vg_call *call)
     length = put_argument(call, 0, memory, input_room, &narrow);
     if (relative)
         base_length = put_argument(call, 1, base_input, base_room, &base_narrow);
-    if ((!relative || vg_url_parse(base_input, base_length, NULL, &base)) &&
-        vg_url_parse(memory, length, relative ? &base : NULL, &url) &&
-        vg_bytes_look(call->engine, vg_arg(call, 2), &places, &count) && count >= PARTS * sizeof(uint32_t)) {
+    if (relative)
+        kind = vg_url_parse(base_input, base_length, NULL, &base);
+    if (kind == VG_URL_PLAIN)
+        kind = vg_url_parse(memory, length, relative ? &base : NULL, &url);
+    if (kind == VG_URL_NONE)
+        value = vg_null(call->engine);
+    if (kind == VG_URL_PLAIN && vg_bytes_look(call->engine, vg_arg(call, 2), &places, &count) &&
+        count >= PARTS * sizeof(uint32_t)) {
         const uint32_t parts[PARTS] = {url.scheme,   url.user, url.secret, url.host,
                                        url.host_end, url.path, url.query,  url.fragment};
         memcpy(places, parts, sizeof parts);

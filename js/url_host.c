@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The URL Standard's host parser for most hosts. A name may have letters beyond ASCII of a few scripts whose lower-case letters stand for
+ * The URL Standard's host parser for most hosts. For names in ASCII all that is left of the mapping is lower case, unless a label is
+ * encoded already ("xn--"). A name may have letters beyond ASCII of a few scripts whose lower-case letters stand for
  * themselves (UTS #46), are written from left to right, and have no marks that combine: for these, mapping and normalization change
  * nothing but the case, and all that is left is Punycode (RFC 3492).
  */
@@ -10,9 +11,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* More than any address. */
+#define NUMBER_MAX (UINT64_C(1) << 32)
+
 enum {
-    LABEL = 63, /* code points; longer labels are for the whole algorithm */
-    PIECES = 8  /* of an IPv6 address */
+    LABEL = 63,    /* code points; longer labels beyond ASCII are for the whole algorithm */
+    DECODED = 256, /* bytes of a host with '%' */
+    PIECES = 8     /* of an IPv6 address */
 };
 
 static bool digit(char c)
@@ -151,6 +156,74 @@ static size_t write_ipv6(char *to, const uint16_t pieces[PIECES])
     return length;
 }
 
+/* ---- addresses with dots -------------------------------------------------------------------------------------------- */
+
+/* A number as C writes it, in 8, 10 or 16 digits; what is too large for an address is NUMBER_MAX. Texts are in lower case here. */
+static bool read_number(const char *text, size_t length, uint64_t *value)
+{
+    unsigned radix = 10;
+    *value = 0;
+    if (length == 0)
+        return false;
+    if (length >= 2 && text[0] == '0') {
+        radix = text[1] == 'x' ? 16 : 8;
+        text += radix == 16 ? 2 : 1;
+        length -= radix == 16 ? 2 : 1;
+    }
+    for (size_t i = 0; i < length; i++) {
+        const int figure = hex(text[i]);
+        if (figure < 0 || (unsigned)figure >= radix)
+            return false;
+        *value = *value * radix + (unsigned)figure;
+        if (*value > NUMBER_MAX)
+            *value = NUMBER_MAX;
+    }
+    return true;
+}
+
+static size_t put_byte(char *to, unsigned value)
+{
+    size_t used = 0;
+    if (value >= 100)
+        to[used++] = (char)('0' + value / 100);
+    if (value >= 10)
+        to[used++] = (char)('0' + value / 10 % 10);
+    to[used++] = (char)('0' + value % 10);
+    return used;
+}
+
+/* A name in ASCII and lower case whose last label is a number is an address, or no host. Any other stays as it is. A dot at its end does not
+   count. */
+static size_t put_if_address(char *name, size_t length)
+{
+    const size_t end = length > 1 && name[length - 1] == '.' ? length - 1 : length;
+    uint64_t value, address = 0;
+    size_t last = end, count = 0, used = 0;
+    bool number = true;
+    while (last > 0 && name[last - 1] != '.')
+        last--;
+    for (size_t i = last; i < end && number; i++)
+        number = digit(name[i]);
+    if (last == end || (!number && !read_number(name + last, end - last, &value)))
+        return length;
+    for (size_t at = 0; at <= end; at++) {
+        const char *dot = memchr(name + at, '.', end - at);
+        const size_t part = dot ? (size_t)(dot - name) - at : end - at;
+        if (count == 4 || !read_number(name + at, part, &value) ||
+            value >= (dot ? 256 : UINT64_C(1) << 8 * (4 - count)))
+            return VG_URL_NO_HOST;
+        address |= value << (dot ? 8 * (3 - count) : 0);
+        count++;
+        at += part;
+    }
+    for (unsigned shift = 24;; shift -= 8) {
+        used += put_byte(name + used, (unsigned)(address >> shift & 255));
+        if (shift == 0)
+            return used;
+        name[used++] = '.';
+    }
+}
+
 /* ---- names ---------------------------------------------------------------------------------------------------------- */
 
 /* The next code point, or 0: no UTF-8. */
@@ -162,13 +235,14 @@ static uint32_t next_point(const char **text, const char *end)
         *text += 1;
         return at[0];
     }
-    if (at[0] >= 0xc2 && at[0] < 0xe0 && left >= 2) {
+    if (at[0] >= 0xc2 && at[0] < 0xe0 && left >= 2 && at[1] >> 6 == 2) {
         *text += 2;
         return (uint32_t)(at[0] & 31) << 6 | (at[1] & 63);
     }
-    if (at[0] >= 0xe0 && at[0] < 0xf0 && left >= 3) {
+    if (at[0] >= 0xe0 && at[0] < 0xf0 && left >= 3 && at[1] >> 6 == 2 && at[2] >> 6 == 2) {
+        const uint32_t point = (uint32_t)(at[0] & 15) << 12 | (uint32_t)(at[1] & 63) << 6 | (at[2] & 63);
         *text += 3;
-        return (uint32_t)(at[0] & 15) << 12 | (uint32_t)(at[1] & 63) << 6 | (at[2] & 63);
+        return point < 0x800 ? 0 : point; /* written with more bytes than it needs */
     }
     return 0;
 }
@@ -248,12 +322,17 @@ static size_t put_punycode(char *to, const uint32_t *label, size_t count)
     return length;
 }
 
-/* Labels of letters, digits, '-' and '_', none of them encoded. A last one that begins with a digit may be an address. */
-static size_t put_name(char *to, const char *host, size_t length)
+/* No host has these (the standard's forbidden domain code points). */
+static bool forbidden(char c)
 {
-    const char *text = host, *end = host + length;
+    return (unsigned char)c <= ' ' || c == 0x7f || strchr("#%/:<>?@[\\]^|", c) != NULL;
+}
+
+/* Labels of letters, digits, '-' and '_', none of them encoded, and some beyond ASCII. */
+static size_t put_labels(char *to, const char *text, size_t length)
+{
+    const char *end = text + length;
     size_t used = 0;
-    uint32_t address;
     for (;;) {
         uint32_t label[LABEL];
         size_t count = 0;
@@ -265,28 +344,69 @@ static size_t put_name(char *to, const char *host, size_t length)
             ascii = ascii && point < 128;
             label[count++] = point;
         }
-        if (count == 0 || (count >= 4 && label[0] == 'x' && label[1] == 'n' && label[2] == '-' && label[3] == '-'))
+        if (count == 0)
             return 0;
-        if (!ascii) {
+        if (!ascii)
             used += put_punycode(to + used, label, count);
-        } else {
-            if (text == end && digit((char)label[0]) && !is_address(host, length, &address))
-                return 0;
+        else
             for (size_t i = 0; i < count; i++)
                 to[used++] = (char)label[i];
-        }
         if (text == end)
             return used;
         to[used++] = *text++;
     }
 }
 
+static bool has_encoded_label(const char *text, size_t length)
+{
+    for (size_t i = 0; i + 4 <= length; i++)
+        if ((i == 0 || text[i - 1] == '.') && lower(text[i]) == 'x' && lower(text[i + 1]) == 'n' &&
+            text[i + 2] == '-' && text[i + 3] == '-')
+            return true;
+    return false;
+}
+
+static size_t put_name(char *to, const char *host, size_t length)
+{
+    bool ascii = true, known = true;
+    for (size_t i = 0; i < length; i++) {
+        ascii = ascii && (unsigned char)host[i] < 0x80;
+        known = known && (letter(host[i]) || !forbidden(host[i]));
+        to[i] = lower(host[i]);
+    }
+    if (has_encoded_label(host, length))
+        return 0;
+    /* Behind ASCII characters, marks that combine may make another one of them. */
+    if (!ascii && (length = put_labels(to, host, length)) == 0)
+        return 0;
+    return known ? put_if_address(to, length) : VG_URL_NO_HOST;
+}
+
+/* '%' and two digits stand for a byte. What is no UTF-8 then is for the whole algorithm. */
+static size_t put_decoded(char *to, const char *host, size_t length)
+{
+    char decoded[DECODED];
+    size_t used = 0;
+    if (length > sizeof decoded)
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        if (host[i] == '%' && length - i > 2 && hex(host[i + 1]) >= 0 && hex(host[i + 2]) >= 0) {
+            decoded[used++] = (char)(hex(host[i + 1]) * 16 + hex(host[i + 2]));
+            i += 2;
+        } else {
+            decoded[used++] = host[i];
+        }
+    }
+    return put_name(to, decoded, used);
+}
+
 size_t vg_url_host(char *to, const char *host, size_t length)
 {
     uint16_t pieces[PIECES];
     if (length == 0)
-        return 0;
-    if (host[0] != '[')
-        return put_name(to, host, length);
-    return host[length - 1] == ']' && read_ipv6(host + 1, length - 2, pieces) ? write_ipv6(to, pieces) : 0;
+        return VG_URL_NO_HOST;
+    if (host[0] == '[')
+        return host[length - 1] == ']' && read_ipv6(host + 1, length - 2, pieces) ? write_ipv6(to, pieces)
+                                                                                  : VG_URL_NO_HOST;
+    return memchr(host, '%', length) ? put_decoded(to, host, length) : put_name(to, host, length);
 }

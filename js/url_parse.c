@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The URL Standard's parser for what is plain enough. It never answers that something is no URL: such texts, and hosts with rarer letters,
+ * The URL Standard's parser for what is plain enough. Hosts with rarer letters, files with a drive or a host, and other schemes with slashes
  * go to the whole algorithm of the npm package, which lib/url.js holds. Both give the same for what both take;
  * js/tests/library/url_ways.js compares them with Node.
  */
@@ -139,7 +139,7 @@ static bool put_port(vg_url *url, const char *port, size_t length)
 }
 
 /* "user:secret@host:port" */
-static bool put_authority(vg_url *url, const char *text, size_t length)
+static vg_url_kind put_authority(vg_url *url, const char *text, size_t length)
 {
     const char *at = length ? memrchr(text, '@', length) : NULL;
     const char *host = at ? at + 1 : text, *end = text + length;
@@ -164,10 +164,12 @@ static bool put_authority(vg_url *url, const char *text, size_t length)
     }
     host_length = vg_url_host(url->text + url->length, host, (size_t)((port ? port : end) - host));
     if (host_length == 0)
-        return false;
+        return VG_URL_OTHER;
+    if (host_length == VG_URL_NO_HOST)
+        return VG_URL_NONE;
     url->length += host_length;
     url->host_end = (uint32_t)url->length;
-    return !port || put_port(url, port + 1, (size_t)(end - port - 1));
+    return !port || put_port(url, port + 1, (size_t)(end - port - 1)) ? VG_URL_PLAIN : VG_URL_NONE;
 }
 
 /* How many dots a segment is: 1, 2, or 0 if it is something else. */
@@ -236,18 +238,25 @@ static bool put_rest(vg_url *url, const char *text, const char *end, bool file)
     return true;
 }
 
-static bool after_scheme(vg_url *url, const char *text, const char *end)
+static vg_url_kind plain_if(bool is)
+{
+    return is ? VG_URL_PLAIN : VG_URL_OTHER;
+}
+
+static vg_url_kind after_scheme(vg_url *url, const char *text, const char *end)
 {
     const char *authority;
+    vg_url_kind kind;
     while (text < end && slash(*text))
         text++;
     authority = text;
     while (text < end && !slash(*text) && *text != '?' && *text != '#')
         text++;
-    if (!put_authority(url, authority, (size_t)(text - authority)))
-        return false;
+    kind = put_authority(url, authority, (size_t)(text - authority));
+    if (kind != VG_URL_PLAIN)
+        return kind;
     url->path = (uint32_t)url->length;
-    return put_rest(url, text, end, false);
+    return plain_if(put_rest(url, text, end, false));
 }
 
 /* The parts of the base up to `length`; those behind it are empty. */
@@ -262,17 +271,17 @@ static void put_base(vg_url *url, const vg_url *base, uint32_t length)
     put(url, base->text, length);
 }
 
-static bool relative(vg_url *url, const vg_url *base, const char *text, const char *end)
+static vg_url_kind relative(vg_url *url, const vg_url *base, const char *text, const char *end)
 {
     if (base->host == base->host_end)
-        return false; /* a file's */
+        return VG_URL_OTHER; /* a file's */
     if (text < end && slash(*text)) {
         if (end - text > 1 && slash(text[1])) {
             put_base(url, base, base->scheme);
             return after_scheme(url, text, end);
         }
         put_base(url, base, base->path);
-        return put_rest(url, text, end, false);
+        return plain_if(put_rest(url, text, end, false));
     }
     if (text == end || *text == '#') {
         put_base(url, base, base->fragment);
@@ -280,7 +289,7 @@ static bool relative(vg_url *url, const vg_url *base, const char *text, const ch
             url->text[url->length++] = '#';
             put_encoded(url, text + 1, (size_t)(end - text - 1), IN_FRAGMENT);
         }
-        return true;
+        return VG_URL_PLAIN;
     }
     if (*text == '?') {
         const char *hash = memchr(text, '#', (size_t)(end - text));
@@ -292,12 +301,12 @@ static bool relative(vg_url *url, const vg_url *base, const char *text, const ch
             url->text[url->length++] = '#';
             put_encoded(url, hash + 1, (size_t)(end - hash - 1), IN_FRAGMENT);
         }
-        return true;
+        return VG_URL_PLAIN;
     }
     put_base(url, base, base->query);
     while (url->length > base->path && url->text[--url->length] != '/')
         ;
-    return put_rest(url, text, end, false);
+    return plain_if(put_rest(url, text, end, false));
 }
 
 /* What follows "data:": a path that is text. A blob's origin is in it, and blanks at its end depend on what follows. */
@@ -330,7 +339,7 @@ size_t vg_url_room(size_t input, size_t base)
     return 3 * input + base + 128;
 }
 
-bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *url)
+vg_url_kind vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *url)
 {
     const char *text = input, *end = input + length, *colon;
     while (text < end && (unsigned char)*text <= ' ')
@@ -339,16 +348,16 @@ bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *
         end--;
     for (const char *c = text; c < end; c++)
         if (*c == '\t' || *c == '\n' || *c == '\r')
-            return false;
+            return VG_URL_OTHER;
     for (colon = text;
          colon < end &&
          (letter(*colon) || (colon > text && (digit(*colon) || *colon == '+' || *colon == '-' || *colon == '.')));)
         colon++;
     url->length = 0;
     if (colon == text || colon == end || *colon != ':')
-        return base && relative(url, base, text, end);
+        return base ? relative(url, base, text, end) : VG_URL_NONE;
     if ((size_t)(colon - text) >= LONGEST_SCHEME)
-        return false;
+        return VG_URL_OTHER;
     for (; text <= colon; text++)
         url->text[url->length++] = lower(*text);
     url->scheme = (uint32_t)url->length;
@@ -356,14 +365,14 @@ bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *
         /* With the same scheme and no slashes it may be relative. */
         if (base && base->scheme == url->scheme && memcmp(base->text, url->text, url->scheme) == 0 &&
             !(end - text > 1 && slash(text[0]) && slash(text[1])))
-            return false;
+            return VG_URL_OTHER;
         return after_scheme(url, text, end);
     }
     if (url->length != 5 || memcmp(url->text, "file:", 5) != 0)
-        return put_opaque(url, text, end);
+        return plain_if(put_opaque(url, text, end));
     if (end - text < 3 || memcmp(text, "///", 3) != 0)
-        return false;
+        return VG_URL_OTHER;
     put(url, "//", 2);
     url->user = url->secret = url->host = url->host_end = url->path = (uint32_t)url->length;
-    return put_rest(url, text + 2, end, true);
+    return plain_if(put_rest(url, text + 2, end, true));
 }

@@ -19,7 +19,13 @@ typedef struct vg_url {
 
 /* How much room `text` needs. */
 size_t vg_url_room(size_t input, size_t base);
-/* False: the whole algorithm is needed, and may find that it is no URL. `base` may be NULL. */
-bool vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *url);
+typedef enum vg_url_kind {
+    VG_URL_PLAIN,
+    VG_URL_NONE, /* it is no URL for certain */
+    VG_URL_OTHER /* the whole algorithm is needed, and may find that it is no URL */
+} vg_url_kind;
+
+/* `base` may be NULL. */
+vg_url_kind vg_url_parse(const char *input, size_t length, const vg_url *base, vg_url *url);
 
 #endif

@@ -9,8 +9,8 @@ const custom = Symbol.for('nodejs.util.inspect.custom');
 
 // ---- the short way ------------------------------------------------------------------------------------------------
 
-// Most URLs are plain: a special scheme and a host in ASCII. C takes them apart; everything else, and every change, is the package's, which
-// costs some fifty times as much. Both ways give the same.
+// Most URLs are plain: a special scheme and a host in ASCII. C takes them apart, and knows most of what is no URL; everything else is the
+// package's, which costs some fifty times as much. Both ways give the same.
 const { implForWrapper: implOf } = load('npm:whatwg-url/lib/utils.js');
 const { URLSearchParams, attach, refill } = load('url_params');
 
@@ -33,7 +33,7 @@ class Parts {
   // False: it is for the package to say what becomes of it.
   retake(text) {
     const href = binding.urlParse(text, undefined, places);
-    if (href === undefined) return false;
+    if (typeof href !== 'string') return false;
     this.take(href);
     return true;
   }
@@ -57,9 +57,18 @@ class Parts {
 }
 // Setters for values without surprises, of URLs with a host; true if it is done.
 const PRINTED = /^[!-~]*$/;
+// Segments that stay as they are.
+const PATH = /^(?:\/[\w~!$&'()*+,;=:@-][\w.~!$&'()*+,;=:@-]*)+\/?$/;
 const setters = {
   __proto__: null,
   pathname(parts, value) {
+    if (PATH.test(value)) {
+      const more = value.length - (parts.query - parts.path);
+      parts.href = parts.href.slice(0, parts.path) + value + parts.href.slice(parts.query);
+      parts.query += more;
+      parts.fragment += more;
+      return true;
+    }
     const path = value.replaceAll('?', '%3F').replaceAll('#', '%23');
     return parts.retake(`${parts.href.slice(0, parts.path)}${/^[/\\]/.test(path) ? '' : '/'}${path}${parts.href.slice(parts.query)}`);
   },
@@ -79,9 +88,10 @@ const setters = {
     return parts.retake(`${parts.href.slice(0, parts.hostAt)}${value}${parts.href.slice(parts.hostEnd)}`);
   },
 };
+// Undefined: it is no URL. Null: that is for the package to say.
 function plainParts(input, base) {
   const href = binding.urlParse(input, base, places);
-  return href === undefined ? null : new Parts(href);
+  return typeof href === 'string' ? new Parts(href) : href === null ? undefined : null;
 }
 
 function invalid(input, base) {
@@ -96,6 +106,7 @@ function textOf(value) {
   return `${value}`;
 }
 
+let handed = null; // parts for the URL that is made next
 let read, change, paramsOf; // set by the class
 class URL {
   #plain;
@@ -105,8 +116,15 @@ class URL {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
     input = textOf(input);
     if (base !== undefined) base = textOf(base);
-    this.#plain = plainParts(input, base);
-    if (this.#plain !== null) return;
+    if (handed !== null) {
+      this.#plain = handed;
+      handed = null;
+      return;
+    }
+    const plain = plainParts(input, base);
+    if (plain === undefined) throw invalid(input, base);
+    this.#plain = plain;
+    if (plain !== null) return;
     try {
       this.#whole = base === undefined ? new lib.URL(input) : new lib.URL(input, base);
     } catch {
@@ -120,10 +138,16 @@ class URL {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
     input = textOf(input);
     if (base !== undefined) base = textOf(base);
-    return binding.urlParse(input, base, places) !== undefined || lib.URL.canParse(input, base);
+    const href = binding.urlParse(input, base, places);
+    return href === undefined ? lib.URL.canParse(input, base) : href !== null;
   }
   static parse(input, base = undefined) {
     if (arguments.length === 0) throw new codes.ERR_MISSING_ARGS('url');
+    input = textOf(input);
+    if (base !== undefined) base = textOf(base);
+    const plain = plainParts(input, base);
+    if (plain === undefined) return null;
+    handed = plain;
     try {
       return URL.#from(input, base);
     } catch {
@@ -141,6 +165,7 @@ class URL {
       const plain = url.#plain;
       if (name === 'href') {
         const next = plainParts(value);
+        if (next === undefined) throw invalid(value);
         if (next === null) url.#whole = new lib.URL(value); // throws if it is no URL
         else url.#whole = null;
         url.#plain = next;

@@ -121,3 +121,24 @@ for (const init of [[['a']], [['a', 'b', 'c']], [1], [null], { [Symbol.iterator]
   }
   console.log(params, params.keys(), params.entries(), new URLSearchParams(), { params }, Object.keys(URLSearchParams.prototype).join());
 }
+
+// Hosts that are none, hosts with encoded bytes, and numbers that are addresses: by chance, and some that are hard.
+{
+  const parts = ['a', 'B', '0', '1', '255', '256', '0x', '0X1f', '08', '017', '.', '.', '..', '-', '_', 'xn--', '%', '%2', '%41', '%2e', '%30', '%25', '%00', '%20', '%C3%BC', '%c3', '%E0%83%A9', '%EF%BB%BF', '%ED%A0%80', 'ü', '中',
+                 '\u0338', '!', '"', '$', '*', '+', ';', '`', '{', '~', '|', '^', '<', '[', ']', ' ', '\x01', '\x7f', '@', ':', '4294967295', '4294967296', '99999999999999999999', '0xffffffff', '%3A', '%2F', '%5B', '%7f'];
+  for (let i = 1; i <= 3000; i++) {
+    let host = '';
+    for (let k = next(5); k >= 0; k--) host += parts[next(parts.length)];
+    const input = `http://${host}${['', '/x', ':81', ':x', ':99999', '?q'][next(6)]}`;
+    const found = look(input, next(8) === 0 ? 'nope' : undefined);
+    const can = URL.canParse(input);
+    for (let k = 0; k < found.length; k++) digest = (digest * 31 + found.charCodeAt(k) + can) % 4294967291;
+    if (i % 200 === 0) console.log(i, digest, JSON.stringify(input), found, can, URL.parse(input)?.host);
+  }
+  for (const host of ['<\u0338', '%3C%CC%B8', '<', '0', '1.', '1..', '.1', '.', '..', '0x.0x', '1.2.3.4.5', '1.65536', '1.2.256', '0x100000000', '%31%2e2', 'a%2Eb%2E', '%zz', `${'a'.repeat(300)}%41`]) console.log(host, look(`https://${host}/`));
+  const target = new URL('http://u:p@h:8080/a/b?q#f');
+  for (const value of ['/c', '/c/d.e/', '/c//d', '/.c', '/..', '/c/./d', 'e', '', '/', '/?#', '/c:@!', '/ü', '/%2e%2E/x', '/c\\d', '/c\t/d']) {
+    target.pathname = value;
+    console.log(JSON.stringify(value), target.href, target.pathname, target.search, target.hash, target.port);
+  }
+}
