@@ -247,6 +247,10 @@ static void bench_timers(const struct bench_args *args)
     for (size_t i = 0; i < n; i++)
         loop_peer.timer_cancel(order[i]);
     uint64_t t4 = cpu_now();
+    total = 1; /* the first run of a loop takes what it needs for its life; that has nothing to do with timers */
+    done = 0;
+    loop_peer.timer_add(0, 0);
+    loop_peer.run();
     total = n;
     done = 0;
     for (size_t i = 0; i < n; i++)

@@ -134,7 +134,7 @@ void vg_loop_note_calls(vigil_loop *loop, uint64_t now)
     if (share.has_long)
         vg_hist_put(&shared->callback, share.long_run, 1);
     vg_hist_put(&shared->callback, loop->usual, share.short_runs);
-    loop->interval = vg_batch_next(loop->interval, took, count >= loop->interval);
+    loop->interval = vg_batch_next(loop->interval, VG_BATCH_MOST_CALLS, took, count >= loop->interval);
     if (loop->level == VIGIL_RECORD_EVENTS)
         vg_event_put(now,
                      vg_event_what(count == 1 ? VG_EVENT_CALL : VG_EVENT_CALLS,
@@ -186,14 +186,43 @@ void vg_loop_note_slept(vigil_loop *loop, uint64_t since)
         vg_event_put(now, vg_event_what(VG_EVENT_SLEEP, 0, 0), latency, now > since ? now - since : 0);
 }
 
-void vg_loop_note_late(vigil_loop *loop, uint64_t ns)
+/* Histograms are in ticks. Until a tick is measured (instant.h) it counts as a nanosecond. */
+static double ticks_per_ns(const vigil_loop *loop)
 {
+    return loop->instant.length != 0 ? 4294967296.0 / (double)loop->instant.length : 1.0;
+}
+
+static uint64_t whole_ticks(double ticks)
+{
+    return ticks < 9e18 ? (uint64_t)ticks : 0;
+}
+
+void vg_loop_note_late_all(vigil_loop *loop)
+{
+    vg_late *late = &loop->late;
+    vg_file_hist *delay = &loop->shared->delay;
+    if (late->count != 0) {
+        vg_cell_add(&delay->buckets[late->bucket], late->count);
+        vg_cell_add(&delay->sum, whole_ticks((double)late->sum * ticks_per_ns(loop)));
+    }
+    late->width = late->count = late->sum = 0;
+}
+
+void vg_loop_note_late_first(vigil_loop *loop, uint64_t ns)
+{
+    vg_late *late = &loop->late;
     if (loop->level < VIGIL_RECORD_COUNTERS)
         return;
-    /* Histograms are in ticks. Until a tick is measured (instant.h) it counts as a nanosecond. */
-    const uint64_t length = loop->instant.length;
-    const double ticks = length != 0 ? (double)ns * 4294967296.0 / (double)length : (double)ns;
-    vg_hist_put(&loop->shared->delay, ticks < 9e18 ? (uint64_t)ticks : 0, 1);
+    vg_loop_note_late_all(loop);
+    const double rate = ticks_per_ns(loop);
+    const uint64_t ticks = whole_ticks((double)ns * rate);
+    vg_hist_put(&loop->shared->delay, ticks, 1);
+    if (loop->timers.batch_next == loop->timers.batch_count)
+        return; /* the last one */
+    late->bucket = vg_hist_bucket(ticks);
+    const double least = (double)vg_hist_floor(late->bucket) / rate;
+    late->from = least < (double)ns ? (uint64_t)least : ns;
+    late->width = ns - late->from + 1;
 }
 
 /* ---- any thread -------------------------------------------------------------------------------------------------- */

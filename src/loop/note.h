@@ -47,6 +47,24 @@ static inline void vg_loop_note_called(vigil_loop *loop)
         vg_loop_note_calls(loop, vg_ticks());
 }
 
+/*
+ * A timer fires that late. A batch of timers runs in the order of their deadlines, so each is at most as late as the
+ * one before: those that follow in the same bucket of the histogram are counted, and added to it together.
+ */
+void vg_loop_note_late_first(vigil_loop *loop, uint64_t ns); /* of its bucket */
+void vg_loop_note_late_all(vigil_loop *loop);                /* the batch ends or is left */
+
+static inline void vg_loop_note_late(vigil_loop *loop, uint64_t ns)
+{
+    vg_late *late = &loop->late;
+    if (ns - late->from < late->width) {
+        late->count++;
+        late->sum += ns;
+    } else {
+        vg_loop_note_late_first(loop, ns);
+    }
+}
+
 /* What a queued post will call. */
 static inline uintptr_t vg_fifo_function(const vigil_post *post)
 {
@@ -65,7 +83,6 @@ void vg_loop_note_slept(vigil_loop *loop, uint64_t since); /* it is back since w
 uint64_t vg_loop_note_wakes(vigil_loop *loop);             /* any thread: it sleeps, and is about to be woken; when */
 void vg_loop_note_woken(vigil_loop *loop, uint64_t when);  /* the same thread, then: the event, which the sleeper need
                                                               not wait for */
-void vg_loop_note_late(vigil_loop *loop, uint64_t ns);     /* a timer fires that late */
 void vg_loop_note_post(vigil_loop *loop,
                        const vigil_post *post); /* any thread: about to be pushed to the internal lane */
 

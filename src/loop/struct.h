@@ -64,6 +64,13 @@ typedef struct vg_clocks {
     int64_t boot_ahead, wall_ahead; /* of the loop's clock, in ns */
 } vg_clocks;
 
+/* Owner's: timers of the running batch that are not in the histogram of delays yet (note.h). */
+typedef struct vg_late {
+    uint64_t from, width; /* ns: those that fall into the bucket, and are not later than its first; width 0: none */
+    uint64_t count, sum;  /* of them; sum in ns */
+    unsigned bucket;
+} vg_late;
+
 typedef struct vg_hook vg_hook;
 typedef struct vg_signals vg_signals;
 typedef struct vg_children vg_children;
@@ -167,6 +174,7 @@ struct vigil_loop {
     vg_signals *signals;       /* NULL until the first */
     vg_children *children;     /* NULL until the first */
     vg_instant_clock instant;
+    vg_late late;
     uint64_t woke_at; /* vg_ticks when the last blocking ended, or run began */
     /* Callbacks that are not noted yet (note.h). */
     uint64_t last_end; /* 0: outside a step */

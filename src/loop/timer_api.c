@@ -412,6 +412,8 @@ void vg_timers_run(vigil_loop *loop)
         finish_timer(loop);
         vg_checkpoint(loop);
     }
+    if (loop->late.width != 0)
+        vg_loop_note_late_all(loop);
 }
 
 void vg_timers_drop(vigil_loop *loop)

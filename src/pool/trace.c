@@ -42,7 +42,7 @@ static void trace_close_at(vg_worker *worker, uint64_t now, int status)
     if (share.has_long)
         vg_trace_time(worker, &hists->run[class_], share.long_run, 1);
     vg_trace_time(worker, &hists->run[class_], worker->usual, share.short_runs);
-    worker->interval = vg_batch_next(worker->interval, took, true);
+    worker->interval = vg_batch_next(worker->interval, VG_BATCH_MOST, took, true);
     if (worker->level == VIGIL_RECORD_EVENTS) {
         const uint64_t function = vg_peek(&mine->task_function);
         if (count == 1 || status < 0)

@@ -290,6 +290,52 @@ static void a_loop_shows_its_state_its_phase_and_the_callback_that_runs(void **s
     must_equal(vigil_loop_destroy(loop), 0);
 }
 
+enum {
+    LATE_TIMERS = 300,
+    LATE_MS = 1000000
+};
+
+static void pauses(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    (void)timer;
+    (void)arg;
+    must_equal(vigil_loop_pause(loop), 0); /* leaves the batch, which goes on in the next run */
+}
+
+static void ignore_timer(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    (void)loop;
+    (void)timer;
+    (void)arg;
+}
+
+/* Many that are equally late, then some that are not, and the batch is left in between. */
+static void the_delay_of_each_timer_is_in_the_histogram(void **state)
+{
+    (void)state;
+    vigil_loop_options options = VIGIL_LOOP_OPTIONS_INIT;
+    options.stay = true;
+    vigil_loop *loop = NULL;
+    must_equal(vigil_loop_create(&loop, &options), 0);
+    const uint64_t now = vigil_loop_now(loop);
+    for (uint64_t i = 0; i < LATE_TIMERS; i++) {
+        vigil_timer_options timer = {.size = sizeof timer};
+        timer.deadline_ns = now - (i < LATE_TIMERS / 2 ? 2000 : LATE_TIMERS - i) * LATE_MS;
+        must_equal(vigil_timer_start_with(loop, &timer, i == LATE_TIMERS / 4 ? pauses : ignore_timer, NULL, NULL), 0);
+    }
+    vg_loop_view view;
+    must_equal(vigil_loop_run(loop, VIGIL_RUN), 1);
+    see_loop(VIGIL_LOOP_AWAKE, &view);
+    must_equal(view.timers_fired, LATE_TIMERS / 4 + 1);
+    must_equal(view.delay.count, view.timers_fired);
+    must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
+    see_loop(VIGIL_LOOP_AWAKE, &view);
+    must_equal(view.timers_fired, LATE_TIMERS);
+    must_equal(view.delay.count, LATE_TIMERS);
+    must_equal(vigil_loop_close(loop, VIGIL_FOREVER), 0);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +343,7 @@ int main(void)
         watch_test(one_that_is_kept_awake_is_seen_spinning),
         watch_test(stealing_is_counted_timed_and_recorded),
         watch_test(a_loop_shows_its_state_its_phase_and_the_callback_that_runs),
+        watch_test(the_delay_of_each_timer_is_in_the_histogram),
     };
     return run_all(tests);
 }
