@@ -56,6 +56,7 @@ typedef struct vg_http_conn {
     bool ended;       /* the client sends no more */
     bool lingering;   /* our side is shut; what still comes is thrown away, so that the answer is not */
     bool faulty;      /* what came was no request; nothing more is parsed */
+    bool told;        /* of the fault: the program answers, or nobody does */
     bool in_turn;     /* on the list of connections with waiting bytes */
     bool body_queued; /* an event for `body` is on its way */
     bool held;        /* what is queued waits for more */

@@ -394,6 +394,15 @@ static vg_val do_option(vg_call *call)
     return NULL;
 }
 
+/* told(conn): the program has heard of the fault, and the answer is its own. */
+static vg_val do_told(vg_call *call)
+{
+    vg_http_conn *conn = conn_of(call);
+    if (conn)
+        vg_http_conn_told(conn);
+    return NULL;
+}
+
 /* ---- the object that has all of this ---------------------------------------------------------------------------- */
 
 static const vg_binding_entry entries[] = {
@@ -408,6 +417,7 @@ static const vg_binding_entry entries[] = {
     {"pause", do_pause},         {"finish", do_finish},
     {"destroy", do_destroy},     {"idle", do_idle},
     {"queued", do_queued},       {"option", do_option},
+    {"told", do_told},
 };
 
 /* http(receive): receive() is called when there are events. */

@@ -24,8 +24,10 @@ static bool wants_to_read(const vg_http_conn *conn)
         return false;
     if (conn->lingering)
         return true;
-    if (conn->faulty || conn->shut_after)
+    if (conn->shut_after)
         return false;
+    if (conn->faulty)
+        return conn->told;
     if (conn->state == VG_HTTP_ANSWERING && !conn->dumping)
         return conn->whole ? conn->waiting.length == 0 : !conn->paused;
     return conn->waiting.length == 0;
@@ -209,6 +211,8 @@ static void client_ended(vg_http_conn *conn)
     conn->ended = true;
     if (conn->lingering || vg_http_conn_idle(conn) || (conn->dumping && conn->out.length == 0)) {
         vg_http_conn_close(conn, 0);
+    } else if (conn->told) {
+        vg_http_conn_finish(conn); /* behind what the program has sent */
     } else if (conn->faulty || conn->dumping) {
         watch(conn); /* the answer is on its way */
     } else if (conn->state == VG_HTTP_ANSWERING) {
@@ -238,7 +242,7 @@ static void readable(vg_http_conn *conn)
     } else if (count < 0) {
         if (errno != EAGAIN && errno != EINTR)
             vg_http_conn_close(conn, errno);
-    } else if (conn->lingering) {
+    } else if (conn->lingering || conn->faulty) {
         return;
     } else if (conn->state == VG_HTTP_ANSWERING && conn->whole) {
         /* The next request, or several: they wait. */
@@ -249,6 +253,18 @@ static void readable(vg_http_conn *conn)
         feed(conn, http->buffer, (size_t)count);
         watch(conn);
     }
+}
+
+/* A program that was told of a fault answers it, or does nothing: then the connection ends when the client does. One that has ended
+   already is given a moment. */
+void vg_http_conn_told(vg_http_conn *conn)
+{
+    if (conn->fd < 0 || !conn->faulty || conn->shut_after)
+        return;
+    conn->told = true;
+    if (conn->ended)
+        vg_http_conn_deadline(conn, GRACE_NS, true);
+    watch(conn);
 }
 
 void vg_http_conn_turn(vg_http_conn *conn)

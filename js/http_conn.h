@@ -20,6 +20,8 @@ void vg_http_conn_turn(vg_http_conn *conn);
 double vg_http_send(vg_http_conn *conn, struct iovec *pieces, unsigned count, unsigned flags);
 /* JavaScript takes the body, or not. */
 void vg_http_conn_pause(vg_http_conn *conn, bool pause);
+/* JavaScript was told of a fault. */
+void vg_http_conn_told(vg_http_conn *conn);
 /* Whether nothing is under way on it. */
 bool vg_http_conn_idle(const vg_http_conn *conn);
 void vg_http_conn_deadline(vg_http_conn *conn, uint64_t after_ns, bool idle);

@@ -365,6 +365,7 @@ class Server extends Root {
       const error = timeout ? Object.assign(new Error(text), { code }) : parseError(code, text, fault[2], fromBytes(fault[3]));
       if (heard) {
         this.emit('clientError', error, socketOf(link));
+        if (link.id >= 0) native.told(link.id);
         return;
       }
       process.nextTick(() => link.socket.tell(error));

@@ -13,7 +13,7 @@ const hangUp = (text) => load('http_client').hangUp(text);
 
 function watch(req, socket) {
   const parser = answerOpen(req.method === 'HEAD', req.method === 'CONNECT', req.maxHeaderSize || MAX_HEADER, req.insecureHTTPParser === true);
-  const link = { req, socket, parser, answer: null, over: false, hadError: false };
+  const link = { req, socket, parser, answer: null, over: false, spent: false, hadError: false };
   req.socket = socket;
   req._link = link;
   socket._httpMessage = req;
@@ -58,30 +58,24 @@ function received(link, data) {
   const events = answerParse(link.parser, data);
   const fault = answerFault(link.parser);
   handle(link, events, data);
-  if (fault === undefined || link.over) return;
+  if (fault === undefined || link.over || link.spent) return;
   if (fault[0] === 'HPE_PAUSED_UPGRADE') {
     upgraded(link, data.subarray(fault[2]));
     return;
   }
-  // Something behind a complete answer is nobody's.
-  const { req, socket } = link;
-  const complete = link.answer !== null && link.answer.complete;
+  const { req, socket, answer } = link;
   unwatch(link);
   socket.on('error', () => {});
   socket.destroy();
-  if (complete) {
-    req._close();
-    return;
-  }
   const error = parseError(fault[0], fault[1], fault[2], data);
-  link.answer?.destroy(hangUp('aborted'));
+  if (answer !== null && !answer.complete) answer.destroy(hangUp('aborted'));
   req.destroyed = true;
   req.emit('error', error);
   req._close();
 }
 function handle(link, events, data) {
   const text = events.length > 0 && (events[0] !== BODY || events.length > 4) ? answerText(link.parser) : '';
-  for (let i = 0; i < events.length && !link.over; i += 4) {
+  for (let i = 0; i < events.length && !link.over && !link.spent; i += 4) {
     const from = events[i + 1];
     const to = events[i + 2];
     if (events[i] === HEAD) {
@@ -117,7 +111,8 @@ function headed(link, lines, status, flags) {
     return;
   }
   if (link.answer !== null) {
-    // Two answers to one request.
+    // Two answers to one request: the first one is whole.
+    link.spent = true;
     socket.destroy();
     return;
   }

@@ -27,7 +27,8 @@ class Socket extends EventEmitter {
   // An error that C has answered already: those who listen hear of it.
   tell(error) {
     this.removeListener('error', failed);
-    if (this.listenerCount('error') > 0) this.emit('error', error);
+    this.on('error', () => {}); // a later one needs no answer either
+    this.emit('error', error);
   }
   get writableLength() { return this.#link.id < 0 ? 0 : native.queued(this.#link.id); }
   get writableCorked() { return this.#link.res?.writableCorked ?? 0; }

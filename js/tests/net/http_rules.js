@@ -162,11 +162,37 @@ async function errors() {
   await raw(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n');
   server.once('connection', (socket) => socket.on('error', (error) => console.log('socket:', error.code)));
   console.log(JSON.stringify(await raw(port, 'NO SUCH\r\n\r\n')));
+  // A later error, that nobody hears, is not the process's end; and a fault that the program does not answer ends with the client.
+  server.once('connection', (socket) => socket.once('error', () => socket.emit('error', new Error('a later one'))));
+  await raw(port, 'NO SUCH\r\n\r\n');
+  server.once('clientError', (error) => console.log('unanswered:', error.code));
+  const silent = net.connect(port, '127.0.0.1').resume();
+  silent.end('NO SUCH\r\n\r\n');
+  await events.once(silent, 'close');
   await close(server);
   // An error of a socket that nobody hears ends the connection, and not the process.
   const loud = http.createServer((req) => { req.socket.emit('error', new Error('of the socket')); });
   console.log(JSON.stringify((await raw(await listen(loud), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).split('\r\n')[0]));
   await close(loud);
+}
+// Answers with more behind them.
+async function extra() {
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  for (const more of [answer, 'no answer']) {
+    const server = net.createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(answer + more));
+    });
+    const port = await listen(server);
+    const req = http.get({ port, host: '127.0.0.1' });
+    let text = '';
+    req.on('error', (error) => console.log('error', error.code));
+    req.on('response', (res) => res.on('data', (piece) => { text += piece; }).on('end', () => console.log('end', text, res.complete)));
+    await new Promise((resolve) => req.on('close', resolve));
+    await close(server);
+    await fetch(`http://127.0.0.1:${await listen(server)}/`).then((response) => response.text()).then((body) => console.log('fetch', body));
+    await close(server);
+  }
 }
 async function classes() {
   function Old(handler) { http.Server.call(this, handler); }
@@ -190,7 +216,7 @@ async function classes() {
   await close(failing);
 }
 (async () => {
-  for (const part of [bodies, headers, limits, ends, queued, timeouts, errors, classes]) {
+  for (const part of [bodies, headers, limits, ends, queued, timeouts, errors, extra, classes]) {
     console.log(`- ${part.name}`);
     await part();
   }
