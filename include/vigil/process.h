@@ -41,7 +41,8 @@ typedef struct vigil_process_end {
 } vigil_process_end;
 #define VIGIL_PROCESS_END_INIT VG_SIZED(vigil_process_end)
 
-/* What a standard stream of the child is. */
+/* What a standard stream of the child is. It blocks, as programs expect it, also if the program has
+   made a stream of the same pipe or terminal. A socket that does not block stays as it is. */
 typedef enum vigil_stdio_kind {
     VIGIL_STDIO_NULL = 0, /* /dev/null */
     VIGIL_STDIO_STREAM,   /* a pipe to the program: vigil_process_stream gives its other end */
@@ -78,7 +79,8 @@ typedef struct vigil_process_options {
     /* Owner: it has ended. Its streams may still have something to read. May be NULL. */
     void (*on_exit)(vigil_process *process, const vigil_process_end *end, void *user);
     void *user;
-    /* copies of these become its descriptors 3, 4, ...; they stay the caller's. At most 64 */
+    /* copies of these become its descriptors 3, 4, ...; they stay the caller's, and as they are: a
+       stream's does not block. At most 64 */
     const int *fds;
     size_t fd_count;
     /* Another user, which needs the privilege to change it: else -EPERM, and nothing is started.

@@ -15,8 +15,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
@@ -47,6 +50,36 @@ static int move_up(int *fd, int above)
     return 0;
 }
 
+/* Opened anew by its name in /proc it is the same pipe or terminal. A socket cannot be, other devices may do something
+   else then, and the controlling side of a pseudo-terminal would be another one. */
+static bool may_open_anew(int fd)
+{
+    struct stat what;
+    unsigned number;
+    if (fstat(fd, &what) != 0)
+        return false;
+    return S_ISFIFO(what.st_mode) || (S_ISCHR(what.st_mode) && isatty(fd) != 0 && ioctl(fd, TIOCGPTN, &number) != 0);
+}
+
+/* A child expects standard streams that block. Whether they do lies in the open file, which copies share: if that were
+   changed, a stream of the program would block its loop. So the child gets an open file of its own. Returns its
+   descriptor; -1: a copy will do, or must. */
+static int open_blocking(int fd)
+{
+    char path[32];
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || (flags & O_NONBLOCK) == 0 || !may_open_anew(fd))
+        return -1;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int kept = flags & (O_ACCMODE | O_APPEND | O_DIRECT);
+    const int anew = open(path, kept | O_NONBLOCK | O_CLOEXEC | O_NOCTTY); /* a FIFO's open may wait for a peer */
+    if (anew >= 0 && fcntl(anew, F_SETFL, kept) != 0) {
+        (void)close(anew);
+        return -1;
+    }
+    return anew;
+}
+
 /* theirs[i]: what becomes the child's i; -1: its own. */
 static int open_stdio(const vigil_process_options *options, int ours[3], int theirs[3])
 {
@@ -66,10 +99,13 @@ static int open_stdio(const vigil_process_options *options, int ours[3], int the
             theirs[i] = ends[i == 0 ? 0 : 1];
             break;
         case VIGIL_STDIO_FD:
-            theirs[i] = fcntl(options->stdio[i].fd, F_DUPFD_CLOEXEC, above);
+            theirs[i] = open_blocking(options->stdio[i].fd);
+            if (theirs[i] < 0)
+                theirs[i] = fcntl(options->stdio[i].fd, F_DUPFD_CLOEXEC, above);
             error = theirs[i] < 0 ? -errno : 0;
             break;
         default:
+            theirs[i] = open_blocking(i);
             break;
         }
         if (error == 0 && theirs[i] >= 0)

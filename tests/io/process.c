@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 struct child {
@@ -284,6 +285,97 @@ static void it_gets_further_descriptors_and_no_others(void **state)
     }
 }
 
+/* The flags of a descriptor, as /proc shows them. */
+static int flags_of(const char *out)
+{
+    const char *found = strstr(out, "flags:");
+    must(found != NULL);
+    return (int)strtol(found + strlen("flags:"), NULL, 8);
+}
+
+/* Give it to a child as its input, in both ways to start one. Whether the child's blocks. */
+static bool blocks_in_a_child(vigil_stdio_kind kind, int fd)
+{
+    static const char *const argv[] = {"cat", "/proc/self/fdinfo/0", NULL};
+    const mode_t mask = 077;
+    int flags[2];
+    for (int i = 0; i < 2; i++) {
+        struct child child = {0};
+        vigil_process_options options = shell(&child, argv);
+        options.stdio[0] = (vigil_stdio){.kind = kind, .fd = fd};
+        options.umask = i == 0 ? NULL : &mask;
+        begin(&child, &options);
+        run_to_the_end(&child);
+        must_equal(child.end.status, 0);
+        flags[i] = flags_of(child.out);
+        end(&child);
+        must_equal(flags[i] & O_ACCMODE, fcntl(fd, F_GETFL) & O_ACCMODE);
+        must_equal((fcntl(fd, F_GETFL) & O_NONBLOCK), O_NONBLOCK); /* the program's own stays */
+    }
+    must_equal(flags[0] & O_NONBLOCK, flags[1] & O_NONBLOCK);
+    return (flags[0] & O_NONBLOCK) == 0;
+}
+
+static void its_standard_streams_block_and_ours_do_not(void **state)
+{
+    (void)state;
+    int ends[2], sockets[2];
+    must_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    must(blocks_in_a_child(VIGIL_STDIO_FD, ends[0]));
+
+    const int before = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    must_equal(dup2(ends[0], 0), 0);
+    const bool inherited = blocks_in_a_child(VIGIL_STDIO_INHERIT, 0);
+    must_equal(before >= 0 ? dup2(before, 0) : close(0), 0);
+    if (before >= 0)
+        must_equal(close(before), 0);
+    must(inherited);
+
+    const int control = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    must(control >= 0);
+    must_equal(grantpt(control), 0);
+    must_equal(unlockpt(control), 0);
+    const int terminal = open(ptsname(control), O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    must(terminal >= 0);
+    must(blocks_in_a_child(VIGIL_STDIO_FD, terminal));
+
+    /* of a socket there is one open file: to change it would block the program */
+    must_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets), 0);
+    must(!blocks_in_a_child(VIGIL_STDIO_FD, sockets[0]));
+    for (int i = 0; i < 2; i++) {
+        must_equal(close(ends[i]), 0);
+        must_equal(close(sockets[i]), 0);
+    }
+    must_equal(close(terminal), 0);
+    must_equal(close(control), 0);
+}
+
+/* A FIFO that nobody reads from cannot be opened for writing. The child gets a copy of what there is, without a wait. */
+static void a_fifo_without_a_peer_is_passed_on_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const argv[] = {"cat", "/proc/self/fdinfo/2", NULL};
+    struct child child = {0};
+    char folder[] = "/tmp/vigil-fifo-XXXXXX", path[64];
+    must(mkdtemp(folder) != NULL);
+    (void)snprintf(path, sizeof path, "%s/fifo", folder);
+    must_equal(mkfifo(path, 0600), 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    must(reader >= 0 && writer >= 0);
+    must_equal(close(reader), 0);
+    vigil_process_options options = shell(&child, argv);
+    options.stdio[2] = (vigil_stdio){.kind = VIGIL_STDIO_FD, .fd = writer};
+    begin(&child, &options);
+    run_to_the_end(&child);
+    must_equal(child.end.status, 0);
+    must_equal(flags_of(child.out) & O_NONBLOCK, O_NONBLOCK);
+    end(&child);
+    must_equal(close(writer), 0);
+    must_equal(unlink(path), 0);
+    must_equal(rmdir(folder), 0);
+}
+
 static void what_cannot_start_says_why(void **state)
 {
     (void)state;
@@ -433,6 +525,8 @@ int main(void)
         test(one_that_forks_twice_and_closes_everything_is_no_trouble),
         test(a_session_is_its_own),
         test(it_gets_further_descriptors_and_no_others),
+        test(its_standard_streams_block_and_ours_do_not),
+        test(a_fifo_without_a_peer_is_passed_on_as_it_is),
         test(what_cannot_start_says_why),
         test(it_may_be_another_user),
         test(another_way_to_start_is_as_clean),
