@@ -5,6 +5,7 @@
 
 #include "base/pages.h"
 #include "loop/registry.h"
+#include "loop/struct.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -311,6 +312,47 @@ static void a_slot_whose_generations_are_used_up_stays(void **state)
     vg_registry_destroy(&slots);
 }
 
+/* ---- dead entries of the heap ------------------------------------------------------------------------------------ */
+
+static void count_fired(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    (void)loop;
+    (void)timer;
+    ++*(unsigned *)arg;
+}
+
+/* Entries of cancelled timers are counted; a count that is too high would make a heap that must grow believe in room. */
+static void entries_of_cancelled_timers_are_counted_until_they_go(void **state)
+{
+    (void)state;
+    enum {
+        MANY = 400 /* due at once, so many that they are taken together */
+    };
+    vigil_loop *loop = loop_plain();
+    vigil_timer far, each[MANY];
+    unsigned fired = 0;
+    must_equal(vigil_timer_start(loop, INT64_C(3600000000000), count_fired, &fired, &far), 0);
+    for (int i = 0; i < 3; i++) { /* they come to the top one by one */
+        must_equal(vigil_timer_start(loop, 0, count_fired, &fired, &each[0]), 0);
+        must_equal(vigil_timer_cancel(loop, each[0]), 0);
+        must_equal(loop->timers.dead, 1);
+        must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
+        must_equal(vg_heap_size(&loop->timers.heap), 1);
+        must_equal(loop->timers.dead, 0);
+    }
+    for (int i = 0; i < MANY; i++)
+        must_equal(vigil_timer_start(loop, 0, count_fired, &fired, &each[i]), 0);
+    for (int i = MANY / 2; i < MANY; i += 2)
+        must_equal(vigil_timer_cancel(loop, each[i]), 0);
+    must_equal(loop->timers.dead, MANY / 4);
+    while (fired < MANY - MANY / 4)
+        must(vigil_loop_run(loop, VIGIL_RUN_NOWAIT) >= 0);
+    must_equal(vg_heap_size(&loop->timers.heap), 1);
+    must_equal(loop->timers.dead, 0);
+    must_equal(vigil_timer_cancel(loop, far), 0);
+    must_equal(vigil_loop_destroy(loop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +363,7 @@ int main(void)
         test(a_burst_of_calls_grows_in_blocks_and_is_given_back),
         test(random_bursts_of_records_agree_with_a_list),
         test(a_slot_whose_generations_are_used_up_stays),
+        test(entries_of_cancelled_timers_are_counted_until_they_go),
     };
     return run_all(tests);
 }

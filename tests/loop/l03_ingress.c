@@ -82,7 +82,9 @@ static void a_recycled_chunk_holds_nothing_of_its_past(void **state)
     must_equal(vg_ingress_init(&queue, 0), 0);
     void *arg;
     for (uintptr_t i = 1; i <= 10 * VG_CHUNK_SLOTS; i++) {
-        push(&queue, i);
+        vg_ingress_slot *place;
+        must_equal(vg_ingress_push(&queue, nothing, nothing, (void *)i, &place), 0);
+        vg_ingress_leave(place, nothing);
         must(take(&queue, &arg));
     }
     uint64_t held = atomic_load_explicit(&queue.pool.held, memory_order_relaxed);

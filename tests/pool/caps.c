@@ -302,6 +302,83 @@ static void a_task_that_waits_does_not_keep_its_place_from_what_others_wait_for(
     pool_close(pool);
 }
 
+/* ---- a place that is given up for a wait ------------------------------------------------------------------------- */
+
+struct runner {
+    vigil_task task;
+    struct gate gate;
+    _Atomic int on; /* the worker */
+};
+
+static int runner_run(vigil_task *task)
+{
+    struct runner *runner = container_of(task, struct runner, task);
+    atomic_store_explicit(&runner->on, vigil_pool_current_worker(), memory_order_relaxed);
+    gate_pass(&runner->gate);
+    return 0;
+}
+
+struct waiting {
+    vigil_pool *pool;
+    vigil_task task;
+    struct runner child;
+};
+
+static int waiting_run(vigil_task *task)
+{
+    struct waiting *waiting = container_of(task, struct waiting, task);
+    vigil_group group;
+    must_equal(vigil_group_init(&group, waiting->pool, VIGIL_GROUP_HELP_ANY), 0);
+    must_equal(vigil_group_submit(&group, &waiting->child.task, VIGIL_NORMAL), 0);
+    gate_wait_entered(&waiting->child.gate, 1); /* another worker has it: the wait cannot run it */
+    must_equal(vigil_group_wait(&group), 0);
+    return 0;
+}
+
+static int set_event(void *arg)
+{
+    event_set(arg);
+    return 0;
+}
+
+static void a_place_given_up_for_a_wait_is_not_used_in_it_and_comes_back_after_it(void **state)
+{
+    (void)state;
+    vigil_pool_options options = VIGIL_POOL_OPTIONS_INIT;
+    options.workers = 3;
+    options.no_spares = true;
+    options.class_cap[VIGIL_LOW] = 1;
+    vigil_pool *pool = pool_with(&options);
+    struct waiting waiting = {.pool = pool};
+    struct runner second = {0}, held = {0};
+    struct event third = {0}, other = {0}, last = {0};
+    vigil_task_init(&waiting.task, waiting_run, NULL);
+    vigil_task_init(&waiting.child.task, runner_run, NULL);
+    vigil_task_init(&second.task, runner_run, NULL);
+    vigil_task_init(&held.task, runner_run, NULL);
+    must_equal(vigil_pool_submit_to(pool, 0, &waiting.task, VIGIL_LOW), 0);
+    gate_wait_entered(&waiting.child.gate, 1);
+    const int free_worker = 3 - atomic_load_explicit(&waiting.child.on, memory_order_relaxed);
+    must_equal(vigil_pool_submit_to(pool, (unsigned)free_worker, &second.task, VIGIL_LOW), 0);
+    gate_wait_entered(&second.gate, 1); /* with the place of the one that waits */
+    must_equal(vigil_pool_call(pool, set_event, NULL, &third, VIGIL_LOW), 0);
+    must_equal(vigil_pool_call(pool, set_event, NULL, &other, VIGIL_NORMAL), 0);
+    event_wait(&other); /* it ran in the wait: the others stand at gates */
+    pool_wait_parked(pool, 1);
+    must(!event_is_set(&third)); /* the class is full */
+    gate_open(&second.gate);
+    event_wait(&third);
+    gate_open(&waiting.child.gate);
+    must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+    /* The place was taken back and is free: any other worker can have it. */
+    must_equal(vigil_pool_submit_to(pool, 0, &held.task, VIGIL_NORMAL), 0);
+    gate_wait_entered(&held.gate, 1);
+    must_equal(vigil_pool_call(pool, set_event, NULL, &last, VIGIL_LOW), 0);
+    event_wait(&last);
+    gate_open(&held.gate);
+    pool_close(pool);
+}
+
 static void caps_on_all_classes_together_run_everything(void **state)
 {
     (void)state;
@@ -389,6 +466,7 @@ int main(void)
         test(a_named_workers_task_that_waited_for_its_cap_is_started_when_a_place_is_free),
         test(spawns_of_a_capped_class_stay_within_the_cap_and_end),
         test(a_task_that_waits_does_not_keep_its_place_from_what_others_wait_for),
+        test(a_place_given_up_for_a_wait_is_not_used_in_it_and_comes_back_after_it),
         test(caps_on_all_classes_together_run_everything),
         test(a_stop_reaches_tasks_that_wait_for_their_cap),
         test(a_class_at_its_cap_wakes_nobody),

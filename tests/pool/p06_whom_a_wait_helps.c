@@ -2,6 +2,8 @@
 /* P6: a wait inside a task helps, and helps its own descendants before anybody else's. */
 #include "child.h"
 
+#include "pool/pool_struct.h"
+
 static void own_body(vigil_pool *pool, void *arg)
 {
     struct child *foreign = arg;
@@ -226,6 +228,35 @@ static void p06_a_wait_with_a_limit_ends_inside_a_task_too(void **state)
     pool_close(pool);
 }
 
+/* A job stands for each task that a task submits to a group. A wait outside runs none of them, and gives them back. */
+
+static struct child submitted[20];
+
+static void submit_body(vigil_pool *pool, void *arg)
+{
+    (void)pool;
+    for (size_t i = 0; i < count_of(submitted); i++) {
+        child_init(&submitted[i]);
+        must_equal(vigil_group_submit(arg, &submitted[i].task, VIGIL_NORMAL), 0);
+    }
+}
+
+static void p06_a_wait_outside_keeps_nothing_of_what_tasks_submitted(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(1);
+    for (int round = 0; round < 100; round++) {
+        vigil_group group;
+        must_equal(vigil_group_init(&group, pool, 0), 0);
+        run_inside(pool, submit_body, &group);
+        must_equal(vigil_group_wait(&group), 0);
+        for (size_t i = 0; i < count_of(submitted); i++)
+            must_equal(submitted[i].runs, 1);
+    }
+    must(atomic_load_explicit(&pool->jobs.used, memory_order_relaxed) < 10 * count_of(submitted));
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +267,7 @@ int main(void)
         test(p06_a_spare_runs_the_foreign_task_while_the_wait_cannot_help),
         test(p06_a_wait_helps_the_thief_of_its_child_with_what_it_spawned),
         test(p06_a_wait_with_a_limit_ends_inside_a_task_too),
+        test(p06_a_wait_outside_keeps_nothing_of_what_tasks_submitted),
     };
     return run_all(tests);
 }

@@ -2,6 +2,9 @@
 /* P8: what a worker has spawned and cannot get to is taken by the others, oldest first; it can be switched off. */
 #include "support.h"
 
+#include "pool/idle.h"
+#include "pool/pool_struct.h"
+
 enum {
     CHILDREN = 200
 };
@@ -227,6 +230,56 @@ static void p08_counters_of_thieves_agree_with_who_ran_what(void **state)
     pool_close(pool);
 }
 
+/* ---- a bitmap of several words ----------------------------------------------------------------------------------- */
+
+struct spawner {
+    vigil_pool *pool;
+    vigil_task task, child;
+    struct gate before, after; /* it spawns between them */
+};
+
+static int spawner_child(vigil_task *task)
+{
+    (void)task;
+    return 0;
+}
+
+static int spawner_run(vigil_task *task)
+{
+    struct spawner *spawner = container_of(task, struct spawner, task);
+    vigil_group group;
+    must_equal(vigil_group_init(&group, spawner->pool, 0), 0);
+    gate_pass(&spawner->before);
+    must_equal(vigil_group_spawn(&group, &spawner->child), 0);
+    gate_pass(&spawner->after);
+    must_equal(vigil_group_wait(&group), 0);
+    return 0;
+}
+
+/* Whoever goes to sleep looks at the queues of those that ever spawned: a bit for each worker. */
+static void p08_what_a_worker_beyond_the_first_word_has_spawned_is_seen(void **state)
+{
+    (void)state;
+    enum {
+        WORKERS = VG_SEAT_BITS + 2
+    };
+    vigil_pool *pool = pool_of(WORKERS);
+    struct hold hold = {0};
+    struct spawner spawner = {.pool = pool};
+    vigil_task_init(&spawner.task, spawner_run, NULL);
+    vigil_task_init(&spawner.child, spawner_child, NULL);
+    must_equal(vigil_pool_submit_to(pool, WORKERS - 1, &spawner.task, VIGIL_NORMAL), 0);
+    gate_wait_entered(&spawner.before, 1);
+    hold_workers(&hold, pool, WORKERS - 1); /* nobody can steal */
+    must(!vg_work_visible(pool, 1U << VIGIL_NORMAL));
+    gate_open(&spawner.before);
+    gate_wait_entered(&spawner.after, 1);
+    must(vg_work_visible(pool, 1U << VIGIL_NORMAL));
+    gate_open(&spawner.after);
+    hold_release(&hold);
+    pool_close(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +289,7 @@ int main(void)
         test(p08_without_stealing_submitted_work_still_reaches_every_worker),
         test(p08_a_thief_takes_the_highest_class_first),
         test(p08_counters_of_thieves_agree_with_who_ran_what),
+        test(p08_what_a_worker_beyond_the_first_word_has_spawned_is_seen),
     };
     return run_all(tests);
 }

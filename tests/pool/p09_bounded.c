@@ -2,6 +2,8 @@
 /* P9: a bound on what waits. Full gives a clear error or blocks, by option, and the sums still agree. */
 #include "support.h"
 
+#include "pool/pool_struct.h"
+
 #include <sys/resource.h>
 
 enum {
@@ -366,6 +368,63 @@ static void p09_a_freed_place_wakes_one_of_many_producers(void **state)
     pool_close(pool);
 }
 
+struct batch {
+    vigil_pool *pool;
+    struct item items[2];
+};
+
+static void *batch_body(void *arg)
+{
+    struct batch *batch = arg;
+    vigil_task *tasks[] = {&batch->items[0].task, &batch->items[1].task};
+    must_equal(vigil_pool_submit_batch(batch->pool, tasks, 2, VIGIL_NORMAL), 0);
+    return NULL;
+}
+
+static int pass_gate(void *arg)
+{
+    gate_pass(arg);
+    return 0;
+}
+
+static void wait_for_room_waiters(vigil_pool *pool, uint32_t count)
+{
+    while (atomic_load_explicit(&pool->room_waiters, memory_order_relaxed) != count)
+        yield();
+}
+
+/* The batch sleeps first, so a wake of one would reach it alone, and one place is not enough for it. */
+static void p09_a_batch_that_waits_does_not_keep_a_free_place_from_the_next(void **state)
+{
+    (void)state;
+    vigil_pool *pool = bounded_pool(1, 2, VIGIL_FULL_BLOCK);
+    for (uint64_t round = scaled(100, 10); round > 0; round--) {
+        _Atomic unsigned runs = 0;
+        struct hold hold = {0};
+        struct gate gate = {0};
+        struct batch batch = {.pool = pool};
+        struct blocked single = {.pool = pool};
+        items_init(batch.items, 2, &runs);
+        items_init(&single.item, 1, &runs);
+        hold_workers(&hold, pool, 1);
+        for (int i = 0; i < 2; i++)
+            must_equal(vigil_pool_call(pool, pass_gate, NULL, &gate, VIGIL_NORMAL), 0);
+        pthread_t first = start_thread(batch_body, &batch);
+        wait_for_room_waiters(pool, 1);
+        pthread_t second = start_thread(blocked_body, &single);
+        wait_for_room_waiters(pool, 2);
+        hold_release(&hold);
+        event_wait(&single.returned); /* one place is free while the worker stands at the gate, and no other comes */
+        must_equal(single.answer, 0);
+        gate_open(&gate);
+        join_thread(second);
+        join_thread(first);
+        must_equal(vigil_pool_wait_idle(pool, VIGIL_FOREVER), 0);
+        must_equal(runs, 3);
+    }
+    pool_close(pool);
+}
+
 static void p09_a_stop_lets_blocked_submitters_go(void **state)
 {
     (void)state;
@@ -521,6 +580,7 @@ int main(void)
         test(p09_a_wait_for_room_in_another_pool_gets_a_spare),
         test(p09_a_submit_with_a_limit_gives_up_in_time),
         test(p09_a_freed_place_wakes_one_of_many_producers),
+        test(p09_a_batch_that_waits_does_not_keep_a_free_place_from_the_next),
         test(p09_a_stop_lets_blocked_submitters_go),
         test(p09_the_counters_balance_after_a_storm_on_a_refusing_queue),
         test(p09_a_storm_on_a_blocking_queue_runs_everything),

@@ -33,6 +33,7 @@ static vigil_value say_list(vigil_value *value, void *arg)
     char text[100];
     for (size_t i = 0; i < value->list->count; i++) {
         const vigil_value *item = &value->list->items[i];
+        must(item->destroy == NULL); /* the list only borrows it */
         if (vigil_value_is_error(item))
             snprintf(text, sizeof text, "!%d", item->status);
         else
