@@ -426,17 +426,25 @@ static int with_id(vigil_jobs *jobs, const char *verb, const char *word)
     return said(result, verb, id);
 }
 
-static int enqueue(vigil_jobs *jobs, const char *name, const char *payload)
+static int enqueue(vigil_jobs *jobs, int count, char **words, uint64_t *id)
 {
-    uint64_t id = 0;
-    if (name == NULL) {
+    const char *payload = count > 1 ? words[1] : NULL;
+    if (count < 1) {
         say_error("jobs add: needs a kind");
         return EXIT_USAGE;
     }
-    if (vigil_jobs_enqueue(jobs, name, payload, payload != NULL ? strlen(payload) : 0, NULL, &id) != 0)
+    if (vigil_jobs_enqueue(jobs, words[0], payload, payload != NULL ? strlen(payload) : 0, NULL, id) != 0)
         return failed("add");
-    printf(jobs_request.json ? "{\"id\":%" PRIu64 "}\n" : "%" PRIu64 "\n", id);
     return EXIT_FINE;
+}
+
+static int add(vigil_jobs *jobs, int count, char **words)
+{
+    uint64_t id = 0;
+    int status = enqueue(jobs, count, words, &id);
+    if (status == EXIT_FINE)
+        printf(jobs_request.json ? "{\"id\":%" PRIu64 "}\n" : "%" PRIu64 "\n", id);
+    return status;
 }
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
@@ -482,7 +490,26 @@ static int set_schedule(vigil_jobs *jobs, int count, char **words)
     schedule.length = count > 3 ? strlen(words[3]) : 0;
     schedule.zone = jobs_request.zone;
     schedule.catch_up = (vigil_jobs_catch_up)rule;
-    return vigil_jobs_schedule_set(jobs, words[0], &schedule) != 0 ? failed("schedule") : changed("name", words[0]);
+    return vigil_jobs_schedule_set(jobs, words[0], &schedule) != 0 ? failed("schedule") : EXIT_FINE;
+}
+
+/* The verbs that make a file if there is none. A queue in memory judges their words first. */
+static bool makes_queue(const char *verb)
+{
+    return strcmp(verb, "add") == 0 || strcmp(verb, "schedule") == 0;
+}
+
+static int rehearse(const char *verb, const vigil_jobs_options *options, int count, char **words)
+{
+    char name[32];
+    uint64_t id = 0;
+    vigil_jobs *jobs;
+    (void)snprintf(name, sizeof name, "memory:rehearse-%d", (int)getpid());
+    if (vigil_jobs_open(&jobs, name, options) != 0)
+        return EXIT_FINE; /* no such memory here */
+    int status = strcmp(verb, "add") == 0 ? enqueue(jobs, count, words, &id) : set_schedule(jobs, count, words);
+    vigil_jobs_close(jobs);
+    return status;
 }
 
 static int edit(vigil_jobs *jobs, const char *word, const char *payload)
@@ -505,8 +532,10 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
     const char *first = count > 0 ? words[0] : NULL, *second = count > 1 ? words[1] : NULL;
     if (strcmp(verb, "schedules") == 0)
         return list_schedules(jobs);
-    if (strcmp(verb, "schedule") == 0)
-        return set_schedule(jobs, count, words);
+    if (strcmp(verb, "schedule") == 0) {
+        int status = set_schedule(jobs, count, words);
+        return status == EXIT_FINE ? changed("name", first) : status;
+    }
     if (strcmp(verb, "unschedule") == 0)
         return vigil_jobs_schedule_remove(jobs, first) != 0 ? failed(verb) : changed("name", first);
     if (strcmp(verb, "ls") == 0)
@@ -523,7 +552,7 @@ static int dispatch(vigil_jobs *jobs, const char *verb, int count, char **words)
     if (strcmp(verb, "drain") == 0)
         return drain(jobs);
     if (strcmp(verb, "add") == 0)
-        return enqueue(jobs, first, second);
+        return add(jobs, count, words);
     if (strcmp(verb, "metrics") == 0)
         return metrics(jobs);
     if (strcmp(verb, "watch") == 0)
@@ -560,20 +589,26 @@ static int run(int count, char **operands)
         say_error("jobs: which queue? Say --queue WHERE, or set VIGIL_JOBS");
         return EXIT_USAGE;
     }
-    /* To look at a file does not make one. */
-    if (strstr(jobs_request.where, "://") == NULL && strncmp(jobs_request.where, "memory:", 7) != 0 &&
-        strcmp(verb, "add") != 0 && strcmp(verb, "schedule") != 0 && access(jobs_request.where, R_OK) != 0) {
-        say_error("jobs: %s: %s", jobs_request.where, strerror(errno));
-        return EXIT_FAILED;
-    }
     vigil_jobs *jobs;
     vigil_jobs_options options = VIGIL_JOBS_OPTIONS_INIT;
     options.on_doubt = ignore; /* `audit` says them */
+    bool in_file = strstr(jobs_request.where, "://") == NULL && strncmp(jobs_request.where, "memory:", 7) != 0;
+    int word_count = count > 1 ? count - 1 : 0;
+    /* To look at a file does not make one, and neither do words that are refused. */
+    if (in_file && access(jobs_request.where, R_OK) != 0) {
+        if (!makes_queue(verb)) {
+            say_error("jobs: %s: %s", jobs_request.where, strerror(errno));
+            return EXIT_FAILED;
+        }
+        int refused = rehearse(verb, &options, word_count, operands + 1);
+        if (refused != EXIT_FINE)
+            return refused;
+    }
     if (vigil_jobs_open(&jobs, jobs_request.where, &options) != 0) {
         say_error("jobs: %s", vigil_jobs_why());
         return EXIT_FAILED;
     }
-    int status = dispatch(jobs, verb, count > 1 ? count - 1 : 0, operands + 1);
+    int status = dispatch(jobs, verb, word_count, operands + 1);
     vigil_jobs_close(jobs);
     return status;
 }

@@ -70,9 +70,12 @@ static bool read_element(const struct field *field, const char **text, uint64_t 
     if (**text == '/') {
         char *end;
         (*text)++;
-        step = (int)strtol(*text, &end, 10);
-        if (end == *text || step < 1 || step > 59)
+        if (**text < '0' || **text > '9') /* strtol takes a sign, and spaces before it */
             return false;
+        long given = strtol(*text, &end, 10);
+        if (given < 1 || given > 59)
+            return false;
+        step = (int)given;
         *text = end;
         if (one)
             to = field->most;
@@ -82,10 +85,13 @@ static bool read_element(const struct field *field, const char **text, uint64_t 
     return true;
 }
 
+static const char *skip_space(const char *text)
+{
+    return text + strspn(text, " \t");
+}
+
 static bool read_field(const struct field *field, const char **text, uint64_t *bits, bool *any)
 {
-    while (**text == ' ' || **text == '\t')
-        (*text)++;
     *any = **text == '*' && (*text)[1] != '/';
     *bits = 0;
     while (read_element(field, text, bits)) {
@@ -107,17 +113,29 @@ static const char *long_form(const char *text)
     return text;
 }
 
+static int say_missing(const char *text, int from)
+{
+    char names[80] = "";
+    for (int i = from; i < 5; i++) {
+        (void)strcat(names, i > from ? ", " : "");
+        (void)strcat(names, fields[i].name);
+    }
+    return vg_jobs_why(-EINVAL, "'%.60s' has %d of five fields; missing: %s", text, from, names);
+}
+
 int vg_jobs_cron_parse(struct vg_jobs_cron *cron, const char *text)
 {
     uint64_t bits[5];
     bool any[5];
     const char *at = long_form(text);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
+        at = skip_space(at);
+        if (*at == '\0')
+            return say_missing(text, i);
         if (!read_field(&fields[i], &at, &bits[i], &any[i]))
             return vg_jobs_why(-EINVAL, "'%.60s': the %s is not understood", text, fields[i].name);
-    while (*at == ' ' || *at == '\t')
-        at++;
-    if (*at != '\0')
+    }
+    if (*skip_space(at) != '\0')
         return vg_jobs_why(-EINVAL, "'%.60s' has more than five fields", text);
     if ((bits[4] & (1U << 7)) != 0) /* Sunday has two numbers */
         bits[4] |= 1;

@@ -105,6 +105,19 @@ class Jobs(CommandTest):
         self.assertEqual(self.jobs("unschedule", "nightly").returncode, 0)
         self.assertEqual(self.json("schedules"), [])
 
+    def test_words_that_are_refused_make_no_queue(self):
+        for words, status, text in ((["schedule", "x", "* *", "y"], 1, "'* *' has 2 of five fields; missing: day of the month, month, day of the week"),
+                                    (["schedule", "x", "@daily", "y", "--zone", "Mars"], 1, "time zone"), (["schedule", "x"], 2, "needs a name"),
+                                    (["schedule", "x", "@daily", "y", "--catch-up", "some"], 2, "one, skip or all"),
+                                    (["add"], 2, "needs a kind"), (["add", ""], 1, "kind is empty")):
+            result = self.jobs(*words)
+            self.assertEqual((result.returncode, result.stdout), (status, ""), words)
+            self.assertIn(text, result.stderr)
+            self.assertEqual(os.listdir(self.directory), [], words)
+        self.assertEqual(self.jobs("schedule", "x", "@daily", "y").returncode, 0)
+        self.assertEqual([each["name"] for each in self.json("schedules")], ["x"])
+        self.assertEqual(self.json("ls"), [])
+
     def test_bytes_that_are_no_text_do_not_reach_the_terminal(self):
         job = self.json("add", "evil\x1b[31m", "a\x1b[2Jb")["id"]
         for words in (["ls"], ["show", job]):

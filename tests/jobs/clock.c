@@ -95,10 +95,15 @@ static void patterns_are_those_of_cron(void **state)
     must_fire_at("0 9 * * mon-fri", MARCH, 2, (const int64_t[]){MARCH + 108000, MARCH + 194400});
     must_fire_at("0 0 29 feb *", MARCH, 2, (const int64_t[]){1835391600, 1961622000});
     must_fire_at("15,45 12-14/2 30 * *", MARCH, 3, (const int64_t[]){1774865700, 1774867500, 1774872900});
-    const char *bad[] = {"",          "* * * *",    "* * * * * *", "60 * * * *", "5-1 * * * *", "*/0 * * * *",
-                         "* * 0 * *", "* * * foo *"};
+    const char *bad[] = {
+        "",          "* * * *",     "* * * * * *",  "60 * * * *",   "5-1 * * * *",         "*/0 * * * *",
+        "* * 0 * *", "* * * foo *", "*/ 5 * * * *", "*/+5 * * * *", "*/4294967297 * * * *"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         must_equal(vg_jobs_cron_parse(&cron, bad[i]), -EINVAL);
+    must_equal(vg_jobs_cron_parse(&cron, "0 9 * "), -EINVAL);
+    must_equal(strcmp(vigil_jobs_why(), "'0 9 * ' has 3 of five fields; missing: month, day of the week"), 0);
+    must_equal(vg_jobs_cron_parse(&cron, " "), -EINVAL);
+    must(strstr(vigil_jobs_why(), "has 0 of five fields; missing: minute, hour,") != NULL);
 }
 
 int main(void)
