@@ -70,6 +70,7 @@ enum vg_pq_sql {
     VG_PQ_PRUNE_WORKERS,
     VG_PQ_LOOK,
     VG_PQ_CANCEL_WAITING,
+    VG_PQ_CANCEL_ASKED,
     VG_PQ_CANCEL_RUNNING,
     VG_PQ_GONE,
     VG_PQ_STATE_OF,
@@ -192,6 +193,7 @@ struct vg_pq_sent {
     struct vg_jobs_end **plain; /* by number and id; the caller frees it */
     size_t plain_count;
     bool released, ended;
+    size_t again; /* ends after which the job waits again */
 };
 int vg_pq_send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct vg_pq_sent *sent);
 void vg_pq_read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, const struct vg_pq_sent *sent);

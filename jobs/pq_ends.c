@@ -12,6 +12,12 @@ static bool is_plain(const struct vg_jobs_end *end)
     return end->outcome == VG_JOBS_COMPLETE && end->result == NULL && end->batch == 0;
 }
 
+/* Whether the job waits again. */
+static bool is_again(const struct vg_jobs_end *end)
+{
+    return end->outcome == VG_JOBS_AGAIN || end->outcome == VG_JOBS_GIVE_BACK;
+}
+
 static int send_end(struct vg_jobs_conn *conn, const struct vg_jobs_end *end)
 {
     struct vg_pq_call call = {.count = 0};
@@ -82,6 +88,30 @@ static int send_plain(struct vg_jobs_conn *conn, const struct vg_pq_sent *sent)
     return error;
 }
 
+static int send_release(struct vg_jobs_conn *conn, uint64_t batch)
+{
+    struct vg_pq_call call = {.count = 0};
+    vg_pq_number(&call, (int64_t)batch);
+    return vg_pq_send(conn, VG_PQ_BATCH_RELEASE, &call);
+}
+
+/* What does not wait again after all, because it was to be cancelled. */
+static int send_asked(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count)
+{
+    struct vg_pq_array ids = {0};
+    struct vg_pq_call call = {.count = 0};
+    for (size_t i = 0; i < count; i++)
+        if (is_again(ends[i]))
+            vg_pq_array_number(&ids, (int64_t)ends[i]->id);
+    vg_pq_text_of(&call, vg_pq_array_text(&ids));
+    int error = call.values[0] == NULL ? -ENOMEM : vg_pq_send(conn, VG_PQ_CANCEL_ASKED, &call);
+    free(ids.text);
+    for (size_t i = 0; i < count && error == 0; i++)
+        if (is_again(ends[i]) && ends[i]->batch != 0)
+            error = send_release(conn, ends[i]->batch);
+    return error;
+}
+
 int vg_pq_send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t count, struct vg_pq_sent *sent)
 {
     if (count > 0 && (sent->plain = malloc(count * sizeof *sent->plain)) == NULL)
@@ -95,17 +125,15 @@ int vg_pq_send_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t
     for (size_t i = 0; i < count && error == 0; i++) {
         if (!is_plain(ends[i]))
             error = send_end(conn, ends[i]);
-        sent->ended = sent->ended || (ends[i]->outcome <= VG_JOBS_CANCEL && !is_plain(ends[i]));
+        sent->ended = sent->ended || !is_plain(ends[i]);
+        sent->again += is_again(ends[i]);
         /* Another process may have left a job of a kind because of its cap. */
-        sent->released = sent->released || ends[i]->outcome == VG_JOBS_AGAIN || ends[i]->outcome == VG_JOBS_GIVE_BACK ||
-                         ends[i]->capped;
-        if (error == 0 && ends[i]->batch != 0 && ends[i]->outcome != VG_JOBS_AGAIN &&
-            ends[i]->outcome != VG_JOBS_GIVE_BACK) {
-            struct vg_pq_call call = {.count = 0};
-            vg_pq_number(&call, (int64_t)ends[i]->batch);
-            error = vg_pq_send(conn, VG_PQ_BATCH_RELEASE, &call);
-        }
+        sent->released = sent->released || is_again(ends[i]) || ends[i]->capped;
+        if (error == 0 && ends[i]->batch != 0 && !is_again(ends[i]))
+            error = send_release(conn, ends[i]->batch);
     }
+    if (error == 0 && sent->again > 0)
+        error = send_asked(conn, ends, count);
     if (error == 0 && sent->ended)
         error = vg_pq_send(conn, VG_PQ_NOTIFY_ENDED, NULL);
     if (error == 0 && sent->released) {
@@ -155,8 +183,14 @@ void vg_pq_read_ends(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_
             ends[i]->accepted = vg_pq_changed(result) == 1;
             PQclear(result);
         }
-        if (ends[i]->batch != 0 && ends[i]->outcome != VG_JOBS_AGAIN && ends[i]->outcome != VG_JOBS_GIVE_BACK)
+        if (ends[i]->batch != 0 && !is_again(ends[i]))
             PQclear(vg_pq_next(conn));
+    }
+    if (sent->again > 0) {
+        PQclear(vg_pq_next(conn));
+        for (size_t i = 0; i < count; i++)
+            if (is_again(ends[i]) && ends[i]->batch != 0)
+                PQclear(vg_pq_next(conn));
     }
     if (sent->ended)
         PQclear(vg_pq_next(conn));

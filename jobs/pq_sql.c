@@ -388,6 +388,14 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "version, ustart, kind, content_type, ukey, text, 'cancelled', payload, NULL, tenant, verdict FROM gone "
         "RETURNING "
         "coalesce(batch, 0)",
+    /* What waits again although somebody has asked for its cancellation: its run has not heard of it or has not heeded
+       it. After the statement that lets it wait, which holds its lock. */
+    [VG_PQ_CANCEL_ASKED] =
+        "WITH gone AS (DELETE FROM vigil_jobs WHERE id = ANY($1::bigint[]) AND state <> 1 AND cancel RETURNING "
+        "*)" LEAVE_BATCH "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS
+        ") SELECT id, number, due, created, started, " NOW ", limit_ms, batch, worker, class, 6, errors, crashes, "
+        "max_errors, version, ustart, kind, content_type, ukey, text, coalesce(error, 'cancelled'), payload, NULL, "
+        "tenant, verdict FROM gone",
     [VG_PQ_CANCEL_RUNNING] = "UPDATE vigil_jobs SET cancel = true WHERE id = $1::bigint AND state = 1 RETURNING "
                              "pg_notify('vigil_jobs', 'c')",
     [VG_PQ_GONE] = "SELECT t.place::bigint - 1 FROM unnest($1::bigint[]) WITH ORDINALITY AS t(id, place) WHERE NOT "

@@ -163,7 +163,8 @@ int vg_jobs_ends_give_back(struct vg_jobs_round *round, bool running)
          run = run->next) {
         if (!goes_back(run, running))
             continue;
-        ends[number] = (struct vg_jobs_end){.id = run->end.id, .number = run->end.number, .outcome = VG_JOBS_GIVE_BACK};
+        ends[number] = (struct vg_jobs_end){
+            .id = run->end.id, .number = run->end.number, .batch = run->end.batch, .outcome = VG_JOBS_GIVE_BACK};
         runs[number] = run;
         list[number] = &ends[number];
         number++;

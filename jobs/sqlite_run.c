@@ -51,6 +51,20 @@ int vg_jobs_sqlite_bury(struct vg_jobs_conn *conn, const struct vg_jobs_end *end
     return error != 0 ? error : 1;
 }
 
+/* The job does not wait again: its number is old, or somebody has asked for its cancellation, which this run has not
+   heard of or has not heeded. */
+static int cancel_instead(struct vg_jobs_conn *conn, struct vg_jobs_end *end)
+{
+    struct vg_jobs_end cancelled = *end;
+    cancelled.outcome = VG_JOBS_CANCEL;
+    if (cancelled.error == NULL)
+        cancelled.error = "cancelled";
+    int result = vg_jobs_sqlite_bury(conn, &cancelled, VIGIL_JOBS_CANCELLED);
+    if (result == 1)
+        end->outcome = VG_JOBS_CANCEL;
+    return result;
+}
+
 static int record_end(struct vg_jobs_conn *conn, struct vg_jobs_end *end)
 {
     int result;
@@ -85,6 +99,8 @@ static int record_end(struct vg_jobs_conn *conn, struct vg_jobs_end *end)
             result = sqlite3_changes(conn->db);
         if (result == 1)
             conn->released = true;
+        else if (result == 0)
+            result = cancel_instead(conn, end);
         break;
     }
     end->accepted = result == 1;

@@ -167,10 +167,11 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_AGAIN] = "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
                      "errors = errors + 1, due = ?3, error = ?4, checkpoint = coalesce(?5, checkpoint), lease = NULL, "
                      "verdict = coalesce(?6, verdict) "
-                     "WHERE id = ?1 AND number = ?2 AND state = 1",
+                     "WHERE id = ?1 AND number = ?2 AND state = 1 AND cancel = 0",
     [VG_SQL_GIVE_BACK] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes >= 2 THEN 3 ELSE 0 END, number = number + 1, "
-        "checkpoint = coalesce(?3, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1",
+        "checkpoint = coalesce(?3, checkpoint), lease = NULL WHERE id = ?1 AND number = ?2 AND state = 1 AND cancel = "
+        "0",
     [VG_SQL_NEXT_DUE] = "SELECT min(due) FROM vigil_jobs WHERE state = 0 AND kind = ?1 AND class = ?2 AND due > ?3",
     [VG_SQL_QUARANTINED] =
         "SELECT 1 FROM vigil_jobs WHERE state = 3 AND kind = ?1 AND due <= ?2 AND version <= ?3 LIMIT 1",

@@ -3,6 +3,7 @@
 #include "server.h"
 #include "suite.h"
 #include "suite_dead.h"
+#include "suite_ends.h"
 #include "suite_limits.h"
 #include "suite_many.h"
 #include "suite_spool.h"
@@ -313,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         JOBS_SUITE,
         JOBS_SUITE_DEAD,
+        JOBS_SUITE_ENDS,
         JOBS_SUITE_LIMITS,
         JOBS_SUITE_MANY,
         JOBS_SUITE_WAIT,

@@ -2,6 +2,7 @@
 /* The suite of the engines on SQLite, in a file that every test makes anew. */
 #include "suite.h"
 #include "suite_dead.h"
+#include "suite_ends.h"
 #include "suite_limits.h"
 #include "suite_many.h"
 #include "suite_spool.h"
@@ -173,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         JOBS_SUITE,
         JOBS_SUITE_DEAD,
+        JOBS_SUITE_ENDS,
         JOBS_SUITE_LIMITS,
         JOBS_SUITE_MANY,
         JOBS_SUITE_WAIT,
