@@ -58,17 +58,32 @@ static const struct timespec *milliseconds(struct timespec *time, int64_t timeou
     return time;
 }
 
+/* The first write into a hole of a mapped file is a SIGBUS if the disk is full: so there must be none. */
+static int take_room(int fd)
+{
+    enum {
+        BLOCK = 512
+    };
+    struct stat status;
+    const off_t size = sizeof(struct shared);
+    if (fstat(fd, &status) != 0)
+        return -errno;
+    if (status.st_size >= size && (off_t)status.st_blocks * BLOCK >= size)
+        return 0;
+    if (fallocate(fd, 0, 0, size) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP) /* NFS, for one: nothing better is to be had there */
+        return -errno;
+    return status.st_size >= size || ftruncate(fd, size) == 0 ? 0 : -errno;
+}
+
 int vg_jobs_beside_open(struct vg_jobs_beside **beside, const char *path)
 {
     struct vg_jobs_beside *it = calloc(1, sizeof *it);
     if (it == NULL)
         return -ENOMEM;
     it->fd = path != NULL ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : memfd_create("vigil-jobs", MFD_CLOEXEC);
-    struct stat status;
-    int error = 0;
-    if (it->fd < 0 || fstat(it->fd, &status) != 0 ||
-        (status.st_size < (off_t)sizeof(struct shared) && ftruncate(it->fd, sizeof(struct shared)) != 0))
-        error = -errno;
+    int error = it->fd < 0 ? -errno : take_room(it->fd);
     if (error == 0) {
         void *memory = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, it->fd, 0);
         if (memory == MAP_FAILED)

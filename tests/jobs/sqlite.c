@@ -9,7 +9,10 @@
 #include "suite_texts.h"
 #include "suite_wait.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
 
 static char folder[64], where[128];
 static unsigned number;
@@ -117,6 +120,70 @@ static void a_queue_in_memory_goes_with_its_last_user(void **state)
     vigil_jobs_close(one);
 }
 
+static void fill(const char *path, size_t most)
+{
+    static const char zeroes[4096];
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    must(fd >= 0);
+    for (size_t written = 0; written < most && write(fd, zeroes, sizeof zeroes) > 0;)
+        written += sizeof zeroes;
+    (void)close(fd);
+}
+
+/* In a file system of its own, which gets full. */
+static void use_a_full_disk(void *arg)
+{
+    char path[128];
+    const char *place = arg;
+    static char kilobytes[8192];
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", place, "tmpfs", 0, "size=1m") != 0)
+        _exit(NO_NAMESPACE);
+    (void)snprintf(path, sizeof path, "%s/filler", place);
+    fill(path, 256 << 10);
+    vigil_jobs *jobs = open_queue(where), *other = NULL;
+    struct tally runs = {0};
+    must_equal(vigil_jobs_handle(jobs, "big", echo, &runs, NULL), 0);
+    unsigned there = 0;
+    int error;
+    while ((error = vigil_jobs_enqueue(jobs, "big", kilobytes, sizeof kilobytes, NULL, NULL)) == 0)
+        there++;
+    must_equal(error, -ENOTCONN);
+    must(strstr(vigil_jobs_why(), "full") != NULL || strstr(vigil_jobs_why(), "I/O") != NULL);
+    must(there > 0);
+    fill(path, SIZE_MAX);
+    (void)snprintf(path, sizeof path, "%s/other.db", place);
+    must(vigil_jobs_open(&other, path, NULL) < 0); /* and no signal */
+    must_equal(vigil_jobs_start(jobs), 0);
+    while (stats_of(jobs).outages == 0)
+        yield();
+    must_equal(account_of(jobs).enqueued, there);
+    (void)snprintf(path, sizeof path, "%s/filler", place);
+    must_equal(truncate(path, 0), 0);
+    tally_wait(&runs, there);
+    while (account_of(jobs).completed < there)
+        observe_for_ms(10);
+    must_equal(account_of(jobs).enqueued, there);
+    must_equal(tally_get(&runs), there);
+    vigil_jobs_close(jobs);
+    _exit(0);
+}
+
+static void a_full_disk_refuses_and_loses_nothing(void **state)
+{
+    (void)state;
+    char place[100];
+    (void)fresh_queue();
+    (void)snprintf(place, sizeof place, "%s/disk", folder);
+    must_equal(mkdir(place, 0700), 0);
+    (void)snprintf(where, sizeof where, "%s/full.db", place);
+    int status = in_child(use_a_full_disk, place);
+    must(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_NAMESPACE)
+        skip();
+    must_equal(WEXITSTATUS(status), 0);
+}
+
 /* An idle queue: no query, also with a rate, whose bucket fills meanwhile. */
 static void an_idle_queue_is_silent(void **state)
 {
@@ -172,6 +239,7 @@ static void an_old_foreign_reader_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_disk_refuses_and_loses_nothing), /* forks: before there are threads, and no watchdog */
         JOBS_SUITE,
         JOBS_SUITE_DEAD,
         JOBS_SUITE_ENDS,
