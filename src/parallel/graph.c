@@ -56,6 +56,10 @@ struct vigil_graph {
     uint32_t *order;           /* the nodes behind each node, one node after the other; NULL: to be laid out */
     graph_step *steps;         /* as `order` */
     _Atomic uint32_t *waiting; /* as `order`: of a node's `before`, not ended in this run */
+    uint32_t *starts;          /* as `order`: the nodes that nothing is before */
+    uint32_t start_count;
+    bool conditional; /* as `order`: it has conditions, so nodes may be left out */
+    bool set;         /* each count in `waiting` is what a run begins with */
     _Atomic uint32_t running;
     vg_parallel call;  /* of the run */
     vigil_group group; /* likewise */
@@ -77,9 +81,11 @@ static void forget_layout(vigil_graph *graph)
     free(graph->order);
     free(graph->steps);
     free((void *)graph->waiting);
+    free(graph->starts);
     graph->order = NULL;
     graph->steps = NULL;
     graph->waiting = NULL;
+    graph->starts = NULL;
 }
 
 void vigil_graph_destroy(vigil_graph *graph)
@@ -228,6 +234,7 @@ static int find_circles(vigil_graph *graph, uint32_t *list)
 static void lay_out_steps(vigil_graph *graph)
 {
     uint32_t at = 0;
+    graph->conditional = false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const graph_node *node = graph->nodes[i];
         graph->steps[i] = (graph_step){.fn = node->fn,
@@ -238,48 +245,41 @@ static void lay_out_steps(vigil_graph *graph)
                                        .condition = node->condition};
         for (uint32_t edge = node->first_edge; edge != NO_EDGE; edge = graph->edges[edge].next)
             graph->order[at++] = graph->edges[edge].to;
+        graph->conditional = graph->conditional || node->condition;
     }
+}
+
+static void lay_out_starts(vigil_graph *graph)
+{
+    graph->start_count = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (begins(graph->nodes[i]))
+            graph->starts[graph->start_count++] = i;
 }
 
 static int lay_out(vigil_graph *graph)
 {
     if (graph->order != NULL)
         return 0;
-    uint32_t *list = malloc((graph->node_count + 1) * sizeof *list);
-    graph->order = malloc((graph->edge_count + 1) * sizeof *graph->order);
+    graph->order = calloc(graph->edge_count + 1, sizeof *graph->order);
     graph->steps = malloc((graph->node_count + 1) * sizeof *graph->steps);
     graph->waiting = calloc(graph->node_count + 1, sizeof *graph->waiting);
+    graph->starts = calloc(graph->node_count + 1, sizeof *graph->starts);
+    graph->set = false;
     int error = 0;
-    if (list == NULL || graph->order == NULL || graph->steps == NULL || graph->waiting == NULL) {
+    if (graph->order == NULL || graph->steps == NULL || graph->waiting == NULL || graph->starts == NULL) {
         error = vg_why(-ENOMEM, "no memory to lay out a graph");
     } else {
         lay_out_steps(graph);
-        error = find_circles(graph, list);
+        error = find_circles(graph, graph->starts);
+        lay_out_starts(graph);
     }
-    free(list);
     if (error != 0)
         forget_layout(graph);
     return error;
 }
 
 /* ---- a run ---- */
-
-static int run_node(vigil_graph *graph, uint32_t number)
-{
-    vigil_pool *pool = graph->call.pool;
-    const graph_step *step = &graph->steps[number];
-    vg_worker *worker = vg_worker_of(pool);
-    vg_trace_frame note;
-    const bool traced = worker->level == VIGIL_RECORD_EVENTS;
-    worker->depth++;
-    if (traced)
-        vg_trace_begin(worker, &note, &graph->nodes[number]->task, (void *)(uintptr_t)step->fn, true);
-    const int status = vg_parallel_guarded(pool, step->fn, step->arg);
-    worker->depth--;
-    if (traced)
-        vg_trace_end(worker, &note, worker->queue->class_, status, false);
-    return status;
-}
 
 static void start_node(vigil_graph *graph, uint32_t number)
 {
@@ -311,32 +311,94 @@ static uint32_t release_behind(vigil_graph *graph, uint32_t number, int status)
     return mine;
 }
 
+/* Nodes that one task runs one after the other. In memory, because a raise leaves the function that changes it. */
+typedef struct node_chain {
+    vigil_graph *graph;
+    vg_worker *worker;
+    uint32_t number; /* the node that runs; NO_NODE: the end */
+    unsigned blocking;
+    bool traced;
+    vg_trace_frame note; /* of the node that runs */
+} node_chain;
+
+static inline const graph_step *begin_node(node_chain *chain)
+{
+    const graph_step *step = &chain->graph->steps[chain->number];
+    if (chain->traced)
+        vg_trace_begin(chain->worker, &chain->note, &chain->graph->nodes[chain->number]->task,
+                       (void *)(uintptr_t)step->fn, true);
+    return step;
+}
+
+/* The node returned or raised `status`; go on to the next. */
+static inline void end_node(node_chain *chain, int status)
+{
+    vg_worker *worker = chain->worker;
+    vigil_graph *graph = chain->graph;
+    while (__builtin_expect(worker->blocking > chain->blocking, 0))
+        (void)vigil_blocking_end(); /* left by vigil_raise, or forgotten */
+    if (chain->traced)
+        vg_trace_inner_end(worker, &chain->note, worker->queue->class_, status);
+    if (__builtin_expect(status < 0, 0)) {
+        vg_parallel_fail(&graph->call, status);
+        chain->number = NO_NODE;
+        return;
+    }
+    chain->number = release_behind(graph, chain->number, status);
+    if (__builtin_expect(vg_parallel_stopped(&graph->call), 0))
+        chain->number = NO_NODE;
+}
+
+static int run_chain(void *arg)
+{
+    node_chain *chain = arg;
+    while (chain->number != NO_NODE) {
+        const graph_step *step = begin_node(chain);
+        end_node(chain, step->fn(step->arg));
+    }
+    return 0;
+}
+
+/* One landing place serves all nodes of the chain. A raise ends its node; the others run in a new call. */
 static int run_from_node(vigil_task *task)
 {
     const graph_node *node = (const graph_node *)(const void *)task;
-    vigil_graph *graph = node->graph;
-    uint32_t number = node->number;
-    while (number != NO_NODE && !vg_parallel_stopped(&graph->call)) {
-        const int status = run_node(graph, number);
-        if (__builtin_expect(status < 0, 0)) {
-            vg_parallel_fail(&graph->call, status);
-            break;
-        }
-        number = release_behind(graph, number, status);
+    vg_worker *worker = vg_worker_of(node->graph->call.pool);
+    node_chain chain = {.graph = node->graph,
+                        .worker = worker,
+                        .number = vg_parallel_stopped(&node->graph->call) ? NO_NODE : node->number,
+                        .blocking = worker->blocking,
+                        .traced = worker->level == VIGIL_RECORD_EVENTS};
+    vg_raise_frame frame;
+    worker->depth++; /* nodes are nested in this task */
+    vg_raise_push(&frame);
+    while (chain.number != NO_NODE) {
+        bool raised;
+        const int status = vg_raise_call(&frame, run_chain, &chain, &raised);
+        if (raised)
+            end_node(&chain, status);
     }
+    vg_raise_pop(&frame);
+    worker->depth--;
     return 0;
+}
+
+/* A node sets its count anew when it has ended: only a run that left nodes out leaves other counts. */
+static void set_counts(vigil_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->node_count && !graph->set; i++)
+        atomic_store_explicit(&graph->waiting[i], graph->steps[i].before,
+                              memory_order_relaxed); /* published by the spawns */
+    graph->set = false;
 }
 
 static int run_whole_graph(void *arg)
 {
     vigil_graph *graph = arg;
     vg_group_prepare(&graph->group, graph->call.pool, vg_worker_of(graph->call.pool), 0);
-    for (uint32_t i = 0; i < graph->node_count; i++)
-        atomic_store_explicit(&graph->waiting[i], graph->steps[i].before,
-                              memory_order_relaxed); /* published by the spawns */
-    for (uint32_t i = graph->node_count; i-- > 0;)   /* the deque gives the newest first */
-        if (begins(graph->nodes[i]))
-            start_node(graph, i);
+    set_counts(graph);
+    for (uint32_t i = graph->start_count; i-- > 0;) /* the deque gives the newest first */
+        start_node(graph, graph->starts[i]);
     const int status = vigil_group_wait(&graph->group);
     if (status != 0) /* the pool was closed */
         vg_parallel_fail(&graph->call, status);
@@ -361,7 +423,8 @@ int vigil_graph_run(vigil_graph *graph, vigil_pool *pool, const vigil_parallel_o
     }
     if (error == 0)
         error = atomic_load_explicit(&graph->call.failed, memory_order_relaxed); /* as in vg_parallel_fail */
-    atomic_store_explicit(&graph->running, 0, memory_order_release);             /* C3 */
+    graph->set = error == 0 && !graph->conditional;
+    atomic_store_explicit(&graph->running, 0, memory_order_release); /* C3 */
     return error;
 }
 

@@ -147,6 +147,56 @@ static void conditions_branch_and_loop(void **state)
     pool_close(pool);
 }
 
+struct choice {
+    int answer;
+    int runs[3];
+};
+
+static int choose(void *arg)
+{
+    return ((const struct choice *)arg)->answer;
+}
+
+static int count_run(void *arg)
+{
+    ++*(int *)arg;
+    return 0;
+}
+
+/* The last node waits for one that always runs and one that is chosen. What a run has counted down for it must not count in the
+   next. */
+static void a_node_left_out_waits_for_both_again(void **state)
+{
+    (void)state;
+    vigil_pool *pool = pool_of(1);
+    vigil_graph *graph;
+    vigil_node always, question, chosen, other, last;
+    struct choice it = {.answer = 1};
+    int always_runs = 0;
+    must_equal(vigil_graph_create(&graph), 0);
+    must_equal(vigil_graph_add(graph, "always", count_run, &always_runs, &always), 0);
+    must_equal(vigil_graph_condition_add(graph, "which?", choose, &it, &question), 0);
+    must_equal(vigil_graph_add(graph, "chosen", count_run, &it.runs[0], &chosen), 0);
+    must_equal(vigil_graph_add(graph, "other", count_run, &it.runs[1], &other), 0);
+    must_equal(vigil_graph_add(graph, "last", count_run, &it.runs[2], &last), 0);
+    must_equal(vigil_graph_edge_add(graph, question, chosen), 0);
+    must_equal(vigil_graph_edge_add(graph, question, other), 0);
+    must_equal(vigil_graph_edge_add(graph, always, last), 0);
+    must_equal(vigil_graph_edge_add(graph, chosen, last), 0);
+    for (int run = 1; run <= 3; run++) {
+        must_equal(vigil_graph_run(graph, pool, NULL), 0);
+        must_equal(always_runs, run);
+        must_equal(it.runs[1], run);
+        must_equal(it.runs[2], 0);
+    }
+    it.answer = 0;
+    must_equal(vigil_graph_run(graph, pool, NULL), 0);
+    must_equal(it.runs[0], 1);
+    must_equal(it.runs[2], 1);
+    vigil_graph_destroy(graph);
+    pool_close(pool);
+}
+
 /* ---- ends ---- */
 
 static void a_failure_leaves_the_rest_out(void **state)
@@ -227,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(nodes_run_once_and_after_those_before_them),
         test(conditions_branch_and_loop),
+        test(a_node_left_out_waits_for_both_again),
         test(a_failure_leaves_the_rest_out),
         test(circles_and_changes_are_refused),
     };
