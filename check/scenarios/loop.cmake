@@ -3,7 +3,7 @@
 file(GLOB loop_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/loop/*.c)
 
 vigil_add_check(check_loop TEST_RUNS 500
-  SCENARIOS loop_ingress.c loop_sleep.c loop_whole.c loop_guests.c loop_again.c loop_signals.c loop_handler.c loop_gone.c loop_turns.c loop_calls.c
+  SCENARIOS loop_ingress.c loop_sleep.c loop_whole.c loop_guests.c loop_again.c loop_signals.c loop_handler.c loop_gone.c loop_turns.c loop_calls.c loop_registry.c
   SOURCES ${base_sources} ${record_sources} ${loop_sources}
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)
 

@@ -24,9 +24,14 @@ typedef struct vg_registry_head {
 } vg_registry_head;
 
 enum {
+#ifdef VIGIL_CHECK /* so few that scenarios see memory go back and come again */
+    VG_REGISTRY_SHIFT = 3,
+    VG_REGISTRY_GROUP = 4,
+#else
     VG_REGISTRY_SHIFT = 9,
-    VG_REGISTRY_CHUNK = 1 << VG_REGISTRY_SHIFT,
     VG_REGISTRY_GROUP = 64,
+#endif
+    VG_REGISTRY_CHUNK = 1 << VG_REGISTRY_SHIFT,
     VG_REGISTRY_MAX = 1 << 30
 };
 #define VG_REGISTRY_WORN (UINT32_MAX - 1) /* the generation of a free slot that is not reused */
