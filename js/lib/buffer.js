@@ -3,7 +3,7 @@
 'use strict';
 
 const lib = load('npm:buffer');
-const { codes } = load('errors');
+const { codes, validateInteger } = load('errors');
 const { Buffer } = lib;
 const slowFrom = Buffer.from;
 
@@ -178,6 +178,7 @@ load('buffer_numbers').install(Buffer.prototype);
 const fillBytes = Uint8Array.prototype.fill;
 Buffer.concat = function concat(list, total) {
   if (!Array.isArray(list)) throw new codes.ERR_INVALID_ARG_TYPE('list', 'Array', list);
+  if (list.length === 0) return new FastBuffer();
   let sum = 0;
   for (let i = 0; i < list.length; i++) {
     if (!(list[i] instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE(`list[${i}]`, ['Buffer', 'Uint8Array'], list[i]);
@@ -198,8 +199,13 @@ Buffer.concat = function concat(list, total) {
   if (at < total) fillBytes.call(made, 0, at);
   return made;
 };
-Buffer.copyBytesFrom = function copyBytesFrom(view, offset = 0, length = (view?.length ?? 0) - offset) {
+Buffer.copyBytesFrom = function copyBytesFrom(view, offset, length) {
   if (!ArrayBuffer.isView(view) || view instanceof DataView) throw new codes.ERR_INVALID_ARG_TYPE('view', 'TypedArray', view);
+  if (view.length === 0) return new FastBuffer();
+  if (offset !== undefined) validateInteger(offset, 'offset', 0);
+  else offset = 0;
+  if (length !== undefined) validateInteger(length, 'length', 0);
+  else length = view.length;
   const part = view.subarray(offset, offset + length);
   return Buffer.from(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
 };

@@ -270,7 +270,9 @@ function fork(file, args, options) {
     options = args;
     args = [];
   } else if (!Array.isArray(args)) throw new codes.ERR_INVALID_ARG_TYPE('args', 'Array', args);
-  if (options !== undefined && options !== null && typeof options !== 'object') throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
+  if (options !== undefined && options !== null && (typeof options !== 'object' || Array.isArray(options))) {
+    throw new codes.ERR_INVALID_ARG_TYPE('options', 'Object', options);
+  }
   options = { ...options, shell: false };
   const { execPath = process.execPath, execArgv = ownOptions(), silent = false } = options;
   const three = (kind) => [kind, kind, kind, 'ipc'];
@@ -295,7 +297,11 @@ function checkLimits(options) {
   if (timeout !== undefined && timeout !== null && !(Number.isInteger(timeout) && timeout >= 0)) {
     throw new codes.ERR_OUT_OF_RANGE('timeout', 'an unsigned integer', timeout);
   }
-  if (killSignal !== undefined && killSignal !== null) signalNumber(killSignal);
+  if (killSignal === undefined || killSignal === null) return;
+  if (typeof killSignal !== 'string' && typeof killSignal !== 'number') {
+    throw new codes.ERR_INVALID_ARG_TYPE('options.killSignal', ['string', 'number'], killSignal);
+  }
+  signalNumber(killSignal);
 }
 
 // ---- with what it says --------------------------------------------------------------------------------------------
@@ -304,13 +310,16 @@ function execFile(file, args, options, callback) {
   if (typeof args === 'function') {
     callback = args;
     args = options = undefined;
-  } else if (typeof options === 'function') {
-    callback = options;
-    options = undefined;
-  }
-  if (!Array.isArray(args) && args !== null && typeof args === 'object') {
+  } else if (!Array.isArray(args) && args !== null && typeof args === 'object') {
+    callback = options ?? callback;
     options = args;
     args = [];
+  }
+  if (typeof options === 'function') {
+    callback = options;
+    options = undefined;
+  } else if (options !== undefined && options !== null && (typeof options !== 'object' || Array.isArray(options))) {
+    throw new codes.ERR_INVALID_ARG_TYPE('options', 'object', options);
   }
   if (callback !== undefined && callback !== null) validateFunction(callback, 'callback');
   options = { encoding: 'utf8', timeout: 0, maxBuffer: MAX_BUFFER, killSignal: 'SIGTERM', cwd: null, env: null, shell: false, ...options };

@@ -305,6 +305,9 @@ class Server extends Root {
     }
     const req = link.req = new this.IncomingMessage(link, flags, method);
     const res = link.res = new this.ServerResponse(req, flags);
+    if (binding.isLoaded('diagnostics_channel')) {
+      binding.publish('http.server.request.start', { request: req, response: res, socket: req.socket, server: this });
+    }
     if (this.maxRequestsPerSocket > 0 && ++link.requests > this.maxRequestsPerSocket) {
       this.emit('dropRequest', req, socketOf(link));
       res.writeHead(503);

@@ -255,6 +255,9 @@ ServerResponse.prototype._finish = function () {
   this.writableFinished = true;
   const req = this.req;
   if (req !== undefined && req._events !== undefined && req._link !== undefined) req._done();
+  if (binding.isLoaded('diagnostics_channel') && req?.socket) {
+    binding.publish('http.server.response.finish', { request: req, response: this, socket: req.socket, server: req.socket.server });
+  }
   if (this._events !== undefined || this._callbacks !== null) process.nextTick(emitFinish, this);
   else this.closed = this.destroyed = true;
 };

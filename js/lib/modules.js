@@ -247,7 +247,7 @@ Module._extensions = Object.create(null);
 Module.globalPaths = [];
 Module.Module = Module;
 Module.builtinModules = Object.keys(names).filter((name) => !name.startsWith('vigil:') && !PREFIXED.has(name));
-Module.isBuiltin = isBuiltin;
+Module.isBuiltin = (name) => typeof name === 'string' && isBuiltin(name);
 Module.wrap = (text) => `${HEAD}${text}\n});`;
 Module._nodeModulePaths = (from) => nodeModules(path.resolve(from));
 Module.createRequire = function createRequire(file) {

@@ -5,6 +5,8 @@
 const { codes, validateFunction, validateAbortSignal, validateInteger, validateObject, validateString } = load('errors');
 const lib = load('inspect');
 const kCustom = Symbol.for('nodejs.util.promisify.custom');
+// Commands to a terminal's own system, such as links; all three ways in which they end.
+const COMMAND = /\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)/g;
 
 function promisify(original) {
   validateFunction(original, 'original');
@@ -158,7 +160,7 @@ module.exports = {
   _extend: (target, source) => (source !== null && typeof source === 'object' ? Object.assign(target, source) : target),
   isBuffer: (value) => load('buffer').Buffer.isBuffer(value),
   inspect: lib.inspect, format: lib.format, formatWithOptions: lib.formatWithOptions,
-  stripVTControlCharacters: lib.stripVTControlCharacters,
+  stripVTControlCharacters: (text) => lib.stripVTControlCharacters(typeof text === 'string' ? text.replace(COMMAND, '') : text),
   promisify, callbackify, deprecate, inherits, debuglog, debug: debuglog, log,
   types: load('util_types'),
   isDeepStrictEqual: (a, b) => load('equal').equal(a, b, true),
