@@ -173,6 +173,37 @@ VGC_SCENARIO(handles_free_places_twice, "a free place that comes back under the 
     two_make_and_release(2, 2);
 }
 
+/* Takes both free places and gives the first back, which is the head again, with another one behind it. */
+static void *make_two_keep_second(void *arg)
+{
+    uint64_t names[2];
+    record *first = make(1, 5, &names[0]);
+    *(record **)arg = make(1, 6, &names[1]);
+    if (first != NULL)
+        (void)vg_handles_release(&table, first);
+    return NULL;
+}
+
+VGC_SCENARIO(handles_free_places_old_head, "what was behind the head is not given out once it was taken",
+             .bound = "1 thread allocates 2 and releases the first, 1 allocates 1, 2 places free")
+{
+    uint64_t names[4];
+    record *held[4] = {NULL};
+    begin(3);
+    for (int i = 0; i < 2; i++)
+        held[i] = make(1, 1, &names[i]);
+    for (int i = 0; i < 2; i++)
+        (void)vg_handles_release(&table, held[i]);
+    pthread_t thread = vgc_thread_start(make_two_keep_second, &held[0]);
+    held[1] = make(1, 7, &names[1]);
+    vgc_thread_join(thread);
+    held[2] = make(1, 8, &names[2]);
+    vgc_assert(held[0] != NULL && held[1] != NULL && held[2] != NULL, "no place was lost");
+    vgc_assert(held[0] != held[1] && held[1] != held[2] && held[0] != held[2], "three places, not one twice");
+    vgc_assert(make(1, 1, &names[3]) == NULL, "and not one more than there are");
+    vg_handles_destroy(&table);
+}
+
 static void *fill_table(void *arg)
 {
     uint64_t name = 0;
