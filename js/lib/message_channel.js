@@ -108,7 +108,7 @@ class MessagePort extends EventTarget {
   constructor(key = undefined, end = undefined) {
     if (key !== kMake) throw new codes.ERR_ILLEGAL_CONSTRUCTOR();
     super();
-    Object.defineProperty(this, kState, { value: { end, started: false, refed: true, timer: null } });
+    Object.defineProperty(this, kState, { value: { end, started: false, closed: false, refed: true, timer: null } });
     end.port = this;
   }
   postMessage(message, options = undefined) {
@@ -129,6 +129,7 @@ class MessagePort extends EventTarget {
   close() {
     const { end } = this[kState];
     if (end === null) return;
+    this[kState].closed = true;
     end.close();
   }
   ref() {
@@ -162,7 +163,7 @@ class MessagePort extends EventTarget {
   [kMove]() {
     const state = this[kState];
     const { end } = state;
-    if (end === null) throw new DOMException('MessagePort in transfer list is already detached', 'DataCloneError');
+    if (end === null || state.closed) throw new DOMException('MessagePort in transfer list is already detached', 'DataCloneError');
     return () => {
       hold(this, false);
       state.end = null;

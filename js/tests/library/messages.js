@@ -66,3 +66,16 @@ try {
 } catch (error) {
   log(error.name, kept.byteLength);
 }
+
+// A port that was closed is detached; its other end is not.
+{
+  const [first, second] = [new MessageChannel(), new MessageChannel()];
+  first.port1.close();
+  try {
+    second.port1.postMessage(null, [first.port1]);
+  } catch (error) {
+    console.log('closed', error.name);
+  }
+  second.port1.postMessage(null, [first.port2]);
+  second.port1.close();
+}
