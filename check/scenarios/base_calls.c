@@ -281,11 +281,13 @@ static void batches(void)
     vgc_assert(share.has_long && share.long_run == 0, "never less than nothing");
     share = vg_batch_divide(5 * VG_BATCH_SPAN, 1, &usual);
     vgc_assert(!share.has_long && share.short_runs == 1 && usual == 5 * VG_BATCH_SPAN, "one alone is what it is");
-    vgc_assert(vg_batch_next(8, 2 * VG_BATCH_SPAN, true) == 1, "after a long one each is looked at");
-    vgc_assert(vg_batch_next(8, VG_BATCH_SPAN + 1, true) == 4 && vg_batch_next(1, VG_BATCH_SPAN + 1, true) == 1,
+    vgc_assert(vg_batch_next(8, VG_BATCH_MOST, 2 * VG_BATCH_SPAN, true) == 1, "after a long one each is looked at");
+    vgc_assert(vg_batch_next(8, VG_BATCH_MOST, VG_BATCH_SPAN + 1, true) == 4 &&
+                   vg_batch_next(1, VG_BATCH_MOST, VG_BATCH_SPAN + 1, true) == 1,
                "fewer");
-    vgc_assert(vg_batch_next(8, 10, true) == 16 && vg_batch_next(8, 10, false) == 8, "more, if it was full");
-    vgc_assert(vg_batch_next(VG_BATCH_MOST, 10, true) == VG_BATCH_MOST, "but not without end");
+    vgc_assert(vg_batch_next(8, VG_BATCH_MOST, 10, true) == 16 && vg_batch_next(8, VG_BATCH_MOST, 10, false) == 8,
+               "more, if it was full");
+    vgc_assert(vg_batch_next(VG_BATCH_MOST, VG_BATCH_MOST, 10, true) == VG_BATCH_MOST, "but not without end");
 }
 
 static void some_function(void)
