@@ -238,6 +238,9 @@ static void two_queues_share_many_jobs_and_each_runs_once(void **state)
     free(items);
     must_equal(tally_get(&runs), count);
     must_equal(account_of(one).completed, count);
+    /* A process counts an end when it has heard of the commit, which others may see before. */
+    must_equal(vigil_jobs_shutdown(one, VIGIL_FOREVER), 0);
+    must_equal(vigil_jobs_shutdown(two, VIGIL_FOREVER), 0);
     must_equal(stats_of(one).completed + stats_of(two).completed, count);
     must_equal(stats_of(one).refused + stats_of(two).refused, 0);
     vigil_jobs_close(one);
