@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,10 +54,11 @@ static int move_up(int *fd, int above)
 static bool may_open_anew(int fd)
 {
     struct stat what;
-    unsigned number;
+    char name[32];
     if (fstat(fd, &what) != 0)
         return false;
-    return S_ISFIFO(what.st_mode) || (S_ISCHR(what.st_mode) && isatty(fd) != 0 && ioctl(fd, TIOCGPTN, &number) != 0);
+    return S_ISFIFO(what.st_mode) ||
+           (S_ISCHR(what.st_mode) && isatty(fd) != 0 && ptsname_r(fd, name, sizeof name) != 0);
 }
 
 /* A child expects standard streams that block. Whether they do lies in the open file, which copies share: if that were
