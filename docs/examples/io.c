@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Examples of vigil/io.h, one for each function. */
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <vigil/io.h>
@@ -409,6 +412,45 @@ static vigil_promise *pass_on(vigil_stream *from, vigil_stream *to)
     return rc == 0 ? promise : NULL;
 }
 
+struct download {
+    vigil_write write; /* first */
+    int fd;
+};
+
+static void download_done(vigil_write *write, int status)
+{
+    struct download *download = (struct download *)(void *)write;
+    if (status != 0)
+        (void)fprintf(stderr, "download: %s\n", strerror(-status));
+    (void)close(
+        download->fd); /* not before: the stream reads from it */
+}
+
+/* vigil_stream_send_file: the head, then a file, without a copy */
+static int send_download(vigil_stream *stream,
+                         struct download *download, const char *path)
+{
+    download->write.done = download_done;
+    download->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (download->fd < 0)
+        return -errno;
+    (void)vigil_stream_write(stream, "here it is:\n", 12);
+    int rc = vigil_stream_send_file(stream, &download->write,
+                                    download->fd, 0, 0);
+    if (rc < 0)
+        (void)close(download->fd);
+    return rc;
+}
+
+/* vigil_promise_send_file: a file, with a token that can end it */
+static vigil_promise *promise_download(vigil_stream *stream, int fd,
+                                       vigil_cancel_token *token)
+{
+    vigil_promise *promise; /* fd must stay open until it is settled */
+    int rc = vigil_promise_send_file(stream, fd, 0, 0, token, &promise);
+    return rc == 0 ? promise : NULL;
+}
+
 /* vigil_stream_pass_fds: let the peer have our standard error */
 static void share_errors(vigil_stream *stream)
 {
@@ -543,6 +585,39 @@ int main(void)
     rc = shutdown(ends[1], SHUT_WR);
     assert(rc == 0);
     settle(loop, echo);
+    the_end(stream);
+    (void)close(ends[1]);
+
+    struct download download;
+    rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    assert(rc == 0);
+    stream = make_a_stream(loop, ends[0]);
+    rc = send_download(stream, &download, "/no/such/file");
+    assert(rc == -ENOENT);
+    rc = send_download(stream, &download, "/proc/self/exe");
+    assert(rc >= 0);
+    char *sink = malloc(1 << 20);
+    assert(sink != NULL);
+    rc = fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    assert(rc == 0);
+    for (int quiet = 0; quiet<3; quiet = read(ends[1], sink, 1 << 20)> 0
+                            ? 0
+                            : quiet + 1)
+        some_turns(loop);
+    fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert(fd >= 0);
+    vigil_cancel_source *source;
+    rc = vigil_cancel_create(&source);
+    assert(rc == 0);
+    vigil_promise *sent =
+        promise_download(stream, fd, vigil_cancel_token_of(source));
+    (void)vigil_promise_catch(sent, NULL, NULL, NULL);
+    (void)vigil_cancel_abort(source, -ECANCELED, "nobody wants it");
+    some_turns(loop);
+    vigil_promise_unref(sent);
+    vigil_cancel_destroy(source);
+    (void)close(fd);
+    free(sink);
     the_end(stream);
     (void)close(ends[1]);
 

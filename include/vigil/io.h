@@ -229,6 +229,10 @@ struct vigil_write {
     bool vg_copied;
     bool vg_passes; /* descriptors go with its first byte */
     bool vg_piped;  /* the bytes are in a pipe */
+    bool vg_filed;  /* the bytes are in a file, and go out from there */
+    bool vg_slow;   /* or, where the system cannot do that, through memory */
+    int vg_file;
+    int64_t vg_offset;
 };
 
 /* Send the parts in their order, any number but 0. write->done must be set. The write, the parts
@@ -237,6 +241,19 @@ struct vigil_write {
    failure of the connection. */
 VIGIL_API int vigil_stream_submit(vigil_stream *stream, vigil_write *write,
                                   const struct iovec *parts, size_t count);
+
+/* Send part of a file from `offset` on, after all that was written before; length 0: to its end.
+   The bytes go from the page cache to the descriptor (sendfile); through a filter, such as TLS, in
+   small pieces of memory. They count as unsent, but not against most_unsent. fd must be open for
+   reading and stay open until done is called; its own offset is not used. Pages that are not in the
+   cache are read from the disk while the loop waits. If the file ends before, the sending side of
+   the stream fails with -ENODATA, because the peer would take what follows for the file.
+   write->done must be set. Owner; does not block otherwise.
+   0; 1 as vigil_stream_write; -EINVAL; -EBADF; -EOPNOTSUPP it is no regular file or block device;
+   -ENODATA it ends before `offset`; -EPIPE; -ESHUTDOWN; -EPERM; -ECHILD; and the failure of the
+   connection. */
+VIGIL_API int vigil_stream_send_file(vigil_stream *stream, vigil_write *write, int fd,
+                                     int64_t offset, uint64_t length);
 
 /* Call fn(arg) once, when at most a quarter of high_water is unsent; also if the stream fails
    first. fn NULL: not any more. Owner; does not block.
@@ -522,6 +539,15 @@ typedef enum vigil_frame_reads {
    -ENOMEM; -ESHUTDOWN; -EPERM; -ECHILD; the status of the frame's token. */
 VIGIL_API int vigil_frame_read(vigil_frame *frame, vigil_stream *stream, vigil_frame_reads how,
                                void *buffer, size_t room, unsigned char delimiter);
+
+/* vigil_stream_send_file as a promise for the number of bytes (VIGIL_INT). fd must stay open until
+   it is settled. If the token is aborted before the first byte has left, nothing is sent. After
+   that, the sending side of the stream fails with the token's status: the peer cannot know where
+   the file ends. Owner; does not block otherwise.
+   0; -EINVAL; -EBADF; -EOPNOTSUPP; -ENODATA; -ENOMEM; -EPIPE; -EPERM; -ECANCELED; -ESHUTDOWN;
+   -ECHILD; and the failure of the connection. */
+VIGIL_API int vigil_promise_send_file(vigil_stream *stream, int fd, int64_t offset, uint64_t length,
+                                      vigil_cancel_token *token, vigil_promise **promise);
 
 /* Fulfilled (VIGIL_NONE) when at most a quarter of high_water is unsent, rejected with the
    failure of the connection. Owner; does not block.

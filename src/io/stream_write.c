@@ -9,15 +9,14 @@
 
 #include "base/why.h"
 #include "shown.h"
+#include "sigpipe.h"
+#include "stream_file.h"
 #include "stream_filter.h"
 #include "stream_pass.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     SEND_PARTS = 64, /* of one call */
@@ -104,7 +103,7 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
 {
     size_t count = 0;
     for (const vigil_write *it = stream->first; it != NULL && count < SEND_PARTS; it = it->vg_next) {
-        if ((it->vg_passes || it->vg_piped) && it != stream->first)
+        if ((it->vg_passes || it->vg_piped || it->vg_filed) && it != stream->first)
             break; /* its descriptors go with its own first byte; its bytes are not in memory */
         size_t skip = it->vg_skip;
         for (size_t i = 0; i < it->vg_count && count < SEND_PARTS; i++) {
@@ -120,32 +119,14 @@ static size_t gather_parts(const vigil_stream *stream, struct iovec *parts)
     return count;
 }
 
-/* Neither writev nor splice has a flag that keeps SIGPIPE away: block it, and take it back if it came. A signal that
-   this thread had not blocked before cannot have been pending. parts NULL: splice `count` bytes from the pipe. */
+/* parts NULL: splice `count` bytes from the pipe. */
 static ssize_t write_without_signal(int fd, const struct iovec *parts, size_t count, int from)
 {
-    sigset_t pipe_signal, before, pending;
-    (void)sigemptyset(&pipe_signal);
-    (void)sigaddset(&pipe_signal, SIGPIPE);
-    (void)pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    const bool was_blocked = sigismember(&before, SIGPIPE) == 1;
-    bool was_pending = false;
-    if (was_blocked) {
-        (void)sigemptyset(&pending);
-        (void)sigpending(&pending);
-        was_pending = sigismember(&pending, SIGPIPE) == 1;
-    }
+    vg_sigpipe signal;
+    vg_sigpipe_block(&signal);
     const ssize_t sent = parts != NULL ? writev(fd, parts, (int)count)
                                        : splice(from, NULL, fd, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-    const int error = errno;
-    if (sent < 0 && error == EPIPE && !was_pending) {
-        const struct timespec none = {0};
-        while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR)
-            ;
-    }
-    if (!was_blocked)
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
+    vg_sigpipe_restore(&signal, sent < 0 && errno == EPIPE);
     return sent;
 }
 
@@ -156,7 +137,7 @@ static ssize_t send_message(vigil_stream *stream, struct iovec *parts, size_t co
     return stream->first->vg_passes ? vg_pass_send(stream, &message) : sendmsg(stream->fd, &message, MSG_NOSIGNAL);
 }
 
-static ssize_t send_parts(vigil_stream *stream, struct iovec *parts, size_t count)
+ssize_t vg_stream_send_parts(vigil_stream *stream, struct iovec *parts, size_t count)
 {
     ssize_t sent;
     if (stream->filter != NULL) {
@@ -225,6 +206,10 @@ int vg_stream_send_piped(vigil_stream *stream, int pipe, size_t length, size_t *
 static void write_advance(vigil_write *write, size_t sent)
 {
     write->vg_left -= sent;
+    if (write->vg_filed) {
+        write->vg_offset += (int64_t)sent;
+        return;
+    }
     write->vg_skip += sent;
     while (write->vg_skip >= write->vg_parts->iov_len) {
         write->vg_skip -= write->vg_parts->iov_len;
@@ -285,16 +270,34 @@ static void after_flush(vigil_stream *stream)
         vg_stream_emptied(stream);
 }
 
-void vg_stream_flush(vigil_stream *stream)
+/* One call of the system for the first writes. Returns the bytes; -1 and errno. */
+static ssize_t send_some(vigil_stream *stream)
 {
     struct iovec parts[SEND_PARTS];
+    if (stream->first->vg_left == 0)
+        return 0;
+    if (stream->first->vg_piped)
+        return send_piped(stream);
+    if (stream->first->vg_filed)
+        return vg_stream_send_from_file(stream);
+    return vg_stream_send_parts(stream, parts, gather_parts(stream, parts));
+}
+
+void vg_stream_flush(vigil_stream *stream)
+{
+    size_t from_files = 0;
     if ((stream->state & VG_STREAM_STARTING) != 0)
         return; /* the filter's start brings us here */
     while (stream->first != NULL && (stream->state & VG_STREAM_BLOCKED) == 0) {
-        const bool piped = stream->first->vg_piped;
-        const size_t count = piped ? 0 : gather_parts(stream, parts);
-        const ssize_t sent = piped ? send_piped(stream) : count == 0 ? 0 : send_parts(stream, parts, count);
+        const bool filed = stream->first->vg_filed;
+        if (filed && from_files >= VG_STREAM_FILE_TURN) { /* others have their turn; the event comes at once */
+            stream->state |= VG_STREAM_BLOCKED;
+            vg_stream_arm(stream, VIGIL_FD_WRITE);
+            break;
+        }
+        const ssize_t sent = send_some(stream);
         if (sent >= 0) {
+            from_files += filed ? (size_t)sent : 0;
             account_sent(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             stream->state |= VG_STREAM_BLOCKED;
@@ -311,7 +314,36 @@ void vg_stream_flush(vigil_stream *stream)
     after_flush(stream);
 }
 
+bool vg_stream_withdraw(vigil_stream *stream, vigil_write *write)
+{
+    vigil_write **link = &stream->first, *before = NULL;
+    for (; *link != NULL && *link != write; link = &(*link)->vg_next)
+        before = *link;
+    /* A filter that was refused has the bytes of the first write already. */
+    if (*link == NULL || (before == NULL && stream->filter != NULL && (stream->state & VG_STREAM_BLOCKED) != 0))
+        return false;
+    *link = write->vg_next;
+    if (stream->last == write)
+        stream->last = before;
+    stream->unsent -= write->vg_left;
+    stream->state &= ~(uint32_t)VG_STREAM_BLOCKED; /* the next write finds out, and nobody waits for an event in vain */
+    vg_stream_want(stream, VG_TODO_FLUSH);
+    return true;
+}
+
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
+
+/* Bytes of files and pipes take no memory of ours: only when they might be the cause are they counted apart. */
+static bool exceeds_bound(const vigil_stream *stream, size_t length)
+{
+    const size_t most = stream->limits->most_unsent;
+    if (most == 0 || (stream->unsent <= most && length <= most - stream->unsent))
+        return false;
+    size_t in_memory = 0;
+    for (const vigil_write *it = stream->first; it != NULL; it = it->vg_next)
+        in_memory += it->vg_piped || it->vg_filed ? 0 : it->vg_left;
+    return length > most || in_memory > most - length;
+}
 
 int vg_stream_guard_write(vigil_stream *stream, size_t length)
 {
@@ -322,7 +354,7 @@ int vg_stream_guard_write(vigil_stream *stream, size_t length)
         return vg_why_say(stream->write_error, "the connection has failed before: %s", strerror(-stream->write_error));
     if ((stream->state & VG_STREAM_FINISH) != 0)
         return vg_why(-EPIPE, "vigil_stream_finish was called on this stream");
-    if (stream->limits->most_unsent != 0 && length > stream->limits->most_unsent - stream->unsent)
+    if (exceeds_bound(stream, length))
         return vg_why_say(-ENOBUFS, "%zu bytes are unsent, and %zu more would exceed options.most_unsent",
                           stream->unsent, length);
     return 0;
@@ -378,14 +410,7 @@ int vigil_stream_submit(vigil_stream *stream, vigil_write *write, const struct i
     const int error = vg_stream_guard_write(stream, length);
     if (error != 0)
         return error;
-    write->vg_parts = parts;
-    write->vg_count = count;
-    write->vg_skip = 0;
-    write->vg_left = length;
-    write->vg_status = 0;
-    write->vg_copied = false;
-    write->vg_passes = false;
-    write->vg_piped = false;
+    *write = (vigil_write){.done = write->done, .vg_parts = parts, .vg_count = count, .vg_left = length};
     return vg_stream_accept_write(stream, write, length);
 }
 

@@ -65,6 +65,8 @@ static void unix_sockets(void **state)
     refuses(vigil_frame_read(frame, pair.stream, (vigil_frame_reads)99, frame, 1, 0), "how");
     vigil_frame_free(frame);
     refuses(vigil_promise_copy(pair.stream, pair.stream, NULL, NULL, NULL), "promise");
+    refuses(vigil_stream_send_file(pair.stream, NULL, 0, 0, 0), "write");
+    refuses(vigil_promise_send_file(pair.stream, 0, 0, 0, NULL, NULL), "promise");
     refuses(vigil_stream_pass_fds(pair.stream, "", 0, &pair.peer, 1), "data");
     refuses(vigil_stream_pass_fds(pair.stream, "x", 1, &pair.peer, 0), "fds");
     refuses(vigil_stream_take_fd(NULL), "stream");
