@@ -106,13 +106,17 @@ typedef struct vigil_stream_options {
        its own */
     vigil_closed_fn on_closed;
     void *user;
+    /* how long the stream may live, whatever goes over it: then it fails with -ETIMEDOUT, looked
+       at as coarsely as idle_ns. Also while close sends the rest */
+    int64_t life_ns;
 } vigil_stream_options;
 #ifdef __cplusplus
 #define VIGIL_STREAM_OPTIONS_INIT vg_stream_options_init()
 #else
-#define VIGIL_STREAM_OPTIONS_INIT                                                                 \
-    {                                                                                             \
-        .size = sizeof(vigil_stream_options), .idle_ns = VIGIL_FOREVER, .flush_ns = VIGIL_FOREVER \
+#define VIGIL_STREAM_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        .size = sizeof(vigil_stream_options), .idle_ns = VIGIL_FOREVER, .flush_ns = VIGIL_FOREVER, \
+        .life_ns = VIGIL_FOREVER                                                                   \
     }
 #endif
 
@@ -563,6 +567,7 @@ inline vigil_stream_options vg_stream_options_init()
     vigil_stream_options it = vg_sized<vigil_stream_options>();
     it.idle_ns = VIGIL_FOREVER;
     it.flush_ns = VIGIL_FOREVER;
+    it.life_ns = VIGIL_FOREVER;
     return it;
 }
 

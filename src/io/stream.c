@@ -387,17 +387,45 @@ static void stream_start_timer(vigil_stream *stream, int64_t delay_ns, vigil_tim
         vg_stream_fail(stream, error);
 }
 
+/* Of two limits, of which a negative one is none. */
+static int64_t shorter_limit(int64_t one, int64_t other)
+{
+    return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
+/* What is left of life_ns; VIGIL_FOREVER: no limit. */
+static int64_t stream_life_left(const vigil_stream *stream)
+{
+    const int64_t life_ns = stream->limits->life_ns;
+    const int64_t age = (int64_t)(vigil_loop_now(stream->shared->loop) - stream->since);
+    return life_ns < 0 ? VIGIL_FOREVER : age >= life_ns ? 0 : life_ns - age;
+}
+
+static void stream_watch_time(vigil_stream *stream);
+
 /* The timer runs on through traffic and looks when it ends: a read or a send costs nothing here. */
-static void stream_idle(vigil_loop *loop, vigil_timer timer, void *arg)
+static void stream_time_up(vigil_loop *loop, vigil_timer timer, void *arg)
 {
     vigil_stream *stream = arg;
     (void)timer;
     stream->timer.id = 0;
     const int64_t quiet = (int64_t)(vigil_loop_now(loop) - stream->quiet);
-    if (quiet >= stream->limits->idle_ns)
+    const int64_t idle_ns = stream->limits->idle_ns;
+    if ((idle_ns >= 0 && quiet >= idle_ns) || stream_life_left(stream) == 0)
         vg_stream_fail(stream, -ETIMEDOUT);
     else
-        stream_start_timer(stream, stream->limits->idle_ns - quiet, stream_idle);
+        stream_watch_time(stream);
+}
+
+static void stream_watch_time(vigil_stream *stream)
+{
+    const int64_t idle_ns = stream->limits->idle_ns;
+    if (idle_ns < 0 && stream->limits->life_ns < 0)
+        return;
+    const int64_t quiet = (int64_t)(vigil_loop_now(stream->shared->loop) - stream->quiet);
+    const int64_t delay_ns = shorter_limit(idle_ns < 0 ? idle_ns : idle_ns - quiet, stream_life_left(stream));
+    if (delay_ns >= 0)
+        stream_start_timer(stream, delay_ns, stream_time_up);
 }
 
 static void stream_flush_over(vigil_loop *loop, vigil_timer timer, void *arg)
@@ -420,6 +448,8 @@ int vg_stream_options_take(vigil_stream_options *ours, const vigil_stream_option
     int error = vg_options_take(ours, sizeof *ours, given, given->size, sizeof *ours, "options");
     if (error == 0 && ours->idle_ns == 0)
         error = vg_why(-EINVAL, "options.idle_ns is 0: the stream would fail at once; VIGIL_FOREVER is no limit");
+    if (error == 0 && ours->life_ns == 0)
+        error = vg_why(-EINVAL, "options.life_ns is 0: the stream would fail at once; VIGIL_FOREVER is no limit");
     return error;
 }
 
@@ -485,8 +515,7 @@ int vg_stream_make(vigil_stream **stream, vigil_loop *loop, int fd, uint32_t sta
                    ? error
                    : vg_why_say(error, "fd %d is of a device that is never waited for, such as /dev/null", fd);
     }
-    if (it->limits->idle_ns >= 0)
-        stream_start_timer(it, it->limits->idle_ns, stream_idle);
+    stream_watch_time(it);
     *stream = it;
     return 0;
 }
@@ -580,8 +609,9 @@ static int stream_give_back(vigil_stream *stream, bool drop)
         vg_stream_fail(stream, -ECANCELED);
     if (stream->first != NULL || vg_stream_must_finish(stream)) { /* the rest is sent without the user */
         stream_stop_timer(stream);
-        if (stream->limits->flush_ns >= 0)
-            stream_start_timer(stream, stream->limits->flush_ns, stream_flush_over);
+        const int64_t flush_ns = shorter_limit(stream->limits->flush_ns, stream_life_left(stream));
+        if (flush_ns >= 0)
+            stream_start_timer(stream, flush_ns, stream_flush_over);
         vg_stream_want(stream, VG_TODO_FLUSH);
         vg_stream_keep(stream);
         return 0;

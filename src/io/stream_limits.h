@@ -13,7 +13,7 @@
 struct vg_stream_limits {
     uint64_t refs; /* streams, and the loop for the latest */
     size_t high_water, most_unsent;
-    int64_t idle_ns, flush_ns;
+    int64_t idle_ns, flush_ns, life_ns;
 };
 
 /* Those of the options. NULL: no memory. */

@@ -499,6 +499,64 @@ static void an_idle_stream_fails_after_its_time(void **state)
     pair_end(&pair);
 }
 
+static void talk_back(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    struct pair *pair = arg;
+    pair->last = length;
+    if (length <= 0)
+        pair->ends++;
+    else
+        (void)vigil_stream_write(stream, data, (size_t)length);
+}
+
+static void say_again(vigil_loop *loop, vigil_timer timer, void *arg)
+{
+    struct pair *pair = arg;
+    char byte = 'x';
+    (void)loop;
+    (void)timer;
+    must_equal(write(pair->peer, &byte, 1), 1);
+}
+
+/* Traffic does not prolong it. */
+static void a_stream_fails_at_the_end_of_its_life(void **state)
+{
+    (void)state;
+    struct pair pair;
+    vigil_timer timer;
+    vigil_stream_options options = pair_options(&pair);
+    vigil_timer_options often = VIGIL_TIMER_OPTIONS_INIT;
+    options.life_ns = 30000000;
+    options.idle_ns = INT64_C(3600000000000);
+    pair_open_with(&pair, loop_plain(), &options);
+    must_equal(vigil_stream_on_data(pair.stream, talk_back, &pair), 0);
+    often.delay_ns = 1000000;
+    often.interval_ns = 1000000;
+    must_equal(vigil_timer_start_with(pair.loop, &often, say_again, &pair, &timer), 0);
+    const uint64_t begin = now_ns();
+    while (pair.ends == 0)
+        must(vigil_loop_run(pair.loop, VIGIL_RUN_ONCE) >= 0);
+    must_equal(pair.last, -ETIMEDOUT);
+    must(now_ns() - begin >= 30000000);
+    must_equal(vigil_timer_cancel(pair.loop, timer), 0);
+    pair_end(&pair);
+}
+
+static void the_end_of_its_life_ends_the_flush_of_a_close(void **state)
+{
+    (void)state;
+    struct pair pair;
+    vigil_stream_options options = pair_options(&pair);
+    options.life_ns = 20000000;
+    pair_open_with(&pair, loop_plain(), &options);
+    fill(&pair);
+    must_equal(vigil_stream_close(pair.stream), 0);
+    while (pair.closed == 0)
+        must(vigil_loop_run(pair.loop, VIGIL_RUN_ONCE) >= 0);
+    must_equal(pair.end.status, -ETIMEDOUT);
+    pair_end(&pair);
+}
+
 static void the_end_of_the_loop_is_told(void **state)
 {
     (void)state;
@@ -667,6 +725,9 @@ static void wrong_calls_say_what_is_wrong(void **state)
     must(vigil_stream_open(&stream, pair.loop, file, NULL) < 0); /* epoll takes no such thing */
     must_equal(close(file), 0);
     vigil_stream_options options = VIGIL_STREAM_OPTIONS_INIT;
+    options.life_ns = 0;
+    must_equal(vigil_stream_open(&stream, pair.loop, pair.peer, &options), -EINVAL);
+    options.life_ns = VIGIL_FOREVER;
     options.idle_ns = 0;
     must_equal(vigil_stream_open(&stream, pair.loop, pair.peer, &options), -EINVAL);
     char byte;
@@ -698,6 +759,8 @@ int main(void)
         test(a_reset_says_what_is_lost),
         test(a_peer_that_never_reads_holds_the_close_up_for_flush_ns),
         test(an_idle_stream_fails_after_its_time),
+        test(a_stream_fails_at_the_end_of_its_life),
+        test(the_end_of_its_life_ends_the_flush_of_a_close),
         test(the_end_of_the_loop_is_told),
         test(it_may_be_closed_while_the_loop_ends),
         test(a_child_gives_its_copy_back),
