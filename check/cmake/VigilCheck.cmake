@@ -2,7 +2,8 @@
 # How a program is put under the checker, and under chaos. See check/README.md.
 
 set(VIGIL_CHECK_WRAPS
-  malloc calloc realloc free aligned_alloc posix_memalign strdup mmap munmap madvise mprotect
+  malloc calloc realloc free aligned_alloc posix_memalign strdup mmap munmap mremap madvise mprotect
+  reallocarray malloc_usable_size strerror
   memcpy memmove memset memcmp
   pthread_create pthread_join pthread_self pthread_detach pthread_setname_np pthread_getname_np pthread_setaffinity_np
   pthread_sigmask pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock sched_yield

@@ -22,10 +22,12 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *block, size_t size);
 void __real_free(void *block);
+size_t __real_malloc_usable_size(void *block);
 void *__real_aligned_alloc(size_t align, size_t size);
 int __real_posix_memalign(void **out, size_t align, size_t size);
 void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 int __real_munmap(void *address, size_t size);
+void *__real_mremap(void *address, size_t size, size_t wanted, int flags, ...);
 int __real_madvise(void *address, size_t size, int advice);
 int __real_mprotect(void *address, size_t size, int protection);
 
@@ -78,6 +80,22 @@ void *__wrap_realloc(void *block, size_t size)
     memcpy(fresh, block, n);
     heap_free(block, CALLER);
     return fresh;
+}
+
+void *__wrap_reallocarray(void *block, size_t n, size_t size);
+void *__wrap_reallocarray(void *block, size_t n, size_t size)
+{
+    size_t total;
+    if (!__builtin_mul_overflow(n, size, &total))
+        return __wrap_realloc(block, total);
+    errno = ENOMEM;
+    return NULL;
+}
+
+size_t __wrap_malloc_usable_size(void *block);
+size_t __wrap_malloc_usable_size(void *block)
+{
+    return RUNNING && ours(block) ? heap_block_size(block) : __real_malloc_usable_size(block);
 }
 
 void __wrap_free(void *block);
@@ -141,6 +159,38 @@ int __wrap_munmap(void *address, size_t size)
              "of one",
              address, size);
     return 0;
+}
+
+static size_t whole_pages(size_t size)
+{
+    return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+/* The bytes of a whole mapping move to another one: a new one, or the one that lies at `place`. */
+void *__wrap_mremap(void *address, size_t size, size_t wanted, int flags, void *place);
+void *__wrap_mremap(void *address, size_t size, size_t wanted, int flags, void *place)
+{
+    if (!RUNNING || !ours(address))
+        return __real_mremap(address, size, wanted, flags, place);
+    size = whole_pages(size);
+    wanted = whole_pages(wanted);
+    const bool fixed = (flags & MREMAP_FIXED) != 0;
+    if (heap_block_size(address) != size || (fixed && heap_block_size(place) != wanted))
+        fail(VGC_MISUSE, "mremap is modelled for whole mappings: from %p, %zu bytes, to %zu bytes", address, size,
+             wanted);
+    if (!(flags & MREMAP_MAYMOVE) || wanted > HEAP_PER_THREAD / 2 || alloc_fails()) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    const size_t n = size < wanted ? size : wanted;
+    void *to = fixed ? place : heap_alloc(wanted, PAGE, 0, CALLER, true);
+    if (!G.alone) {
+        access_plain((uintptr_t)address, n, false, CALLER);
+        access_plain((uintptr_t)to, n, true, CALLER);
+    }
+    memcpy(to, address, n);
+    heap_free(address, CALLER);
+    return to;
 }
 
 int __wrap_madvise(void *address, size_t size, int advice);

@@ -509,6 +509,8 @@ bool schedule_parse(const char *text);
 /* symbols.c */
 void describe_address(uintptr_t address, char *text, size_t room);
 void describe_pc(const void *pc, char *text, size_t room);
+struct dl_phdr_info;
+void objects_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 void symbols_resolve(const void **pcs, size_t count);
 
 /* outcome.c */

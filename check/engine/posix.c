@@ -2,6 +2,7 @@
 /* Threads and clocks of POSIX and C, in terms of the model. Linked by --wrap. Locks are in sync.c. */
 #define _GNU_SOURCE
 #include "internal.h"
+#include "state.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -372,4 +373,20 @@ _Noreturn void __wrap___assert_fail(const char *expression, const char *file, un
         exit(134);
     }
     fail(VGC_ASSERTION, "assert(%s) in %s, %s:%u", expression, function, file, line);
+}
+
+/* The C library keeps the sentence of an error that it does not know in memory of its own, and would free it once for each
+   execution that begins behind the call. */
+char *__real_strerror(int error);
+char *__wrap_strerror(int error);
+char *__wrap_strerror(int error)
+{
+    static ENGINE_STATE char unknown[MAX_THREADS][40];
+    if (!RUNNING)
+        return __real_strerror(error);
+    const char *known = strerrordesc_np(error);
+    if (known != NULL)
+        return (char *)(uintptr_t)known;
+    snprintf(unknown[G.current], sizeof unknown[0], "Unknown error %d", error);
+    return unknown[G.current];
 }

@@ -50,16 +50,19 @@ void *map_pages(size_t size)
 
 static void on_crash(int number, siginfo_t *info, void *context)
 {
+    static ENGINE_STATE bool inside = false;
     const ucontext_t *u = context;
-    if (G.current < 0) {
+    if (G.current < 0 || inside) { /* the engine itself, or what it says of a crash */
         signal(number, SIG_DFL);
         raise(number);
         return;
     }
+    inside = true;
     char where[160];
+    const char *name = sigdescr_np(number); /* strsignal translates, and needs the locale of a thread that is broken */
     describe_pc((const char *)u->uc_mcontext.gregs[REG_RIP] + 1, where, sizeof where);
-    fail(VGC_CRASH, "signal %d (%s), address %p, in t%d at %s", number, strsignal(number), info->si_addr, G.current,
-         where);
+    inside = false;
+    fail(VGC_CRASH, "signal %d (%s), address %p, in t%d at %s", number, name, info->si_addr, G.current, where);
 }
 
 static void catch_crashes(void)

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "internal.h"
 #include "state.h"
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -40,6 +41,17 @@ ENGINE_STATE static struct {
     char *command;
 } S;
 
+/* The loader's own list. A program under check may have a dl_iterate_phdr of its own, which is not asked. */
+void objects_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+    int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    if (real != NULL)
+        real(visit, context);
+    else
+        dl_iterate_phdr(visit, context);
+}
+
 static int program_base(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -52,7 +64,7 @@ void symbols_setup(void)
     ssize_t n = readlink("/proc/self/exe", S.path, sizeof S.path - 1);
     if (n <= 0)
         return;
-    dl_iterate_phdr(program_base, &S.base);
+    objects_visit(program_base, &S.base);
     S.command = map_pages(COMMAND);
     S.places = map_pages(sizeof(struct place) * MAX_PLACES);
     int fd = open(S.path, O_RDONLY | O_CLOEXEC);

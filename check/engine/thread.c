@@ -13,6 +13,7 @@
 #include "stacks.h"
 #include "state.h"
 #include <asm/prctl.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +72,12 @@ void thread_setup(void)
 {
     G.fsgsbase = (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT) != 0;
     G.main_tp = read_thread_pointer();
-    dl_iterate_phdr(find_lowest_block, NULL);
-    if (tls.low == NULL)
-        tls.low = (char *)G.main_tp;
+    objects_visit(find_lowest_block, NULL);
+    if (tls.low == NULL || (char *)&errno < tls.low || (char *)&errno >= (char *)G.main_tp) {
+        fprintf(stderr,
+                "vigil check: the thread-local data of the C library was not found; each thread needs its own\n");
+        exit(2);
+    }
     tls.low = (char *)((uintptr_t)tls.low & ~(uintptr_t)63);
     tls.below = (size_t)((char *)G.main_tp - tls.low);
     tls.above = 2304; /* sizeof(struct pthread) of current glibc; what lies behind

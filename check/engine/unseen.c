@@ -47,7 +47,7 @@ static bool must_be_taken_over(const char *symbol)
     return false;
 }
 
-/* dl_iterate_phdr: looks for such a call among the symbols that an object wants from others. They lie before those of its hash table. */
+/* objects_visit: looks for such a call among the symbols that an object wants from others. They lie before those of its hash table. */
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -95,7 +95,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 
 void unseen_setup(void)
 {
-    dl_iterate_phdr(look, NULL);
+    objects_visit(look, NULL);
     if (unseen.reason[0] == 0 && !unseen.instrumented)
         snprintf(unseen.reason, sizeof unseen.reason,
                  "no file of this program was compiled with -fsanitize=thread: its accesses cannot be seen");

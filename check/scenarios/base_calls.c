@@ -95,6 +95,26 @@ static void heap_order(void)
     vg_heap_destroy(&heap);
 }
 
+/* Rooms of whole pages are moved, not copied; a heap that has become small gives them back. */
+static void heap_large(void)
+{
+    vg_heap_init(&heap);
+    const size_t room = 70000;
+    if (vg_heap_reserve(&heap, room) == 0) {
+        vgc_assert(heap.room >= room, "there is room for so many");
+        for (uint32_t k = 0; k < 20; k++)
+            vgc_assert(vg_heap_push(&heap, (vg_heap_entry){.key = key_of(k), .slot = k}) == 0, "without more memory");
+        pop_in_order(20);
+        vgc_assert(vg_heap_push(&heap, (vg_heap_entry){.key = 7, .slot = 1}) == 0, "this one moves with its room");
+        (void)vg_heap_reserve(&heap, heap.room * 3 / 2);
+        vgc_assert(vg_heap_size(&heap) == 1 && vg_heap_pop(&heap).key == 7, "it has moved, or stays where it is");
+    }
+    vg_heap_give_back(&heap);
+    vgc_assert(vg_heap_size(&heap) == 0, "it stays empty");
+    vg_heap_destroy(&heap);
+}
+
+ALONE(heap_large, heap_large, "a large heap moves when it grows", .opt.fail_alloc = 2);
 ALONE(heap, heap_order, "entries come in the order of their keys", .opt.fail_alloc = 1);
 
 /* ---- text, reasons, structs that grow ---- */
@@ -139,6 +159,7 @@ static void reasons(void)
         vgc_assert(strlen(vigil_strerror(-known[i])) > 4 &&
                        strcmp(vigil_strerror(known[i]), vigil_strerror(-known[i])) == 0,
                    "each error has its sentence");
+    vgc_assert(strstr(vigil_strerror(-99999), "99999") != NULL, "one that nobody knows has its number");
     vgc_assert(vigil_why_set(-EDOM, "a reason") == -EDOM && strcmp(vigil_why(), "a reason") == 0, "the reason is kept");
     vgc_assert(vigil_why_set(-EDOM, NULL) == -EDOM && strcmp(vigil_why(), "") == 0, "or there is none");
     vgc_assert(vg_why_forked() == -ECHILD && strstr(vigil_why(), "fork") != NULL, "a reason of the library's");

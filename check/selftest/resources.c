@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory, threads, mutexes, clocks and descriptors: each finding, and each thing that must work. */
 #include <vigil_check.h>
+#include <ctype.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 /* ---- heap ---- */
 
+size_t selftest_many = SIZE_MAX / 2;
 void *selftest_pointer; /* not static: what goes through here the compiler cannot see through */
 
 static void *get(size_t size)
@@ -44,6 +47,53 @@ VGC_SCENARIO(heap_double_free, "freeing twice is found", .expect = VGC_DOUBLE_FR
     void *p = get(8);
     free(p);
     free(p);
+}
+
+VGC_SCENARIO(heap_moved_mapping, "a mapping that moves keeps its bytes, and its old place is gone",
+             .expect = VGC_USE_AFTER_FREE)
+{
+    char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    p[8191] = 5;
+    char *q = mremap(p, 8192, 16384, MREMAP_MAYMOVE);
+    vgc_assert(q != MAP_FAILED && q[8191] == 5 && q[8192] == 0, "the bytes are there");
+    char *place = mmap(NULL, 32768, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *r = mremap(q, 16384, 32768, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    vgc_assert(r == place && r[8191] == 5 && r[32767] == 0, "at the place that was asked for");
+    munmap(r, 32768);
+    selftest_pointer = p;
+    *(volatile char *)selftest_pointer = 1;
+}
+
+VGC_SCENARIO(heap_array, "an array grows, and a size that is too large is refused")
+{
+    int *p = reallocarray(NULL, 4, sizeof *p);
+    p[3] = 9;
+    p = reallocarray(p, 8, sizeof *p);
+    vgc_assert(p[3] == 9 && malloc_usable_size(p) >= 8 * sizeof *p, "the bytes are there");
+    vgc_assert(reallocarray(p, selftest_many, sizeof *p) == NULL && errno == ENOMEM, "there is no such memory");
+    free(p);
+}
+
+static _Thread_local int selftest_own = 41;
+static _Atomic int selftest_turns;
+
+static void *say_errors(void *arg)
+{
+    vgc_assert(strcmp(strerror(EINVAL), strerror(EDOM)) != 0, "known errors have their sentences");
+    vgc_assert(strstr(strerror(99999), "99999") != NULL, "unknown ones have their number");
+    vgc_assert(isdigit('7') && toupper('a') == 'A', "the C library knows the thread's locale");
+    vgc_assert(++selftest_own == 42, "each thread has its own");
+    atomic_fetch_add(&selftest_turns, 1);
+    return arg;
+}
+
+VGC_SCENARIO(thread_locals, "the C library's thread-local data is there in each thread and execution")
+{
+    say_errors(NULL);
+    pthread_t t = vgc_thread_start(say_errors, NULL);
+    atomic_fetch_add(&selftest_turns, 1);
+    vgc_assert(strstr(strerror(88888), "88888") != NULL, "behind the snapshot too");
+    vgc_thread_join(t);
 }
 
 VGC_SCENARIO(heap_leak, "a block that nobody frees is found", .expect = VGC_LEAK)
