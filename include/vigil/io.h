@@ -545,9 +545,9 @@ VIGIL_API int vigil_frame_read(vigil_frame *frame, vigil_stream *stream, vigil_f
                                void *buffer, size_t room, unsigned char delimiter);
 
 /* vigil_stream_send_file as a promise for the number of bytes (VIGIL_INT). fd must stay open until
-   it is settled. If the token is aborted before the first byte has left, nothing is sent. After
-   that, the sending side of the stream fails with the token's status: the peer cannot know where
-   the file ends. Owner; does not block otherwise.
+   it is settled. If the token is aborted before the first byte has left, nothing is sent. If it
+   is aborted before the last has, the sending side of the stream fails with the token's status: the
+   peer cannot know where the file ends. Owner; does not block otherwise.
    0; -EINVAL; -EBADF; -EOPNOTSUPP; -ENODATA; -ENOMEM; -EPIPE; -EPERM; -ECANCELED; -ESHUTDOWN;
    -ECHILD; and the failure of the connection. */
 VIGIL_API int vigil_promise_send_file(vigil_stream *stream, int fd, int64_t offset, uint64_t length,

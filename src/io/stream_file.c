@@ -138,6 +138,33 @@ static void promised_file_sent(vigil_write *write, int status)
         vg_op_finish(it->op, status != 0 ? vigil_value_error(status) : vigil_value_int((int64_t)it->length));
 }
 
+typedef enum withdrawn {
+    WITHDRAWN,
+    SENT_SOME, /* or a filter has some */
+    SENT_ALL   /* or the sending side has failed: the report is on its way */
+} withdrawn;
+
+/* Take the write out of the queue if nothing of it was sent. */
+static withdrawn withdraw_file(file_sending *it)
+{
+    vigil_stream *stream = it->stream;
+    vigil_write **link = &stream->first, *before = NULL;
+    for (; *link != NULL && *link != &it->write; link = &(*link)->vg_next)
+        before = *link;
+    if (*link == NULL)
+        return SENT_ALL;
+    /* A filter that has refused bytes may hold them all the same. */
+    if (it->write.vg_offset != it->offset || (stream->filter != NULL && it->write.vg_slow))
+        return SENT_SOME;
+    *link = it->write.vg_next;
+    if (stream->last == &it->write)
+        stream->last = before;
+    stream->unsent -= it->write.vg_left;
+    stream->state &= ~(uint32_t)VG_STREAM_BLOCKED; /* the next write finds out; else it waits for an event in vain */
+    vg_stream_want(stream, VG_TODO_FLUSH);
+    return WITHDRAWN;
+}
+
 /* The operation is over: the write is, or the token was aborted, or the loop ends. The file is not read any more. */
 static void promised_file_stop(vg_op *op)
 {
@@ -150,10 +177,10 @@ static void promised_file_stop(vg_op *op)
     if (it->stream->shared->ended)
         return;
     const int status = op->realm->ending ? -ESHUTDOWN : vigil_cancel_status(op->token);
-    const bool begun = it->write.vg_offset != it->offset;
-    if (!begun && vg_stream_withdraw(it->stream, &it->write))
+    const withdrawn how = withdraw_file(it);
+    if (how == WITHDRAWN)
         free(it);
-    else
+    else if (how == SENT_SOME)
         vg_stream_fail_sending(it->stream, status != 0 ? status : -ECANCELED);
 }
 

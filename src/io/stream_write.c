@@ -314,23 +314,6 @@ void vg_stream_flush(vigil_stream *stream)
     after_flush(stream);
 }
 
-bool vg_stream_withdraw(vigil_stream *stream, vigil_write *write)
-{
-    vigil_write **link = &stream->first, *before = NULL;
-    for (; *link != NULL && *link != write; link = &(*link)->vg_next)
-        before = *link;
-    /* A filter that was refused has the bytes of the first write already. */
-    if (*link == NULL || (before == NULL && stream->filter != NULL && (stream->state & VG_STREAM_BLOCKED) != 0))
-        return false;
-    *link = write->vg_next;
-    if (stream->last == write)
-        stream->last = before;
-    stream->unsent -= write->vg_left;
-    stream->state &= ~(uint32_t)VG_STREAM_BLOCKED; /* the next write finds out, and nobody waits for an event in vain */
-    vg_stream_want(stream, VG_TODO_FLUSH);
-    return true;
-}
-
 /* ---- the public calls -------------------------------------------------------------------------------------------- */
 
 /* Bytes of files and pipes take no memory of ours: only when they might be the cause are they counted apart. */

@@ -31,8 +31,6 @@ void vg_stream_flush(vigil_stream *stream);
 int vg_stream_send_piped(vigil_stream *stream, int pipe, size_t length, size_t *sent);
 /* Send these parts, or what the system takes of them, by the filter if there is one. Bytes; -1 and errno. */
 ssize_t vg_stream_send_parts(vigil_stream *stream, struct iovec *parts, size_t count);
-/* Take a write of which nothing was sent out of the queue. False: it is not there, or the filter has some of it. */
-bool vg_stream_withdraw(vigil_stream *stream, vigil_write *write);
 /* The peer was promised an end and has not got it. */
 bool vg_stream_must_finish(const vigil_stream *stream);
 /* Nothing more will be sent: move the user's writes to the sent ones, with this status. */

@@ -368,6 +368,146 @@ static void an_abort_in_the_middle_ends_the_sending_side(void **state)
     }
 }
 
+/* ---- aborts at the edges ------------------------------------------------------------------------------------------ */
+
+struct aborting_write {
+    vigil_write write; /* first */
+    vigil_cancel_source *source;
+};
+
+static void abort_when_done(vigil_write *write, int status)
+{
+    struct aborting_write *it = (struct aborting_write *)(void *)write;
+    must_equal(status, 0);
+    must_equal(vigil_cancel_abort(it->source, -ETIME, "not needed"), 0);
+}
+
+/* Both leave in one flush, and the first report comes before the second. */
+static void an_abort_after_the_last_byte_leaves_the_stream_alone(void **state)
+{
+    (void)state;
+    for (int target = 0; target < TARGETS; target++) {
+        struct scene scene;
+        vigil_promise *promise;
+        struct aborting_write first = {.write.done = abort_when_done};
+        const struct iovec part = {(void *)"head", 4};
+        const int file = file_of(100);
+        scene_open(&scene, (enum target)target);
+        must_equal(vigil_cancel_create(&first.source), 0);
+        must_equal(vigil_stream_submit(scene.pair.stream, &first.write, &part, 1), 0);
+        must_equal(
+            vigil_promise_send_file(scene.pair.stream, file, 0, 0, vigil_cancel_token_of(first.source), &promise), 0);
+        must_arrive_text(&scene.pair, "head");
+        must_arrive(&scene.pair, 0, 100);
+        turns(scene.pair.loop);
+        must_equal(promise_result(promise), -ETIME);
+        must_equal(vigil_stream_write(scene.pair.stream, "tail", 4), 0);
+        must_arrive_text(&scene.pair, "tail");
+        must_equal(vigil_stream_close(scene.pair.stream), 0);
+        turns(scene.pair.loop);
+        must_equal(scene.pair.end.status, 0);
+        vigil_cancel_destroy(first.source);
+        vigil_promise_unref(promise);
+        must_equal(close(file), 0);
+        pair_end(&scene.pair);
+    }
+}
+
+struct keeper {
+    int raw; /* first: of plain_receive */
+    bool refuses;
+    uint64_t taken;
+};
+
+static int64_t keeper_send(void *filter, const struct iovec *parts, size_t count, unsigned *wants)
+{
+    struct keeper *it = filter;
+    uint64_t length = 0;
+    (void)wants;
+    if (it->refuses)
+        return -EAGAIN;
+    for (size_t i = 0; i < count; i++)
+        length += parts[i].iov_len;
+    it->taken += length;
+    return (int64_t)length;
+}
+
+static void keeper_open(struct pair *pair, struct keeper *keeper)
+{
+    vigil_filter_calls calls = VIGIL_FILTER_CALLS_INIT;
+    calls.receive = plain_receive;
+    calls.send = keeper_send;
+    pair_open(pair);
+    *keeper = (struct keeper){.raw = vigil_stream_fd(pair->stream)};
+    must_equal(vigil_stream_filter(pair->stream, &calls, keeper, NULL, NULL), 0);
+    turns(pair->loop);
+}
+
+/* The first file uses up the turn, so that the second waits without having been offered to the filter. */
+static void an_abort_of_a_file_that_no_filter_has_seen_takes_it_out(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct keeper keeper;
+    vigil_promise *promise;
+    struct aborting_write first = {.write.done = abort_when_done};
+    const int file = file_of(1 << 20);
+    keeper_open(&pair, &keeper);
+    must_equal(vigil_cancel_create(&first.source), 0);
+    must_equal(vigil_stream_send_file(pair.stream, &first.write, file, 0, 0), 1);
+    must_equal(vigil_promise_send_file(pair.stream, file, 0, 500, vigil_cancel_token_of(first.source), &promise), 0);
+    must_equal(vigil_stream_write(pair.stream, "tail", 4), 1);
+    turns(pair.loop);
+    must_equal(promise_result(promise), -ETIME);
+    must_equal(keeper.taken, (1 << 20) + 4);
+    must_equal(vigil_stream_close(pair.stream), 0);
+    turns(pair.loop);
+    must_equal(pair.end.status, 0);
+    vigil_cancel_destroy(first.source);
+    vigil_promise_unref(promise);
+    must_equal(close(file), 0);
+    pair_end(&pair);
+}
+
+static void abort_at_data(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    (void)stream;
+    (void)data;
+    if (length > 0)
+        must_equal(vigil_cancel_abort(arg, -ETIME, "not needed"), 0);
+    else
+        must_equal(length, -ETIME);
+}
+
+/* The event that lets the stream send again has come, and the reader is called before the flush. */
+static void an_abort_of_a_file_that_a_filter_has_refused_ends_the_sending_side(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct keeper keeper;
+    vigil_promise *promise;
+    vigil_cancel_source *source;
+    const int file = file_of(100);
+    keeper_open(&pair, &keeper);
+    must_equal(vigil_cancel_create(&source), 0);
+    must_equal(vigil_stream_on_data(pair.stream, abort_at_data, source), 0);
+    turns(pair.loop);
+    must_equal(vigil_promise_send_file(pair.stream, file, 0, 0, vigil_cancel_token_of(source), &promise), 0);
+    keeper.refuses = true;
+    must_equal(write(pair.peer, "x", 1), 1);
+    while (vigil_promise_state_get(promise) == VIGIL_PENDING)
+        must(vigil_loop_run(pair.loop, VIGIL_RUN_ONCE) >= 0);
+    keeper.refuses = false;
+    must_equal(promise_result(promise), -ETIME);
+    must_equal(vigil_stream_write(pair.stream, "tail", 4), -ETIME); /* the filter would send the file's bytes first */
+    turns(pair.loop);
+    must_equal(keeper.taken, 0);
+    vigil_cancel_destroy(source);
+    vigil_promise_unref(promise);
+    must_equal(close(file), 0);
+    pair_end(&pair);
+}
+
 static void the_end_of_the_loop_settles_the_promise(void **state)
 {
     (void)state;
@@ -431,6 +571,9 @@ int main(void)
         test(a_promise_tells_how_much_was_sent),
         test(an_abort_before_the_first_byte_sends_nothing),
         test(an_abort_in_the_middle_ends_the_sending_side),
+        test(an_abort_after_the_last_byte_leaves_the_stream_alone),
+        test(an_abort_of_a_file_that_no_filter_has_seen_takes_it_out),
+        test(an_abort_of_a_file_that_a_filter_has_refused_ends_the_sending_side),
         test(the_end_of_the_loop_settles_the_promise),
         test(what_cannot_be_sent_is_refused),
     };
