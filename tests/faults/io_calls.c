@@ -2,14 +2,22 @@
 /* Every system call and every allocation in the life of a connection fails once, in turn, with each of several errors; reads and
    writes are cut to every length. Whatever happens, each stream ends once, each write is told once, nothing leaks (the
    sanitizer looks), and if nobody reports a failure every byte has arrived. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "faults.h"
 #include "io/io_test.h"
+
+#include <sys/mman.h>
 
 /* ---- calls that fail --------------------------------------------------------------------------------------------- */
 
 enum call {
     CALL_RECV,
+    CALL_SEND,
     CALL_SENDMSG,
+    CALL_SENDFILE,
+    CALL_PREAD,
     CALL_ACCEPT,
     CALL_SOCKET,
     CALL_CONNECT,
@@ -22,7 +30,8 @@ static struct {
     uint64_t at; /* 0: none */
     int error;
     uint64_t seen[CALLS];
-    size_t most; /* bytes of one recv or sendmsg; 0: no bound */
+    size_t most;      /* bytes of one call; 0: no bound */
+    bool no_sendfile; /* the system lacks it */
 } broken;
 
 static bool fails(enum call call)
@@ -33,13 +42,44 @@ static bool fails(enum call call)
     return true;
 }
 
+static size_t bounded(size_t length)
+{
+    return broken.most != 0 && broken.most < length ? broken.most : length;
+}
+
 ssize_t __real_recv(int fd, void *buffer, size_t room, int flags);
 ssize_t __wrap_recv(int fd, void *buffer, size_t room, int flags);
 ssize_t __wrap_recv(int fd, void *buffer, size_t room, int flags)
 {
     if (fails(CALL_RECV))
         return -1;
-    return __real_recv(fd, buffer, broken.most != 0 && broken.most < room ? broken.most : room, flags);
+    return __real_recv(fd, buffer, bounded(room), flags);
+}
+
+ssize_t __real_send(int fd, const void *data, size_t length, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t length, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t length, int flags)
+{
+    return fails(CALL_SEND) ? -1 : __real_send(fd, data, bounded(length), flags);
+}
+
+ssize_t __real_sendfile(int to, int from, off_t *offset, size_t length);
+ssize_t __wrap_sendfile(int to, int from, off_t *offset, size_t length);
+ssize_t __wrap_sendfile(int to, int from, off_t *offset, size_t length)
+{
+    if (fails(CALL_SENDFILE))
+        return -1;
+    if (!broken.no_sendfile)
+        return __real_sendfile(to, from, offset, bounded(length));
+    errno = EINVAL;
+    return -1;
+}
+
+ssize_t __real_pread(int fd, void *buffer, size_t room, off_t offset);
+ssize_t __wrap_pread(int fd, void *buffer, size_t room, off_t offset);
+ssize_t __wrap_pread(int fd, void *buffer, size_t room, off_t offset)
+{
+    return fails(CALL_PREAD) ? -1 : __real_pread(fd, buffer, bounded(room), offset);
 }
 
 ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
@@ -51,7 +91,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
     if (broken.most == 0 || message->msg_iov[0].iov_len == 0)
         return __real_sendmsg(fd, message, flags);
     struct iovec first = message->msg_iov[0];
-    first.iov_len = first.iov_len < broken.most ? first.iov_len : broken.most;
+    first.iov_len = bounded(first.iov_len);
     const struct msghdr less = {.msg_iov = &first, .msg_iovlen = 1};
     return __real_sendmsg(fd, &less, flags);
 }
@@ -90,7 +130,8 @@ int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
 enum {
     COPIED = 3000,
     SUBMITTED = 5000,
-    ALL = COPIED + SUBMITTED
+    FILED = 20000,
+    ALL = COPIED + SUBMITTED + FILED
 };
 
 static struct {
@@ -100,12 +141,13 @@ static struct {
     unsigned opened, closed; /* streams that were given to us, and ended */
     unsigned submitted, done;
     bool failed; /* somebody has said so */
-    vigil_write write;
+    vigil_write write, of_file;
     struct iovec part;
     size_t came;
 } life;
 
 static unsigned char bytes[ALL];
+static int file; /* of all the bytes */
 
 static void one_closed(void *user, const vigil_stream_end *end)
 {
@@ -161,16 +203,19 @@ static void compare(vigil_stream *stream, const void *data, int64_t length, void
     }
     life.failed |= length < 0;
     must_equal(vigil_stream_close(stream), 0);
+    life.client = NULL;
     all_over();
 }
 
 static void sent(vigil_write *write, int status)
 {
-    must(write == &life.write);
+    must(write == &life.write || write == &life.of_file);
     life.done++;
     life.failed |= status != 0;
-    if (status == -EPIPE) { /* the peer reads no more, and may yet send: it is for us to end it */
+    if (status == -EPIPE &&
+        life.client != NULL) { /* the peer reads no more, and may yet send: it is for us to end it */
         must_equal(vigil_stream_reset(life.client), 0);
+        life.client = NULL;
         all_over();
     }
 }
@@ -183,15 +228,21 @@ static vigil_value talk(vigil_value *value, void *arg)
     life.client = stream;
     life.part = (struct iovec){bytes + COPIED, SUBMITTED};
     life.write.done = sent;
+    life.of_file.done = sent;
     int rc = vigil_stream_write(stream, bytes, COPIED);
     if (rc >= 0) {
         rc = vigil_stream_submit(stream, &life.write, &life.part, 1);
+        life.submitted += rc >= 0;
+    }
+    if (rc >= 0) {
+        rc = vigil_stream_send_file(stream, &life.of_file, file, COPIED + SUBMITTED, 0);
         life.submitted += rc >= 0;
     }
     if (rc >= 0)
         rc = vigil_stream_finish(stream);
     if (rc < 0 || vigil_stream_on_data(stream, compare, NULL) != 0) {
         life.failed = true;
+        life.client = NULL;
         must_equal(vigil_stream_reset(stream), 0);
         all_over();
     }
@@ -272,6 +323,7 @@ static const char *places[] = {"127.0.0.1:0", NULL}; /* main fills in the second
 static struct {
     enum call call;
     int error;
+    bool no_sendfile;
 } armed;
 
 static void arm_call(uint64_t k)
@@ -279,6 +331,7 @@ static void arm_call(uint64_t k)
     broken.call = armed.call;
     broken.error = armed.error;
     broken.at = k;
+    broken.no_sendfile = armed.no_sendfile;
 }
 
 static void arm_alloc(uint64_t k)
@@ -289,6 +342,7 @@ static void arm_alloc(uint64_t k)
 static void arm_short(uint64_t k)
 {
     broken.most = k;
+    broken.no_sendfile = armed.no_sendfile;
 }
 
 static void every_call_fails_once(void **state)
@@ -296,8 +350,11 @@ static void every_call_fails_once(void **state)
     (void)state;
     static const struct {
         enum call call;
-        int errors[6];
+        int errors[8];
     } table[] = {{CALL_RECV, {ECONNRESET, ENOMEM, EINTR, EAGAIN, ETIMEDOUT}},
+                 {CALL_SEND, {EPIPE, ECONNRESET, ENOBUFS, ENOMEM, EINTR, EAGAIN}},
+                 {CALL_SENDFILE, {EPIPE, ECONNRESET, EIO, EINVAL, ENOSYS, EOVERFLOW, EINTR, EAGAIN}},
+                 {CALL_PREAD, {EIO, EISDIR, EINTR}},
                  {CALL_SENDMSG, {EPIPE, ECONNRESET, ENOBUFS, EINTR, EAGAIN}},
                  {CALL_ACCEPT, {EMFILE, ENOBUFS, ECONNABORTED, EINTR, EAGAIN}},
                  {CALL_SOCKET, {EMFILE, ENOBUFS, EACCES}},
@@ -309,6 +366,7 @@ static void every_call_fails_once(void **state)
             for (size_t e = 0; e < count_of(table[i].errors) && table[i].errors[e] != 0; e++) {
                 armed.call = table[i].call;
                 armed.error = table[i].errors[e];
+                armed.no_sendfile = armed.call == CALL_PREAD;
                 uint64_t k = 0;
                 do {
                     live(places[place], arm_call, ++k);
@@ -316,6 +374,7 @@ static void every_call_fails_once(void **state)
                 } while (broken.seen[armed.call] >= k && k < 200);
                 must(k > 1);
             }
+    armed.no_sendfile = false;
     (void)fprintf(stderr, "  %u lives\n", lives);
 }
 
@@ -339,6 +398,7 @@ static void reads_and_writes_of_every_length(void **state)
     static const uint64_t lengths[] = {1, 2, 3, 5, 7, 16, 100, 1000, 2999, 3000, 3001, 4096, 7999};
     for (size_t place = 0; place < count_of(places); place++)
         for (size_t i = TEST_SANITIZED ? 2 : 0; i < count_of(lengths); i++) {
+            armed.no_sendfile = i % 2 != 0;
             live(places[place], arm_short, lengths[i]);
             must(!life.failed);
         }
@@ -349,6 +409,8 @@ int main(void)
     places[1] = own_place("io-calls");
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 31 + (i >> 8));
+    file = memfd_create("test", MFD_CLOEXEC);
+    must(file >= 0 && write(file, bytes, sizeof bytes) == (ssize_t)sizeof bytes);
     const struct CMUnitTest tests[] = {
         test(every_call_fails_once),
         test(every_allocation_fails_once),
