@@ -45,7 +45,8 @@
  *
  * Words. The library prints one line on standard error for the first task that fails, the first
  * callback that leaves by vigil_raise, the first rejection that nobody handles and the first misuse
- * of each kind, unless the hook for it is set (on_failure, on_uncaught, vigil_promise_hooks_set).
+ * of each kind, unless the hook for it is set (on_failure, on_uncaught, vigil_promise_hooks_set);
+ * and for the first child whose standard streams cannot be made to block.
  * VIGIL_LOG=warn in the environment prints each of them, at most ten lines a second; VIGIL_LOG=off
  * prints nothing.
  *

@@ -42,7 +42,8 @@ typedef struct vigil_process_end {
 #define VIGIL_PROCESS_END_INIT VG_SIZED(vigil_process_end)
 
 /* What a standard stream of the child is. It blocks, as programs expect it, also if the program has
-   made a stream of the same pipe or terminal. A socket that does not block stays as it is. */
+   made a stream of the same pipe or terminal. A socket that does not block stays as it is, and so
+   does what cannot be opened again by /proc/self/fd; the library prints a line then. */
 typedef enum vigil_stdio_kind {
     VIGIL_STDIO_NULL = 0, /* /dev/null */
     VIGIL_STDIO_STREAM,   /* a pipe to the program: vigil_process_stream gives its other end */

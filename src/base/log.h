@@ -22,6 +22,7 @@ typedef enum vg_log_kind {
     VG_LOG_THREAD,    /* misuse: -EPERM */
     VG_LOG_DEADLOCK,  /* misuse: -EDEADLK */
     VG_LOG_RECORD,    /* the recorder cannot do what it should */
+    VG_LOG_CHILD,     /* a child gets a standard stream that does not block */
     VG_LOG_KINDS
 } vg_log_kind;
 

@@ -8,6 +8,7 @@
 #endif
 #include "launch.h"
 
+#include "base/log.h"
 #include "base/why.h"
 #include "launch_as.h"
 
@@ -63,8 +64,8 @@ static bool may_open_anew(int fd)
 
 /* A child expects standard streams that block. Whether they do lies in the open file, which copies share: if that were
    changed, a stream of the program would block its loop. So the child gets an open file of its own. Returns its
-   descriptor; -1: a copy will do, or must. */
-static int open_blocking(int fd)
+   descriptor; -1: a copy will do, or must. number: of the child's standard stream. */
+static int open_blocking(int fd, int number)
 {
     char path[32];
     const int flags = fcntl(fd, F_GETFL);
@@ -73,11 +74,16 @@ static int open_blocking(int fd)
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     const int kept = flags & (O_ACCMODE | O_APPEND | O_DIRECT);
     const int anew = open(path, kept | O_NONBLOCK | O_CLOEXEC | O_NOCTTY); /* a FIFO's open may wait for a peer */
-    if (anew >= 0 && fcntl(anew, F_SETFL, kept) != 0) {
+    if (anew >= 0 && fcntl(anew, F_SETFL, kept) == 0)
+        return anew;
+    vg_log(
+        VG_LOG_CHILD,
+        "a child starts with standard stream %d that does not block, and may fail with EAGAIN: fd %d cannot be opened "
+        "again by %s: %s. See that /proc is mounted, or give the child a pipe (VIGIL_STDIO_STREAM).",
+        number, fd, path, strerror(errno));
+    if (anew >= 0)
         (void)close(anew);
-        return -1;
-    }
-    return anew;
+    return -1;
 }
 
 /* theirs[i]: what becomes the child's i; -1: its own. */
@@ -99,13 +105,13 @@ static int open_stdio(const vigil_process_options *options, int ours[3], int the
             theirs[i] = ends[i == 0 ? 0 : 1];
             break;
         case VIGIL_STDIO_FD:
-            theirs[i] = open_blocking(options->stdio[i].fd);
+            theirs[i] = open_blocking(options->stdio[i].fd, i);
             if (theirs[i] < 0)
                 theirs[i] = fcntl(options->stdio[i].fd, F_DUPFD_CLOEXEC, above);
             error = theirs[i] < 0 ? -errno : 0;
             break;
         default:
-            theirs[i] = open_blocking(i);
+            theirs[i] = open_blocking(i, i);
             break;
         }
         if (error == 0 && theirs[i] >= 0)
