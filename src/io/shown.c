@@ -60,14 +60,15 @@ void vg_shown_end(vg_io_shared *shared)
 
 static vg_file_io *shown_place(vg_io_shared *shared)
 {
-    for (size_t i = 0; i < VG_FILE_IOS; i++) {
-        uint64_t *word = &shared->shown_used[i / 64];
-        if (*word == UINT64_MAX) {
-            i |= 63;
-        } else if ((*word >> i % 64 & 1) == 0) {
-            *word |= UINT64_C(1) << i % 64;
-            return &shared->shown->of[i];
-        }
+    for (size_t i = 0; i < sizeof shared->shown_used / sizeof shared->shown_used[0]; i++) {
+        uint64_t *word = &shared->shown_used[i];
+        if (*word == UINT64_MAX)
+            continue;
+        const size_t bit = (size_t)__builtin_ctzll(~*word);
+        if (i * 64 + bit >= VG_FILE_IOS)
+            break;
+        *word |= UINT64_C(1) << bit;
+        return &shared->shown->of[i * 64 + bit];
     }
     return NULL;
 }
