@@ -53,6 +53,7 @@ namespace vigil
 {
 
 template <class T = void> class task;
+void detach(task<void> work);
 
 namespace detail
 {
@@ -174,6 +175,16 @@ inline int resume_here(std::coroutine_handle<> it) noexcept
     return status_of(slot.exception);
 }
 
+/* What ended a coroutine that nobody awaits. */
+inline void note_uncaught(std::exception_ptr thrown) noexcept
+{
+    const int status = status_of(thrown);
+    if (status == -ECANCELED || status == -ESHUTDOWN)
+        return;
+    uncaught().exception = std::move(thrown);
+    uncaught().pending = true;
+}
+
 /* A coroutine that nobody owns once it has been started: at its end it is destroyed, and calls
    then(arg), which may name the coroutine that goes on. */
 struct root {
@@ -216,12 +227,7 @@ struct root {
         }
         void unhandled_exception() noexcept
         {
-            const std::exception_ptr thrown = std::current_exception();
-            const int status = status_of(thrown);
-            if (status == -ECANCELED || status == -ESHUTDOWN)
-                return;
-            uncaught().exception = thrown;
-            uncaught().pending = true;
+            note_uncaught(std::current_exception());
         }
     };
 
@@ -254,7 +260,7 @@ struct root {
 /* ---- task<T> --------------------------------------------------------------------------------- */
 
 struct task_promise_base {
-    std::coroutine_handle<> continuation;
+    std::coroutine_handle<> continuation; /* null: it was detached, and ends by itself */
     std::exception_ptr thrown;
 
     std::suspend_always initial_suspend() noexcept
@@ -268,8 +274,15 @@ struct task_promise_base {
         }
         template <class P> VIGIL_NOINLINE void await_suspend(std::coroutine_handle<P> it) noexcept
         {
-            driver::hand_over(it,
-                              static_cast<const task_promise_base &>(it.promise()).continuation);
+            task_promise_base &self = it.promise();
+            if (self.continuation) {
+                driver::hand_over(it, self.continuation);
+                return;
+            }
+            std::exception_ptr thrown = std::move(self.thrown);
+            it.destroy();
+            if (thrown)
+                note_uncaught(std::move(thrown));
         }
         void await_resume() noexcept
         {
@@ -377,6 +390,7 @@ template <class T> class [[nodiscard]] task
 
   private:
     friend promise_type;
+    friend void detach(task<void> work);
     explicit task(std::coroutine_handle<promise_type> it) noexcept : it_(it)
     {
     }
@@ -424,11 +438,6 @@ template <class T> root run_into(task<T> work, outcome<T> &to)
     }
 }
 
-inline root run_alone(task<void> work)
-{
-    co_await std::move(work);
-}
-
 struct flag {
     std::atomic<int> up{0};
 
@@ -467,7 +476,9 @@ template <class T> T sync_wait(task<T> work)
    thrown here. */
 inline void detach(task<void> work)
 {
-    detail::run_alone(std::move(work)).start(nullptr, nullptr);
+    if (!work)
+        throw error(-EINVAL, "starting a task that is empty, or was moved from");
+    detail::driver::drive(std::exchange(work.it_, nullptr));
     detail::uncaught_slot &slot = detail::uncaught();
     if (std::exchange(slot.pending, false))
         std::rethrow_exception(std::exchange(slot.exception, nullptr));
