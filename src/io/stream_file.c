@@ -39,17 +39,22 @@ static ssize_t send_directly(vigil_stream *stream, const vigil_write *write, siz
     return sent;
 }
 
-static ssize_t send_through_memory(vigil_stream *stream, const vigil_write *write, size_t length)
+/* vg_skip: as many bytes were offered to a filter that has refused them for now. It holds them, and takes no fewer. */
+static ssize_t send_through_memory(vigil_stream *stream, vigil_write *write, size_t length)
 {
     unsigned char piece[FILE_PIECE];
     ssize_t got;
     do
         got = pread(write->vg_file, piece, length < sizeof piece ? length : sizeof piece, (off_t)write->vg_offset);
     while (got < 0 && errno == EINTR);
-    if (got <= 0)
-        return got;
+    if (got < 0)
+        return -1;
+    if (got == 0 || (size_t)got < write->vg_skip)
+        return 0; /* the file was cut */
     struct iovec part = {piece, (size_t)got};
-    return vg_stream_send_parts(stream, &part, 1);
+    const ssize_t sent = vg_stream_send_parts(stream, &part, 1);
+    write->vg_skip = sent < 0 && stream->filter != NULL ? (size_t)got : 0;
+    return sent;
 }
 
 ssize_t vg_stream_send_from_file(vigil_stream *stream)
@@ -138,14 +143,14 @@ static void promised_file_sent(vigil_write *write, int status)
         vg_op_finish(it->op, status != 0 ? vigil_value_error(status) : vigil_value_int((int64_t)it->length));
 }
 
-typedef enum withdrawn {
+typedef enum file_withdrawn {
     WITHDRAWN,
     SENT_SOME, /* or a filter has some */
     SENT_ALL   /* or the sending side has failed: the report is on its way */
-} withdrawn;
+} file_withdrawn;
 
 /* Take the write out of the queue if nothing of it was sent. */
-static withdrawn withdraw_file(file_sending *it)
+static file_withdrawn withdraw_file(file_sending *it)
 {
     vigil_stream *stream = it->stream;
     vigil_write **link = &stream->first, *before = NULL;
@@ -177,7 +182,7 @@ static void promised_file_stop(vg_op *op)
     if (it->stream->shared->ended)
         return;
     const int status = op->realm->ending ? -ESHUTDOWN : vigil_cancel_status(op->token);
-    const withdrawn how = withdraw_file(it);
+    const file_withdrawn how = withdraw_file(it);
     if (how == WITHDRAWN)
         free(it);
     else if (how == SENT_SOME)

@@ -111,6 +111,14 @@ static void client_data(vigil_stream *stream, const void *data, int64_t length, 
     scene->client_length += (size_t)length;
 }
 
+static void count_data(vigil_stream *stream, const void *data, int64_t length, void *arg)
+{
+    struct scene *scene = arg;
+    (void)stream;
+    (void)data;
+    scene->client_length += length > 0 ? (size_t)length : 0;
+}
+
 static void read_both(struct scene *scene)
 {
     must_equal(vigil_stream_on_data(scene->server, server_data, scene), 0);
@@ -175,6 +183,86 @@ static void long_texts_go_both_ways_and_end(void **state)
     must_equal(scene.client_end, 0);
     must_equal(scene.client_length, 4);
     must_equal(vigil_stream_close(scene.client), 0);
+    scene_end(&scene);
+}
+
+struct noted_write {
+    vigil_write write; /* first */
+    unsigned calls;
+    int status;
+};
+
+static void note_write(vigil_write *write, int status)
+{
+    struct noted_write *it = (struct noted_write *)(void *)write;
+    it->calls++;
+    it->status = status;
+}
+
+static int file_of(size_t length)
+{
+    char path[] = "/tmp/vigil-tls-XXXXXX";
+    const int fd = mkostemp(path, O_CLOEXEC);
+    must(fd >= 0);
+    must_equal(unlink(path), 0);
+    for (size_t i = 0; i < length; i += sizeof "0123456789abcde")
+        must_equal(write(fd, "0123456789abcde", sizeof "0123456789abcde"), sizeof "0123456789abcde");
+    must_equal(ftruncate(fd, (off_t)length), 0);
+    return fd;
+}
+
+static void a_file_goes_through_tls_in_its_place(void **state)
+{
+    (void)state;
+    struct noted_write note = {.write.done = note_write};
+    const int file = file_of(LONG - 8);
+    scene_begin(&scene);
+    make_server(&scene, &good, NULL);
+    make_client(&scene, NULL);
+    connect_both(&scene, "good.test");
+    read_both(&scene);
+    must(vigil_stream_write(scene.server, "head", 4) >= 0);
+    must(vigil_stream_send_file(scene.server, &note.write, file, 0, 0) >= 0);
+    must(vigil_stream_write(scene.server, "tail", 4) >= 0);
+    while (scene.client_length < LONG)
+        must(vigil_loop_run(scene.loop, VIGIL_RUN_ONCE) >= 0);
+    must(memcmp(scene.client_text, "head", 4) == 0);
+    for (size_t i = 0; i < LONG - 8; i++)
+        must_equal(scene.client_text[4 + i], "0123456789abcde"[i % 16]);
+    must(memcmp(scene.client_text + LONG - 4, "tail", 4) == 0);
+    must_equal(note.calls, 1);
+    must_equal(note.status, 0);
+    must_equal(close(file), 0);
+    close_both(&scene);
+    scene_end(&scene);
+}
+
+/* The file is cut inside a record that OpenSSL holds, because nobody reads. */
+static void a_file_that_is_cut_under_tls_says_so(void **state)
+{
+    (void)state;
+    enum {
+        ALL = 4000000
+    };
+    struct noted_write note = {.write.done = note_write};
+    vigil_stream_stats stats = VIGIL_STREAM_STATS_INIT;
+    const int file = file_of(ALL);
+    scene_begin(&scene);
+    make_server(&scene, &good, NULL);
+    make_client(&scene, NULL);
+    connect_both(&scene, "good.test");
+    must_equal(vigil_stream_send_file(scene.server, &note.write, file, 0, 0), 1);
+    for (int i = 0; i < 8; i++)
+        must(vigil_loop_run(scene.loop, VIGIL_RUN_NOWAIT) >= 0);
+    must_equal(vigil_stream_stats_get(scene.server, &stats), 0);
+    must(stats.unsent > 0 && stats.unsent < ALL);
+    must_equal(ftruncate(file, (off_t)(ALL - stats.unsent + 100)), 0);
+    must_equal(vigil_stream_on_data(scene.client, count_data, &scene), 0);
+    while (note.calls == 0)
+        must(vigil_loop_run(scene.loop, VIGIL_RUN_ONCE) >= 0);
+    must_equal(note.status, -ENODATA);
+    must_equal(close(file), 0);
+    close_both(&scene);
     scene_end(&scene);
 }
 
@@ -595,6 +683,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_texts_go_both_ways_and_end),
+        cmocka_unit_test(a_file_goes_through_tls_in_its_place),
+        cmocka_unit_test(a_file_that_is_cut_under_tls_says_so),
         cmocka_unit_test(what_was_agreed_can_be_seen),
         cmocka_unit_test(nothing_in_common_by_alpn_is_refused),
         cmocka_unit_test(the_name_chooses_the_certificate),
