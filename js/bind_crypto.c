@@ -96,7 +96,7 @@ static EVP_CIPHER_CTX *context_of(vg_call *call)
     return js->cipher_class ? vg_instance_pointer(call->engine, js->cipher_class, vg_arg(call, 0)) : NULL;
 }
 
-/* (name, key, iv, encrypt): lengths were compared by the caller */
+/* (name, key, iv, encrypt, length of the tag): lengths were compared by the caller. Only CCM must know how long its tag will be. */
 static vg_val cipher_open(vg_call *call)
 {
     vigil_js *js = call->host;
@@ -105,7 +105,7 @@ static vg_val cipher_open(vg_call *call)
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     unsigned char *key = NULL, *iv = NULL;
     size_t key_length = 0, iv_length = 0;
-    int encrypt = vg_to_bool(call->engine, vg_arg(call, 3));
+    int encrypt = vg_to_bool(call->engine, vg_arg(call, 3)), tag = (int)vg_arg_number(call, 4);
     vg_val value = NULL;
     bool good;
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
@@ -120,6 +120,8 @@ static vg_val cipher_open(vg_call *call)
     good = good && EVP_CipherInit_ex(context, cipher, NULL, NULL, NULL, encrypt) > 0;
     if (good && (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER))
         good = EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, (int)iv_length, NULL) > 0;
+    if (good && EVP_CIPHER_get_mode(cipher) == EVP_CIPH_CCM_MODE)
+        good = EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, tag, NULL) > 0;
     good = good && (size_t)EVP_CIPHER_CTX_get_key_length(context) == key_length &&
            (size_t)EVP_CIPHER_CTX_get_iv_length(context) == iv_length &&
            EVP_CipherInit_ex(context, NULL, NULL, key, iv_length ? iv : NULL, encrypt) > 0;
@@ -138,19 +140,21 @@ static vg_val give(vg_call *call, unsigned char *out, int length)
     return value ? value : vg_throw(call, "no memory");
 }
 
-/* (cipher, bytes, whether they are only authenticated): bytes */
+/* (cipher, bytes, whether they are only authenticated, length of the data that follow for CCM): bytes */
 static vg_val cipher_add(vg_call *call)
 {
     EVP_CIPHER_CTX *context = context_of(call);
-    unsigned char *in, *out = NULL;
+    unsigned char *in = NULL, *out = NULL;
     size_t length;
     int written = 0;
-    bool aside = vg_to_bool(call->engine, vg_arg(call, 2));
+    bool aside = vg_to_bool(call->engine, vg_arg(call, 2)), announced = call->count > 3;
     if (!context || !vg_to_bytes(call->engine, vg_arg(call, 1), &in, &length) || length > INT32_MAX - 64)
         return vg_throw(call, "a cipher and bytes are expected");
     out = malloc(length + 64);
     ERR_clear_error();
-    if (!out || (length > 0 && EVP_CipherUpdate(context, aside ? NULL : out, &written, in, (int)length) <= 0)) {
+    if (!out || (announced && EVP_CipherUpdate(context, NULL, &written, NULL, (int)vg_arg_number(call, 3)) <= 0) ||
+        ((length > 0 || (!aside && EVP_CIPHER_CTX_get_mode(context) == EVP_CIPH_CCM_MODE)) &&
+         EVP_CipherUpdate(context, aside ? NULL : out, &written, in, (int)length) <= 0)) {
         free(out);
         return throw_error(call, "Trying to add data in unsupported state");
     }

@@ -136,15 +136,30 @@ int vg_crypto_give_packed(vg_work *work, vg_packed *list)
 int vg_crypto_run(vg_work *work)
 {
     static const vg_work_fn operations[VG_COUNT_crypto] = {
-        [VG_CRYPTO_READ] = vg_crypto_read,           [VG_CRYPTO_WRITE] = vg_crypto_write,
-        [VG_CRYPTO_GENERATE] = vg_crypto_generate,   [VG_CRYPTO_PUBLIC] = vg_crypto_public,
-        [VG_CRYPTO_INFO] = vg_crypto_info,           [VG_CRYPTO_PARTS] = vg_crypto_parts,
-        [VG_CRYPTO_MAKE] = vg_crypto_make,           [VG_CRYPTO_SIGN] = vg_crypto_sign,
-        [VG_CRYPTO_VERIFY] = vg_crypto_verify,       [VG_CRYPTO_CRYPT] = vg_crypto_crypt,
-        [VG_CRYPTO_DERIVE] = vg_crypto_derive,       [VG_CRYPTO_CIPHER] = vg_crypto_cipher,
-        [VG_CRYPTO_SCRYPT] = vg_crypto_scrypt,       [VG_CRYPTO_CERTIFICATE] = vg_crypto_certificate,
-        [VG_CRYPTO_CERTIFIED] = vg_crypto_certified, [VG_CRYPTO_ISSUED] = vg_crypto_issued,
+        [VG_CRYPTO_READ] = vg_crypto_read,
+        [VG_CRYPTO_WRITE] = vg_crypto_write,
+        [VG_CRYPTO_GENERATE] = vg_crypto_generate,
+        [VG_CRYPTO_PUBLIC] = vg_crypto_public,
+        [VG_CRYPTO_INFO] = vg_crypto_info,
+        [VG_CRYPTO_PARTS] = vg_crypto_parts,
+        [VG_CRYPTO_MAKE] = vg_crypto_make,
+        [VG_CRYPTO_SIGN] = vg_crypto_sign,
+        [VG_CRYPTO_VERIFY] = vg_crypto_verify,
+        [VG_CRYPTO_CRYPT] = vg_crypto_crypt,
+        [VG_CRYPTO_DERIVE] = vg_crypto_derive,
+        [VG_CRYPTO_CIPHER] = vg_crypto_cipher,
+        [VG_CRYPTO_SCRYPT] = vg_crypto_scrypt,
+        [VG_CRYPTO_CERTIFICATE] = vg_crypto_certificate,
+        [VG_CRYPTO_CERTIFIED] = vg_crypto_certified,
+        [VG_CRYPTO_ISSUED] = vg_crypto_issued,
         [VG_CRYPTO_NAMED] = vg_crypto_named,
+        [VG_CRYPTO_PRIME] = vg_crypto_prime,
+        [VG_CRYPTO_IS_PRIME] = vg_crypto_is_prime,
+        [VG_CRYPTO_GROUP_KEYS] = vg_crypto_group_keys,
+        [VG_CRYPTO_GROUP_SECRET] = vg_crypto_group_secret,
+        [VG_CRYPTO_GROUP] = vg_crypto_group,
+        [VG_CRYPTO_CHECK_GROUP] = vg_crypto_check_group,
+        [VG_CRYPTO_NEW_GROUP] = vg_crypto_new_group,
     };
     double operation = vg_crypto_number(work, 0, -1);
     if (!(operation >= 0 && operation < VG_COUNT_crypto))

@@ -9,8 +9,9 @@
  *   READ         file, private?, passphrase or nothing -> packed: type, DER
  *   WRITE        key, private?, structure, format, cipher or nothing, passphrase or nothing -> file
  *   GENERATE     type, bits or curve, exponent, digest, digest of the mask, length of salt -> private key
+ *                EC: curve, parameters in full?; DSA: bits, bits of the divisor; DH: prime or bits, generator
  *   PUBLIC       private key -> public key
- *   INFO         key, private? -> packed: type, bits, curve, exponent, digest, digest of the mask, length of salt
+ *   INFO         key, private? -> packed: type, bits, curve, exponent, digest, digest of the mask, length of salt, divisor
  *   PARTS        key, private? -> packed: the numbers of an RSA key; curve, x, y, d; public and private bytes
  *   MAKE         type, private?, parts as PARTS gives them (EC: curve, point, d) -> key
  *   SIGN         key, private?, digest, hashed already?, data, padding, length of salt, plain r and s? -> signature
@@ -23,6 +24,13 @@
  *   CERTIFIED    certificate, public key -> one byte: the key has signed it
  *   ISSUED       certificate, another one -> one byte: the other one's owner has issued it
  *   NAMED        certificate, kind, name, flags -> the name that fits, or nothing
+ *   PRIME        bits, safe?, step or nothing, rest or nothing -> a new prime
+ *   IS_PRIME     number, rounds -> one byte
+ *   GROUP        name -> the prime of a known group
+ *   NEW_GROUP    bits, generator -> a prime
+ *   CHECK_GROUP  prime, generator -> packed: what DH_check finds
+ *   GROUP_KEYS   prime, generator, private number or nothing -> packed: private and public number
+ *   GROUP_SECRET prime, generator, private number, the other's public number -> secret
  */
 #ifndef VG_JS_WORK_CRYPTO_H
 #define VG_JS_WORK_CRYPTO_H
@@ -79,5 +87,12 @@ int vg_crypto_certificate(vg_work *work);
 int vg_crypto_certified(vg_work *work);
 int vg_crypto_issued(vg_work *work);
 int vg_crypto_named(vg_work *work);
+int vg_crypto_prime(vg_work *work);
+int vg_crypto_is_prime(vg_work *work);
+int vg_crypto_group(vg_work *work);
+int vg_crypto_check_group(vg_work *work);
+int vg_crypto_new_group(vg_work *work);
+int vg_crypto_group_keys(vg_work *work);
+int vg_crypto_group_secret(vg_work *work);
 
 #endif

@@ -3,6 +3,8 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/decoder.h>
+#include <openssl/dh.h>
+#include <openssl/dsa.h>
 #include <openssl/ec.h>
 #include <openssl/encoder.h>
 #include <openssl/err.h>
@@ -146,23 +148,64 @@ static bool set_up_rsa(const vg_work *work, EVP_PKEY_CTX *context, bool pss)
     return good;
 }
 
+/* DSA, and Diffie-Hellman: the numbers that many keys share come first. */
+static EVP_PKEY *shared_numbers(const vg_work *work, const char *type)
+{
+    bool dsa = strcasecmp(type, "dsa") == 0;
+    const vigil_js_datum *prime = vg_crypto_arg(work, 2), *generator = vg_crypto_arg(work, 3);
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    EVP_PKEY *numbers = NULL;
+    if (!context)
+        return NULL;
+    if (prime->kind == VIGIL_JS_DATUM_BYTES) {
+        OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+        OSSL_PARAM *parts = NULL;
+        BIGNUM *p = BN_bin2bn(prime->data, (int)prime->length, NULL), *g = BN_new();
+        if (build && p && g && BN_set_word(g, (BN_ULONG)vg_crypto_number(work, 3, 2)) &&
+            OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_FFC_P, p) &&
+            OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_FFC_G, g) && (parts = OSSL_PARAM_BLD_to_param(build)) &&
+            EVP_PKEY_fromdata_init(context) > 0)
+            (void)EVP_PKEY_fromdata(context, &numbers, EVP_PKEY_KEY_PARAMETERS, parts);
+        OSSL_PARAM_free(parts);
+        OSSL_PARAM_BLD_free(build);
+        BN_free(p);
+        BN_free(g);
+    } else if (EVP_PKEY_paramgen_init(context) > 0) {
+        int bits = (int)prime->number;
+        bool good = dsa ? EVP_PKEY_CTX_set_dsa_paramgen_bits(context, bits) > 0 &&
+                              (generator->kind == VIGIL_JS_DATUM_NONE ||
+                               EVP_PKEY_CTX_set_dsa_paramgen_q_bits(context, (int)generator->number) > 0)
+                        : EVP_PKEY_CTX_set_dh_paramgen_prime_len(context, bits) > 0 &&
+                              EVP_PKEY_CTX_set_dh_paramgen_generator(context, (int)vg_crypto_number(work, 3, 2)) > 0;
+        if (good)
+            (void)EVP_PKEY_paramgen(context, &numbers);
+    }
+    EVP_PKEY_CTX_free(context);
+    return numbers;
+}
+
 int vg_crypto_generate(vg_work *work)
 {
     const char *type = vg_crypto_text(work, 1);
-    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
-    EVP_PKEY *key = NULL;
-    bool good = context && EVP_PKEY_keygen_init(context) > 0;
+    bool shared = type && (strcasecmp(type, "dsa") == 0 || strcasecmp(type, "dh") == 0), good;
+    EVP_PKEY *numbers = shared ? shared_numbers(work, type) : NULL, *key = NULL;
+    EVP_PKEY_CTX *context = numbers  ? EVP_PKEY_CTX_new(numbers, NULL)
+                            : shared ? NULL
+                                     : EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
     int error;
+    good = context && EVP_PKEY_keygen_init(context) > 0;
     if (good && strncasecmp(type, "rsa", 3) == 0)
         good = set_up_rsa(work, context, strcasecmp(type, "rsa-pss") == 0);
     else if (good && strcasecmp(type, "ec") == 0)
         good = vg_crypto_text(work, 2) &&
                EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, curve_of(vg_crypto_text(work, 2))) > 0 &&
-               EVP_PKEY_CTX_set_ec_param_enc(context, OPENSSL_EC_NAMED_CURVE) > 0;
+               EVP_PKEY_CTX_set_ec_param_enc(context, vg_crypto_truth(work, 3) ? OPENSSL_EC_EXPLICIT_CURVE
+                                                                               : OPENSSL_EC_NAMED_CURVE) > 0;
     if (good)
         good = EVP_PKEY_keygen(context, &key) > 0;
     error = good ? vg_crypto_give_key(work, key, true) : vg_crypto_fail(work, "such a key cannot be made");
     EVP_PKEY_free(key);
+    EVP_PKEY_free(numbers);
     EVP_PKEY_CTX_free(context);
     return error;
 }
@@ -215,6 +258,7 @@ int vg_crypto_info(vg_work *work)
     if (!EVP_PKEY_get_int_param(key, OSSL_PKEY_PARAM_RSA_PSS_SALTLEN, &salt))
         salt = -1;
     vg_pack_number(&list, salt);
+    pack_number_of(&list, key, OSSL_PKEY_PARAM_FFC_Q, 0);
     EVP_PKEY_free(key);
     return vg_crypto_give_packed(work, &list);
 }

@@ -3,6 +3,7 @@
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
+#include <openssl/dh.h>
 #include <openssl/err.h>
 #include <openssl/params.h>
 #include <openssl/rsa.h>
@@ -211,6 +212,7 @@ int vg_crypto_derive(vg_work *work)
     reading.pub.args = other;
     peer = vg_crypto_key(&reading, 0);
     if (context && peer && EVP_PKEY_derive_init(context) > 0 && EVP_PKEY_derive_set_peer(context, peer) > 0 &&
+        (!EVP_PKEY_is_a(key, "DH") || EVP_PKEY_CTX_set_dh_pad(context, 1) > 0) &&
         EVP_PKEY_derive(context, NULL, &length) > 0 && (out = malloc(length + 1)) &&
         EVP_PKEY_derive(context, out, &length) > 0) {
         vg_work_give(work, out, length);

@@ -15,11 +15,11 @@ function shaped(x, y, format) {
   return Buffer.concat([Buffer.from([format === 'hybrid' ? 6 + odd : 4]), x, y]);
 }
 const given = (bytes, encoding) => (encoding === undefined || encoding === null || encoding === 'buffer' ? bytes : bytes.toString(encoding));
-function publicKeyOf(curve, point) {
+function publicKeyOf(curve, point, other = false) {
   try {
     return now('make', 'ec', false, curve, point);
   } catch {
-    throw new codes.ERR_CRYPTO_ECDH_INVALID_PUBLIC_KEY();
+    throw other ? new codes.ERR_CRYPTO_ECDH_INVALID_PUBLIC_KEY() : new codes.ERR_CRYPTO_OPERATION_FAILED('Failed to convert Buffer to EC_POINT');
   }
 }
 
@@ -30,6 +30,7 @@ class ECDHState {
     this.curve = curve;
     this.private = null;
     this.public = null; // SubjectPublicKeyInfo
+    this.foreign = false; // the two are no pair
   }
 }
 const states = new WeakMap();
@@ -41,6 +42,7 @@ ECDH.prototype.generateKeys = function (encoding = undefined, format = 'uncompre
   const state = states.get(this);
   state.private = now('generate', 'ec', state.curve);
   state.public = now('public', state.private);
+  state.foreign = false;
   return this.getPublicKey(encoding, format);
 };
 ECDH.prototype.getPublicKey = function (encoding = undefined, format = 'uncompressed') {
@@ -65,17 +67,20 @@ ECDH.prototype.setPrivateKey = function (key, encoding = undefined) {
     throw new codes.ERR_CRYPTO_INVALID_KEYTYPE('Private key is not valid for specified curve.');
   }
   state.public = now('public', state.private);
+  state.foreign = false;
   return this;
 };
 ECDH.prototype.setPublicKey = function (key, encoding = undefined) {
   const state = states.get(this);
   state.public = publicKeyOf(state.curve, toBytes(key, 'key', encoding));
+  state.foreign = state.private !== null && Buffer.compare(now('public', state.private), state.public) !== 0;
   return this;
 };
 ECDH.prototype.computeSecret = function (key, from = undefined, to = undefined) {
   const state = states.get(this);
-  const other = publicKeyOf(state.curve, toBytes(key, 'otherPublicKey', from));
+  const other = publicKeyOf(state.curve, toBytes(key, 'otherPublicKey', from), true);
   if (state.private === null) throw new Error('Private key is not valid for specified curve.');
+  if (state.foreign) throw new codes.ERR_CRYPTO_INVALID_KEYPAIR();
   return given(asBuffer(now('derive', state.private, other)), to);
 };
 ECDH.convertKey = (key, curve, from = undefined, to = undefined, format = 'uncompressed') => {

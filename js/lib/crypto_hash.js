@@ -41,6 +41,7 @@ function digestClass() {
   return Digest ??= class extends load('stream').Transform {
     #native;
     #done = false;
+    #result; // of a stream that has ended: digest() gives it once more
     #keyed; // an Hmac: its second digest() is empty
     constructor(native, keyed, options) {
       super(options);
@@ -56,6 +57,11 @@ function digestClass() {
       return this;
     }
     digest(encoding = undefined) {
+      if (this.#result !== undefined) {
+        const result = this.#result;
+        this.#result = undefined;
+        return encoded(result, encoding);
+      }
       if (this.#done && this.#keyed) return encoded(new Uint8Array(0), encoding);
       if (this.#done) throw new codes.ERR_CRYPTO_HASH_FINALIZED();
       this.#done = true;
@@ -70,7 +76,9 @@ function digestClass() {
       callback();
     }
     _flush(callback) {
-      this.push(this.digest());
+      const result = this.digest();
+      if (!this.#keyed) this.#result = new Uint8Array(result);
+      this.push(result);
       callback();
     }
   };
@@ -93,6 +101,7 @@ function Hash(algorithm, options = undefined) {
   return make(algorithm, undefined, options, Hash);
 }
 function Hmac(algorithm, key, options = undefined) {
+  validateString(algorithm, 'hmac');
   if (key === null || key === undefined) {
     throw new codes.ERR_INVALID_ARG_TYPE('key', ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'string'], key);
   }
@@ -103,6 +112,10 @@ Hmac.prototype.copy = undefined;
 
 // hash(algorithm, data, encoding): at once.
 function hash(algorithm, data, encoding = 'hex') {
+  validateString(algorithm, 'algorithm');
+  if (typeof data !== 'string' && !ArrayBuffer.isView(data)) throw new codes.ERR_INVALID_ARG_TYPE('input', ['string', 'Buffer', 'TypedArray', 'DataView'], data);
+  if (typeof encoding !== 'string') throw new codes.ERR_INVALID_ARG_TYPE('outputEncoding', 'string', encoding);
+  if (encoding !== 'buffer' && !Buffer.isEncoding(encoding)) throw new codes.ERR_INVALID_ARG_VALUE('outputEncoding', encoding);
   const name = algorithmOf(algorithm);
   const native = names.includes(name) ? hashOpen(name) : undefined;
   if (native === undefined) throw unknown();
@@ -175,8 +188,9 @@ function scrypt(password, salt, length, options, callback) {
 function hkdfSync(digest, key, salt, info, length) {
   const name = algorithmOf(digest, 'digest');
   const secret = bytesOf(secretOf(key), 'ikm');
-  const extra = bytesOf(info, 'info');
   const second = bytesOf(salt, 'salt');
+  const extra = bytesOf(info, 'info');
+  if (extra.length > 1024) throw new codes.ERR_OUT_OF_RANGE('info', 'must not contain more than 1024 bytes', extra.length);
   validateInteger(length, 'length', 0, 2 ** 31 - 1);
   if (!names.includes(name)) throw new codes.ERR_CRYPTO_INVALID_DIGEST(digest);
   const mac = (with_, ...parts) => {
@@ -200,8 +214,8 @@ function hkdfSync(digest, key, salt, info, length) {
   return out.buffer.slice(0, length);
 }
 function hkdf(digest, key, salt, info, length, callback) {
-  validateFunction(callback, 'callback');
   const result = hkdfSync(digest, key, salt, info, length);
+  validateFunction(callback, 'callback');
   setImmediate(callback, null, result);
 }
 

@@ -6,7 +6,7 @@
 
 const { codes, validateFunction, validateInteger, validateObject, validateString } = load('errors');
 const { Buffer } = load('buffer');
-const { now, later, native, unpack, textOf, asBuffer } = load('crypto_native');
+const { now, later, native, unpack, textOf, asBuffer, errorOf } = load('crypto_native');
 
 const inner = Symbol('key');
 let making = false;
@@ -48,7 +48,7 @@ const digestName = (name) => name.toLowerCase().replace('sha2-', 'sha');
 function details(key) {
   const known = key[inner];
   if (known.details !== undefined) return known.details;
-  const [, bits, curve, exponent, digest, mask, salt] = unpack(now('info', known.bytes, key.type === 'private'));
+  const [, bits, curve, exponent, digest, mask, salt, divisor] = unpack(now('info', known.bytes, key.type === 'private'));
   const found = known.details = {};
   if (known.type === 'rsa' || known.type === 'rsa-pss') {
     found.modulusLength = +textOf(bits);
@@ -58,6 +58,9 @@ function details(key) {
       found.mgf1HashAlgorithm = mask.length > 0 ? digestName(textOf(mask)) : found.hashAlgorithm;
       found.saltLength = +textOf(salt);
     }
+  } else if (known.type === 'dsa') {
+    found.modulusLength = +textOf(bits);
+    found.divisorLength = divisor.length === 0 ? 0 : 8 * divisor.length - (Math.clz32(divisor[0]) - 24);
   } else if (known.type === 'ec') {
     found.namedCurve = textOf(curve);
   }
@@ -103,7 +106,7 @@ const incompatible = (a, b) => new codes.ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS(a, 
 function exportKey(key, { format, type, cipher, passphrase }) {
   const isPrivate = key.type === 'private';
   if (format === 'jwk') {
-    if (passphrase !== undefined) throw incompatible('jwk', 'encryption');
+    if (passphrase !== undefined) throw incompatible('jwk', 'does not support encryption');
     return toJwk(key);
   }
   if (format !== 'pem' && format !== 'der') throw new codes.ERR_INVALID_ARG_VALUE('options.format', format);
@@ -209,7 +212,11 @@ function read(file, isPrivate, passphrase) {
   try {
     items = unpack(now('read', file, isPrivate, secret));
   } catch (error) {
-    if (error.message.startsWith('Passphrase required')) throw new codes.ERR_MISSING_PASSPHRASE();
+    if (error.message.startsWith('Passphrase required')) {
+      // What OpenSSL says of text; Node has words of its own for bytes.
+      if (file[0] === 0x2d) throw errorOf('error:07880109:common libcrypto routines::interrupted or cancelled');
+      throw new codes.ERR_MISSING_PASSPHRASE();
+    }
     throw error;
   }
   return keyOf(items[1], isPrivate, typeOf(items[0]));
@@ -228,6 +235,8 @@ function input(value, isPrivate, name = 'key') {
   if (value.format === 'jwk') return fromJwk(value.key, isPrivate);
   const file = toBytes(value.key, `${name}.key`, value.encoding);
   if (value.format !== undefined && value.format !== 'pem' && value.format !== 'der') throw new codes.ERR_INVALID_ARG_VALUE(`${name}.format`, value.format);
+  const types = isPrivate ? ['pkcs1', 'pkcs8', 'sec1'] : ['pkcs1', 'spki', 'pkcs8', 'sec1'];
+  if (value.format === 'der' && !types.includes(value.type)) throw new codes.ERR_INVALID_ARG_VALUE('options.type', value.type);
   return read(file, isPrivate, value.passphrase);
 }
 const privateInput = (value, name) => input(value, true, name);
@@ -257,13 +266,40 @@ function secretInput(value) {
 const plainTypes = ['ed25519', 'ed448', 'x25519', 'x448'];
 function recipe(type, options) {
   validateString(type, 'type');
-  if (plainTypes.includes(type)) return ['generate', type];
+  for (const name of ['publicKeyEncoding', 'privateKeyEncoding']) {
+    const encoding = options?.[name];
+    if (encoding !== undefined && encoding !== null && typeof encoding !== 'object') throw new codes.ERR_INVALID_ARG_VALUE(`options.${name}`, encoding);
+  }
+  if (plainTypes.includes(type)) {
+    if (options !== undefined) validateObject(options, 'options');
+    return ['generate', type];
+  }
   if (type === 'rsa' || type === 'rsa-pss') {
     validateObject(options, 'options');
-    const { modulusLength, publicExponent = 0x10001, hashAlgorithm, mgf1HashAlgorithm, saltLength } = options;
+    const { modulusLength, publicExponent = 0x10001, hash, mgf1Hash, saltLength } = options;
+    let { hashAlgorithm, mgf1HashAlgorithm } = options;
     validateInteger(modulusLength, 'options.modulusLength', 0, 2 ** 32 - 1);
     validateInteger(publicExponent, 'options.publicExponent', 0, 2 ** 32 - 1);
-    return ['generate', type, modulusLength, publicExponent, hashAlgorithm, mgf1HashAlgorithm, saltLength];
+    if (type === 'rsa') return ['generate', type, modulusLength, publicExponent];
+    if (saltLength !== undefined) validateInteger(saltLength, 'options.saltLength', 0, 2 ** 31 - 1);
+    for (const [name, value] of Object.entries({ hashAlgorithm, mgf1HashAlgorithm, hash, mgf1Hash })) {
+      if (value !== undefined) validateString(value, `options.${name}`);
+    }
+    for (const [name, value, later_] of [['hash', hash, hashAlgorithm], ['mgf1Hash', mgf1Hash, mgf1HashAlgorithm]]) {
+      if (value === undefined) continue;
+      process.emitWarning(`"options.${name}" is deprecated, use "options.${name}Algorithm" instead.`, 'DeprecationWarning', 'DEP0154');
+      if (later_ !== undefined && later_ !== value) throw new codes.ERR_INVALID_ARG_VALUE(`options.${name}`, value);
+    }
+    hashAlgorithm ??= hash;
+    mgf1HashAlgorithm ??= mgf1Hash ?? hashAlgorithm;
+    for (const name of [hashAlgorithm, mgf1HashAlgorithm]) {
+      if (name !== undefined && !load('crypto_hash').getHashes().includes(name.toLowerCase())) {
+        throw new codes.ERR_CRYPTO_INVALID_DIGEST(name, name === hashAlgorithm ? undefined : 'MGF1');
+      }
+    }
+    // RFC 8017, A.2.3: a salt is as long as the digest.
+    const salt = saltLength ?? (hashAlgorithm === undefined ? undefined : load('crypto_hash').createHash(hashAlgorithm).digest().length);
+    return ['generate', type, modulusLength, publicExponent, hashAlgorithm, mgf1HashAlgorithm, salt];
   }
   if (type === 'ec') {
     validateObject(options, 'options');
@@ -271,14 +307,26 @@ function recipe(type, options) {
     if (!Object.hasOwn(curves, options.namedCurve) && !native.curveNames().includes(options.namedCurve)) {
       throw new codes.ERR_CRYPTO_INVALID_CURVE();
     }
-    return ['generate', type, options.namedCurve];
+    const { paramEncoding } = options;
+    if (paramEncoding !== undefined && paramEncoding !== null && paramEncoding !== 'named' && paramEncoding !== 'explicit') {
+      throw new codes.ERR_INVALID_ARG_VALUE('options.paramEncoding', paramEncoding);
+    }
+    return ['generate', type, options.namedCurve, paramEncoding === 'explicit'];
   }
+  if (type === 'dsa') {
+    validateObject(options, 'options');
+    const { modulusLength, divisorLength } = options;
+    validateInteger(modulusLength, 'options.modulusLength', 0, 2 ** 32 - 1);
+    if (divisorLength !== undefined && divisorLength !== null) validateInteger(divisorLength, 'options.divisorLength', 0, 2 ** 31 - 1);
+    return ['generate', 'DSA', modulusLength, divisorLength ?? undefined];
+  }
+  if (type === 'dh') return load('crypto_dh')[Symbol.for('vigil.host')].recipe(options);
   throw new codes.ERR_INVALID_ARG_VALUE('type', type, 'must be a supported key type');
 }
 function pairOf(der, type, options) {
   const privateKey = keyOf(der, true, type);
   const publicKey = publicOf(privateKey);
-  const given = (key, encoding) => (encoding === undefined ? key : key.export(encoding));
+  const given = (key, encoding) => (encoding === undefined || encoding === null ? key : key.export(encoding));
   return { publicKey: given(publicKey, options?.publicKeyEncoding), privateKey: given(privateKey, options?.privateKeyEncoding) };
 }
 function generateKeyPairSync(type, options = undefined) {

@@ -51,4 +51,4 @@ function unpack(bytes) {
 const textOf = (bytes) => asBuffer(bytes).toString('utf8');
 const asBuffer = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-module.exports = { native, now, later, guard, unpack, textOf, asBuffer };
+module.exports = { native, now, later, guard, errorOf, unpack, textOf, asBuffer };

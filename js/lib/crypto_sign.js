@@ -26,13 +26,12 @@ function wayOf(algorithm) {
 }
 const given = (bytes, encoding) => (encoding === undefined || encoding === null || encoding === 'buffer' ? asBuffer(bytes) : asBuffer(bytes).toString(encoding));
 
-function signArguments(algorithm, hashed, data, key) {
+function signArguments(algorithm, hashed, data, key, object = undefined) {
   if (!key) throw new codes.ERR_CRYPTO_SIGN_KEY_REQUIRED();
-  const object = privateInput(key);
+  object ??= privateInput(key);
   return ['sign', bytesOf(object), true, wayOf(algorithm) ?? defaultDigest(object), hashed, data, ...optionsOf(key)];
 }
-function verifyArguments(algorithm, hashed, data, key, signature) {
-  const object = publicInput(key);
+function verifyArguments(algorithm, hashed, data, key, signature, object = publicInput(key)) {
   return ['verify', bytesOf(object), false, wayOf(algorithm) ?? defaultDigest(object), hashed, data, ...optionsOf(key), signature];
 }
 const defaultDigest = (key) => (['ed25519', 'ed448'].includes(key.asymmetricKeyType) ? undefined : 'sha256');
@@ -83,15 +82,19 @@ function Sign(algorithm, options = undefined) {
 }
 Sign.prototype.sign = function (key, encoding = undefined) {
   if (!key) throw new codes.ERR_CRYPTO_SIGN_KEY_REQUIRED();
+  // A wrong key leaves the data: another one may follow.
+  const object = privateInput(key);
   const [algorithm, digest] = this.finish();
-  return given(now(...signArguments(algorithm, true, digest, key)), encoding);
+  return given(now(...signArguments(algorithm, true, digest, key, object)), encoding);
 };
 function Verify(algorithm, options = undefined) {
   return build(Verify, algorithm, options);
 }
 Verify.prototype.verify = function (key, signature, encoding = undefined) {
+  const object = publicInput(key);
+  const bytes = toBytes(signature, 'signature', encoding);
   const [algorithm, digest] = this.finish();
-  return now(...verifyArguments(algorithm, true, digest, key, toBytes(signature, 'signature', encoding)))[0] === 1;
+  return now(...verifyArguments(algorithm, true, digest, key, bytes, object))[0] === 1;
 };
 
 // ---- at once ------------------------------------------------------------------------------------------------------
@@ -123,9 +126,14 @@ function verify(algorithm, data, key, signature, callback = undefined) {
 
 const OAEP = 4;
 const PKCS1 = 1;
+const DECRYPT = 1;
 function crypter(mode, isPrivate, padding) {
   return (key, buffer) => {
     const object = isPrivate ? privateInput(key) : publicInput(key);
+    // As Node: without implicit rejection in OpenSSL an attacker could learn the text by what fails and how.
+    if (mode === DECRYPT && key?.padding === PKCS1) {
+      throw Object.assign(new TypeError('RSA_PKCS1_PADDING is not supported for private decryption (CVE-2023-46809)'), { code: 'ERR_INVALID_ARG_VALUE' });
+    }
     const plain = objectOf(key) !== undefined || key === null || typeof key !== 'object' ? {} : key;
     const label = plain.oaepLabel === undefined ? undefined : toBytes(plain.oaepLabel, 'key.oaepLabel', plain.encoding);
     return asBuffer(now('crypt', bytesOf(object), isPrivate, mode, toBytes(buffer, 'buffer', plain.encoding), plain.padding ?? padding,

@@ -3,15 +3,20 @@
 // ciphers, signatures and certificates (crypto_*.js, with OpenSSL).
 'use strict';
 
-const { codes, validateInteger, validateFunction } = load('errors');
+const { codes, validateBoolean, validateFunction, validateObject } = load('errors');
 const { crypto } = load('crypto');
 
 function fill(bytes) {
   for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
   return bytes;
 }
+// As in Node: what is no whole number is cut, and what is no number is out of range.
+function validateSize(size, most = 2147483647, name = 'size') {
+  if (typeof size !== 'number') throw new codes.ERR_INVALID_ARG_TYPE(name, 'number', size);
+  if (Number.isNaN(size) || size < 0 || size > most) throw new codes.ERR_OUT_OF_RANGE(name, `>= 0 && <= ${most}`, size);
+}
 function randomBytes(size, callback = undefined) {
-  validateInteger(size, 'size', 0, 2147483647);
+  validateSize(size);
   const bytes = fill(load('buffer').Buffer.alloc(size));
   if (callback === undefined) return bytes;
   validateFunction(callback, 'callback');
@@ -67,10 +72,12 @@ function timingSafeEqual(a, b) {
 const parts = {
   crypto_keys: ['KeyObject', 'createSecretKey', 'createPrivateKey', 'createPublicKey', 'generateKeyPair', 'generateKeyPairSync', 'generateKey',
     'generateKeySync', 'getCurves'],
-  crypto_cipher: ['Cipheriv', 'Decipheriv', 'createCipheriv', 'createDecipheriv', 'getCiphers', 'getCipherInfo'],
+  crypto_cipher: ['Cipher', 'Decipher', 'createCipher', 'createDecipher', 'Cipheriv', 'Decipheriv', 'createCipheriv', 'createDecipheriv', 'getCiphers', 'getCipherInfo'],
   crypto_sign: ['Sign', 'Verify', 'createSign', 'createVerify', 'sign', 'verify', 'diffieHellman', 'publicEncrypt', 'privateDecrypt',
     'privateEncrypt', 'publicDecrypt'],
   crypto_ecdh: ['ECDH', 'createECDH'],
+  crypto_dh: ['DiffieHellman', 'DiffieHellmanGroup', 'createDiffieHellman', 'createDiffieHellmanGroup', 'getDiffieHellman', 'generatePrime',
+    'generatePrimeSync', 'checkPrime', 'checkPrimeSync'],
   crypto_x509: ['X509Certificate'],
 };
 
@@ -89,9 +96,16 @@ module.exports = {
   ...load('crypto_hash'),
   randomBytes, randomFill, randomFillSync, randomInt, timingSafeEqual, constants,
   pseudoRandomBytes: randomBytes,
-  randomUUID: () => crypto.randomUUID(),
+  randomUUID(options = undefined) {
+    if (options !== undefined) validateObject(options, 'options');
+    if (options?.disableEntropyCache !== undefined) validateBoolean(options.disableEntropyCache, 'options.disableEntropyCache');
+    return crypto.randomUUID();
+  },
   getRandomValues: (array) => crypto.getRandomValues(array),
   getFips: () => 0,
+  setFips(on) {
+    if (on) throw new Error('This host has no FIPS mode');
+  },
   webcrypto: crypto,
 };
 for (const part of Object.keys(parts)) {

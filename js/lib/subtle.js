@@ -62,6 +62,7 @@ function galois(state, encrypts, data, algorithm) {
   const tag = algorithm.tagLength === undefined ? 128 : number(algorithm.tagLength, 'algorithm.tagLength', 255);
   if (![32, 64, 96, 104, 112, 120, 128].includes(tag)) throw refuse('OperationError', `${tag} is not a valid AES-GCM tag length`);
   const extra = algorithm.additionalData === undefined ? undefined : bytesFrom(algorithm.additionalData, 'algorithm.additionalData');
+  if (!encrypts && data.length < tag / 8) throw refuse('OperationError', 'The provided data is too small.');
   return aesCipher(state, 'gcm', encrypts, iv, data, extra, tag / 8);
 }
 function oaep(state, encrypts, data, algorithm) {
