@@ -38,7 +38,7 @@ safe.adopt = (owner) => {
 };
 for (let i = 0; i < names.length; i++) {
   const name = names[i];
-  safe[`$${name}`] = symbols[name] = Symbol(name);
+  safe[`$${name}`] = symbols[name] = Symbol(`vigil.host.${name}`); // packages take names of symbols apart, as "Symbol.iterator"
   put(Object.prototype, name, function (...args) { return apply(this[name], this, args); });
 }
 const { exec } = RegExp.prototype;
