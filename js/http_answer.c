@@ -86,7 +86,8 @@ static int on_head(llhttp_t *parser)
     answer->size = 0;
     if (error)
         return -1;
-    if (tunnel)
+    /* What follows a change of protocol is no body, whatever the head says of one. */
+    if (tunnel || (status == 101 && parser->upgrade))
         return 2;
     /* An interim answer is followed by the real one. What 204 and 304 say of a length is said of another answer's body. */
     return (answer->no_body && status >= 200) || status == 204 || status == 304 ? 1 : 0;
