@@ -33,7 +33,8 @@ static void usage(FILE *to)
         "  --watch              start FILE again when a file that it has loaded changes\n"
         "  --unhandled-rejections=MODE   throw (default), strict, warn, none or warn-with-error-code, as in Node\n"
         "  --no-warnings, --trace-warnings, --no-deprecation, --trace-deprecation, --throw-deprecation,\n"
-        "  --pending-deprecation, --expose-gc, --title=TEXT   as in Node\n"
+        "  --pending-deprecation, --expose-gc, --title=TEXT, --tls-min-v1.N, --tls-max-v1.N, --tls-cipher-list=LIST\n"
+        "                       as in Node\n"
         "  --stall MS           say so when a callback runs for MS milliseconds (default 5000; 0: never)\n"
         "  --end-stalls         and end it; the next callback runs\n"
         "  --memory MB          end the program when its JavaScript heap has grown to MB\n"
@@ -108,13 +109,14 @@ static bool is_one_of(const char *word, const char *const *list)
    0: it is none of them; -1: its value is missing, or there are too many. */
 static int parse_shared(char **argv, int i, int argc, request *it)
 {
-    static const char *const simple[] = {"--no-warnings",    "--no-deprecation",    "--throw-deprecation",
-                                         "--trace-warnings", "--trace-deprecation", "--pending-deprecation",
-                                         "--expose-gc",      "--expose_gc",         NULL};
+    static const char *const simple[] = {
+        "--no-warnings",         "--no-deprecation", "--throw-deprecation", "--trace-warnings", "--trace-deprecation",
+        "--pending-deprecation", "--expose-gc",      "--expose_gc",         "--tls-min-v1.0",   "--tls-min-v1.1",
+        "--tls-min-v1.2",        "--tls-min-v1.3",   "--tls-max-v1.2",      "--tls-max-v1.3",   NULL};
     const char *word = argv[i], *value = strchr(word, '=');
     int took = 1;
     if (is_one_of(word, simple) || strncmp(word, "--unhandled-rejections=", 23) == 0 ||
-        strncmp(word, "--title=", 8) == 0) {
+        strncmp(word, "--title=", 8) == 0 || strncmp(word, "--tls-cipher-list=", 18) == 0) {
         if (it->word_count == sizeof it->words / sizeof *it->words)
             return -1;
         it->words[it->word_count++] = word;

@@ -5,12 +5,25 @@
 const options = process[Symbol.for('vigil.options')];
 const MODES = ['none', 'warn', 'strict', 'throw', 'warn-with-error-code'];
 
+// The least of the least versions and the greatest of the greatest, as in Node. lib/tls_context.js reads them.
+function tlsVersion(side, version) {
+  const given = binding.tlsDefaults ??= {};
+  const name = `DEFAULT_${side}_VERSION`;
+  if (given[name] === undefined || (side === 'MIN') === (version < given[name])) given[name] = version;
+  return given.DEFAULT_MIN_VERSION === 'TLSv1.3' && given.DEFAULT_MAX_VERSION === 'TLSv1.2' ? 'either --tls-min-v1.3 or --tls-max-v1.2 can be used, not both' : undefined;
+}
 const simple = {
   'no-warnings': () => options.noWarnings(),
   'no-deprecation'() { process.noDeprecation = true; },
   'throw-deprecation'() { process.throwDeprecation = true; },
   'trace-deprecation'() { process.traceDeprecation = true; },
   'trace-warnings'() { process.traceWarnings = true; },
+  'tls-min-v1.0': () => tlsVersion('MIN', 'TLSv1'),
+  'tls-min-v1.1': () => tlsVersion('MIN', 'TLSv1.1'),
+  'tls-min-v1.2': () => tlsVersion('MIN', 'TLSv1.2'),
+  'tls-min-v1.3': () => tlsVersion('MIN', 'TLSv1.3'),
+  'tls-max-v1.2': () => tlsVersion('MAX', 'TLSv1.2'),
+  'tls-max-v1.3': () => tlsVersion('MAX', 'TLSv1.3'),
   'pending-deprecation'() { binding.pendingDeprecation = true; },
   'expose-gc'() {
     Object.defineProperty(globalThis, 'gc', { value: () => binding.collect(), writable: true, configurable: true, enumerable: false });
@@ -23,6 +36,7 @@ const valued = {
     return undefined;
   },
   title(text) { process.title = text; },
+  'tls-cipher-list'(list) { (binding.tlsDefaults ??= {}).DEFAULT_CIPHERS = list; },
 };
 
 // ["--name", "--name=value", ...]: carried out in order. The text of an error, if there is one.

@@ -20,7 +20,7 @@ const DEFAULT_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS
   'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES256-GCM-SHA384:DHE-RSA-AES128-GCM-SHA256:' +
   'ECDHE-RSA-AES128-SHA256:DHE-RSA-AES128-SHA256:ECDHE-RSA-AES256-SHA384:DHE-RSA-AES256-SHA384:ECDHE-RSA-AES256-SHA256:' +
   'DHE-RSA-AES256-SHA256:HIGH:!aNULL:!eNULL:!EXPORT:!DES:!RC4:!MD5:!PSK:!SRP:!CAMELLIA';
-const defaults = { DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE: 'auto', DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3' };
+const defaults = { DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE: 'auto', DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', ...binding.tlsDefaults };
 
 function version(value, name, fallback) {
   if (value === undefined || value === null || value === '') value = fallback;
@@ -112,7 +112,8 @@ function createSecureContext(options = {}) {
   if (given(options.cert)) for (const one of listOf(options.cert)) secure.add(PART.CERTIFICATE, one, 'options.cert');
   if (given(options.key)) {
     for (const one of listOf(options.key)) {
-      const own = one !== null && typeof one === 'object' && one.pem !== undefined;
+      // An object with a passphrase of its own is one of a list.
+      const own = Array.isArray(options.key) && one !== null && typeof one === 'object' && one.pem !== undefined;
       const words = own && one.passphrase !== undefined ? one.passphrase : pass;
       secure.add(PART.KEY, own ? one.pem : one, 'options.key', words ?? undefined);
     }
