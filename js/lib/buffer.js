@@ -86,7 +86,7 @@ Object.defineProperty(Buffer, 'vigil:old', {
   },
 });
 Buffer.from = function from(value, encoding, length) {
-  if (typeof value === 'string') return fromText(value, typeof encoding === 'string' || encoding == null ? checkedNumber(encoding) : bad(encoding));
+  if (typeof value === 'string') return fromText(value, typeof encoding === 'string' ? checkedNumber(encoding) : ENCODING.utf8);
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean' ||
       typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
     throw new codes.ERR_INVALID_ARG_TYPE('first argument', fromWhat, value);
@@ -100,9 +100,6 @@ Buffer.from = function from(value, encoding, length) {
     throw error;
   }
 };
-function bad(encoding) {
-  throw new codes.ERR_UNKNOWN_ENCODING(encoding);
-}
 const fromWhat = ['string', 'Buffer', 'ArrayBuffer', 'Array', 'Array-like Object'];
 function fromView(view) {
   const count = view.length;
@@ -253,6 +250,7 @@ Buffer.prototype.copy = function copy(target, targetStart = 0, start = 0, end = 
 };
 // As Node: an offset that is no number searches everything; a negative one counts from the end.
 function search(bytes, value, offset, encoding, backwards) {
+  if (!(bytes instanceof Uint8Array)) throw new codes.ERR_INVALID_ARG_TYPE('buffer', ['Buffer', 'TypedArray', 'DataView'], bytes);
   if (typeof offset === 'string') {
     encoding = offset;
     offset = undefined;

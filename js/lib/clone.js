@@ -245,6 +245,8 @@ function replace(root, standIns) {
 }
 
 function structuredClone(value, options = undefined) {
+  // A Proxy here, and none in Node.
+  if (value === process.env) value = { ...value };
   if (arguments.length === 0) {
     const error = new codes.ERR_MISSING_ARGS('value');
     error.message = 'The value argument must be specified';

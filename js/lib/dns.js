@@ -192,9 +192,9 @@ class ResolverBase {
   #tries = 0;
   #pending = new Set();
   constructor(options) {
-    const timeout = checkWhole(options?.timeout ?? -1, 'options.timeout', -1);
+    const timeout = checkWhole(options?.timeout === undefined ? -1 : options.timeout, 'options.timeout', -1);
     this.#seconds = timeout < 0 ? 0 : Math.max(1, Math.ceil(timeout / 1000));
-    this.#tries = checkWhole(options?.tries ?? 4, 'options.tries', 1);
+    this.#tries = checkWhole(options?.tries === undefined ? 4 : options.tries, 'options.tries', 1);
   }
   getServers() {
     const list = this.#servers ?? (systemServers ??= readServers()).map((address) => [address, 53]);
@@ -203,7 +203,11 @@ class ResolverBase {
   setServers(servers) {
     if (!Array.isArray(servers)) throw new codes.ERR_INVALID_ARG_TYPE('servers', 'Array', servers);
     const list = [];
-    for (let i = 0; i < servers.length; i++) list.push(splitServer(servers[i], i));
+    // Holes of the array are no servers.
+    servers.forEach((server, i) => { list.push(splitServer(server, i)); });
+    if (this.#pending.size > 0 && this !== shared) {
+      throw new codes.ERR_DNS_SET_SERVERS_FAILED('There are pending queries.', servers);
+    }
     this.#servers = list;
   }
   cancel() {

@@ -224,6 +224,8 @@ function rmdirDeep(file, options) {
   return found?.isDirectory() ? plans.rm(file, { ...options, recursive: true }) : plan('rmdir', [OP.rmdir, file], undefined, options, file);
 }
 
+// For mkdir: `a/../b` makes a, too, because nobody else would find b by that name.
+const whole = (file) => (/(^|\/)\.\.(\/|$)/.test(file) ? (path.isAbsolute(file) ? file : `${process.cwd()}/${file}`) : path.resolve(file));
 const plans = {
   open(file, flags, mode) {
     file = toPath(file);
@@ -266,7 +268,7 @@ const plans = {
     file = toPath(file);
     const recursive = options?.recursive ?? false;
     validateBoolean(recursive, 'options.recursive');
-    return plan('mkdir', [OP.mkdir, recursive ? path.resolve(file) : file, undefined, toMode(options?.mode, 0o777), recursive ? 1 : 0],
+    return plan('mkdir', [OP.mkdir, recursive ? whole(file) : file, undefined, toMode(options?.mode, 0o777), recursive ? 1 : 0],
                 (made) => (recursive && made !== 0 ? made : undefined), options, file);
   },
   rmdir(file, options) {

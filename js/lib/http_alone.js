@@ -27,7 +27,8 @@ class Alone {
     const bytes = Buffer.concat(parts);
     if (this.socket === null) {
       this.#waiting.push(bytes);
-      return bytes.length;
+      this.res._queued = this.#waiting.reduce((sum, one) => sum + one.length, 0);
+      return this.res._queued;
     }
     this.socket.write(bytes);
     return 0;

@@ -67,7 +67,7 @@ function line(response, key, name, value) {
 
 function install(ServerResponse) {
   ServerResponse.prototype.setHeader = function (name, value) {
-    if (this.headersSent) throw new codes.ERR_HTTP_HEADERS_SENT('set');
+    if (this.headersSent || (this.headersSent === undefined && this._header)) throw new codes.ERR_HTTP_HEADERS_SENT('set');
     let key;
     if (Array.isArray(value)) {
       key = lowerOf(name);

@@ -7,6 +7,7 @@ const tls = load('tls');
 const agents = load('http_agent');
 const { ClientRequest, urlOptions } = load('http_client');
 const { URL } = load('url');
+const { validateObject } = load('errors');
 
 // ---- the agent ----------------------------------------------------------------------------------------------------
 
@@ -91,6 +92,7 @@ function Server(options, handler) {
     handler = options;
     options = {};
   }
+  if (options !== undefined && options !== null) validateObject(options, 'options');
   options = { ...options };
   if (!options.ALPNProtocols && !options.ALPNCallback) options.ALPNProtocols = ['http/1.1'];
   const inner = this._http = new http.Server(options);

@@ -58,10 +58,18 @@ Object.defineProperty(self, Symbol.toStringTag, { value: 'process', configurable
 
 // ---- environment --------------------------------------------------------------------------------------------------
 
+let warnedOfValue = false;
+function deprecatedValue() {
+  if (warnedOfValue) return;
+  warnedOfValue = true;
+  self.emitWarning('Assigning any value other than a string, number, or boolean to a process.env property is deprecated. ' +
+    'Please make sure to convert the value to a string before setting process.env with it.', 'DeprecationWarning', 'DEP0104');
+}
 self.env = new Proxy({}, {
   get: (target, key) => (typeof key === 'string' ? os.envGet(key) : undefined) ?? Reflect.get(target, key),
   set(target, key, value) {
     if (typeof key === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
+    if (binding.pendingDeprecation && !['string', 'number', 'boolean'].includes(typeof value)) deprecatedValue();
     os.envSet(key, `${value}`);
     return true;
   },
@@ -92,7 +100,7 @@ self.getBuiltinModule = (id) => {
   const inner = load('modules')[Symbol.for('vigil.host')];
   return inner.isBuiltin(id) ? inner.builtin(id) : undefined;
 };
-self.loadEnvFile = (file = './.env') => {
+self.loadEnvFile = (file = '.env') => {
   const text = load('fs').readFileSync(file, 'utf8');
   const found = load('util_env').parseEnv(text);
   for (const key of Object.keys(found)) if (os.envGet(key) === undefined) os.envSet(key, found[key]);
@@ -189,8 +197,10 @@ self.nextTick = sched.nextTick;
 self.binding = function binding(name) {
   throw new Error(`No such module: ${name}. process.binding is not part of this host`);
 };
-self.dlopen = () => {
-  throw new Error('Native addons are not supported here; expose C functions with vigil_js_function instead');
+self.dlopen = (module, file) => {
+  const error = new Error(`${file}: native addons are not supported here; expose C functions with vigil_js_function instead`);
+  error.code = 'ERR_DLOPEN_FAILED';
+  throw error;
 };
 self.getActiveResourcesInfo = () => {
   const immediates = os.state[load('constants').state.IMMEDIATE_REFS];
@@ -335,7 +345,8 @@ function uncaught(error, origin) {
     return;
   }
   endWith(1);
-  fatal(error, Number(exitCode) || 1);
+  // A listener of `exit` may have said otherwise, also with 0.
+  fatal(error, exitCode === undefined || exitCode === null ? 1 : Number(exitCode));
 }
 function endWith(code) {
   if (exiting) return;

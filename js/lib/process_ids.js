@@ -17,7 +17,10 @@ function numberOf(id, name, ofGroup) {
   return found;
 }
 function done(result, syscall) {
-  if (result < 0) throw load('net_link').errnoError(result, syscall);
+  if (result >= 0) return;
+  const { code } = load('net_link').errnoError(result, syscall);
+  const text = load('util').getSystemErrorMap().get(result)?.[1] ?? 'unknown error';
+  throw Object.assign(new Error(`${code}, ${text[0].toUpperCase()}${text.slice(1)}`), { errno: -result, code, syscall });
 }
 ['setuid', 'seteuid', 'setgid', 'setegid'].forEach((name, which) => {
   module.exports[name] = (id) => done(binding.setId(which, numberOf(id, 'id', which > 1)), name);
@@ -36,6 +39,7 @@ module.exports.setgroups = (groups) => {
 module.exports.initgroups = (user, extraGroup) => {
   check(user, 'user');
   check(extraGroup, 'extraGroup');
+  const group = numberOf(extraGroup, 'extraGroup', true);
   if (typeof user === 'number') {
     const line = `${binding.readText('/etc/passwd')}`.split('\n').find((one) => one.split(':')[2] === `${user}`);
     if (line === undefined) throw new codes.ERR_UNKNOWN_CREDENTIAL('User', user);
@@ -44,5 +48,5 @@ module.exports.initgroups = (user, extraGroup) => {
     numberOf(user, 'user', false);
   }
   validateString(user, 'user');
-  done(binding.initgroups(user, numberOf(extraGroup, 'extraGroup', true)), 'initgroups');
+  done(binding.initgroups(user, group), 'initgroups');
 };

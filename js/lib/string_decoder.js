@@ -45,8 +45,9 @@ StringDecoder.prototype.write = function write(chunk) {
   } else if (this.encoding === 'utf16le') {
     keep = bytes.length % 2;
     const whole = bytes.length - keep;
-    // A high surrogate waits for its partner.
-    if (whole >= 2 && (bytes[whole - 1] & 0xfc) === 0xd8) keep += 2;
+    // A high surrogate waits for its partner. As Node: not if it comes together with half of that.
+    const held = this[kRest].length >= 2 && whole === 2;
+    if (whole >= 2 && (keep === 0 || held) && (bytes[whole - 1] & 0xfc) === 0xd8) keep += 2;
   } else if (this.encoding.startsWith('base64')) {
     keep = bytes.length % 3;
   }

@@ -20,6 +20,7 @@ function Server(options, listener) {
   if (options.ALPNCallback !== undefined) {
     validateFunction(options.ALPNCallback, 'options.ALPNCallback');
     if (options.ALPNProtocols) throw new codes.ERR_TLS_ALPN_CALLBACK_WITH_PROTOCOLS();
+    this.ALPNCallback = options.ALPNCallback;
   }
   if (options.SNICallback) validateFunction(options.SNICallback, 'options.SNICallback');
   this._contexts = [];

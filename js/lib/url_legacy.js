@@ -41,12 +41,11 @@ Url.prototype.parse = function (url, parseQuery, slashesDenoteHost) {
     if (at >= 0) this.auth = decodeURIComponent(before.slice(0, at));
     let host = before.slice(at + 1);
     // What cannot be in a host belongs to the path.
-    const odd = host.search(/[\s"'<>\\^`{|};,$!*()&=+]/);
+    const odd = host.search(/[\0\s"'<>\\^`{|};%]/);
     let tail = end < 0 ? '' : rest.slice(end);
     if (odd >= 0 && !host.startsWith('[')) {
       tail = host.slice(odd) + tail;
       host = host.slice(0, odd);
-      if (!/^[/?#]/.test(tail)) tail = `/${tail}`;
     }
     const port = /:(\d*)$/.exec(host);
     if (port !== null) {
@@ -56,6 +55,11 @@ Url.prototype.parse = function (url, parseQuery, slashesDenoteHost) {
     this.hostname = host.length > 255 ? '' : host.toLowerCase();
     if (!this.hostname.startsWith('[') && /[^\x00-\x7f]/.test(this.hostname)) {
       this.hostname = load('url').domainToASCII(this.hostname);
+    }
+    // What no host has: a program that takes one for another would ask the wrong server.
+    const bare = this.hostname.replace(/^\[(.*)\]$/, '$1');
+    if (bare === this.hostname ? /[\0\t\n\r #%/:<>?@[\\\]^|]/.test(bare) : /[\0\t\n\r #%/<>?@\\^|]/.test(bare)) {
+      throw Object.assign(new codes.ERR_INVALID_URL(), { input: url });
     }
     this.host = this.hostname + (this.port === null ? '' : `:${this.port}`);
     if (this.hostname.startsWith('[') && this.hostname.endsWith(']')) this.hostname = this.hostname.slice(1, -1);
@@ -131,6 +135,14 @@ Url.prototype.resolveObject = function (relative) {
   }
   if (to.protocol && to.protocol !== result.protocol) {
     Object.assign(result, to);
+    // As Node: without a host the first name of the path is one.
+    if (slashed.has(to.protocol) && !to.host && !to.protocol.startsWith('file') && !hostless.has(to.protocol)) {
+      const names = (to.pathname ?? '').split('/').filter((name, i, all) => name !== '' || i === all.length - 1);
+      result.host = result.hostname = names.shift() ?? '';
+      result.pathname = `/${names.join('/')}`;
+      result.path = result.pathname + (result.search ?? '');
+      result.slashes = true;
+    }
     result.href = result.format();
     return result;
   }
