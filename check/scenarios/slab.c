@@ -125,3 +125,87 @@ VGC_SCENARIO(slab_first_chunks, "caches that take their first chunk at once lose
     vgc_assert(vg_slab_chunks(&slab) == 2, "one chunk each");
     vg_slab_destroy(&slab); /* a chunk that fell out of the list would be a leak */
 }
+
+/* ---- pages that go back ------------------------------------------------------------------------------------------ */
+
+enum {
+    LARGE = 900,    /* bytes: two to a chunk, four to a page */
+    IN_SINGLES = 4, /* objects before the first page */
+    IN_PAGE = 4,
+    ALL = IN_SINGLES + 2 * IN_PAGE
+};
+
+static object *large[ALL];
+
+static void *free_large(void *arg)
+{
+    (void)arg;
+    for (int i = IN_SINGLES + 2; i < IN_SINGLES + IN_PAGE; i++) { /* two of the first page */
+        vgc_assert(large[i]->holder == i, "the object is still ours");
+        large[i]->holder = -1;
+        vg_slab_free(&away[0], large[i]);
+    }
+    vg_slab_flush(&away[0]);
+    return NULL;
+}
+
+static void begin_large(void)
+{
+    vg_slab_init(&slab, LARGE);
+    vg_slab_cache_init(&home, &slab);
+    vg_slab_cache_init(&away[0], &slab);
+    for (int i = 0; i < ALL; i++)
+        large[i] = take(i);
+    vgc_assert(home.pages == 2, "the rest fills two pages");
+}
+
+/* All objects but the first, which stays in use, can be had again, each once. */
+static void end_large(void)
+{
+    object *again[ALL];
+    for (int i = 1; i < ALL; i++)
+        again[i] = take(i);
+    for (int i = 1; i < ALL; i++)
+        vgc_assert(again[i]->holder == i, "none was given out twice");
+    vgc_assert(large[0]->holder == 0, "what is in use stays");
+    vgc_assert(home.pages == 2 && home.spare == NULL, "a page that went comes back before a new one");
+    vg_slab_destroy(&slab);
+}
+
+VGC_SCENARIO(slab_trim_race, "a page whose last objects come home during a trim goes whole or stays whole",
+             .bound = "1 thread frees 2 of 4 objects of a page as one batch, the owner trims meanwhile")
+{
+    begin_large();
+    const size_t before = vg_slab_chunks(&slab);
+    pthread_t thread = vgc_thread_start(free_large, NULL);
+    for (int i = 1; i < ALL; i++)
+        if (i < IN_SINGLES + 2 || i >= IN_SINGLES + IN_PAGE)
+            vg_slab_free(&home, large[i]);
+    vg_slab_trim(&home, 3);
+    const bool gone = home.pages == 1;
+    vgc_assert(vg_slab_chunks(&slab) == before - (gone ? 2 : 0), "the number of chunks is that of the pages");
+    vgc_thread_join(thread);
+    if (!gone) { /* all are home now */
+        vg_slab_trim(&home, 1);
+        vgc_assert(home.pages == 1, "nothing in it is in use: it goes");
+    }
+    vg_slab_trim(&home, 1);
+    vgc_assert(home.pages == 1, "the newest page stays");
+    end_large();
+}
+
+VGC_SCENARIO(slab_trim_in_use, "a page with an object in use stays", .bound = "1 thread")
+{
+    begin_large();
+    for (int i = 1; i < ALL; i++)
+        if (i != IN_SINGLES + 3)
+            vg_slab_free(&home, large[i]);
+    vg_slab_trim(&home, 2);
+    vgc_assert(home.pages == 2 && large[IN_SINGLES + 3]->holder == IN_SINGLES + 3, "it is in use");
+    vg_slab_free(&home, large[IN_SINGLES + 3]);
+    vg_slab_rest(&home, 1); /* an eighth of two, rounded up, is one: not yet */
+    vgc_assert(home.pages == 2, "a look is paid for by frees");
+    vg_slab_rest(&home, 0);
+    vgc_assert(home.pages == 1, "now it goes");
+    end_large();
+}

@@ -572,7 +572,7 @@ typedef struct vigil_promise_stats {
     uint64_t unhandled;    /* rejections that were found unhandled at the end of a checkpoint */
     uint64_t handled_late; /* of these: handled afterwards */
     uint64_t in_flight;    /* vigil_async calls that are queued or run, and awaitables that wait */
-    uint64_t chunks;       /* blocks of memory that the slab has taken from the system */
+    uint64_t chunks;       /* blocks of memory now; what a burst leaves goes before a sleep */
 } vigil_promise_stats;
 #define VIGIL_PROMISE_STATS_INIT VG_SIZED(vigil_promise_stats)
 

@@ -63,6 +63,14 @@ void vg_pages_unmap(void *memory, size_t bytes)
     errno = saved;
 }
 
+void vg_pages_forget(void *memory, size_t bytes)
+{
+    const int saved = errno;
+    if (bytes != 0)
+        (void)madvise(memory, bytes, MADV_DONTNEED);
+    errno = saved;
+}
+
 /* The same pages at a place with room for more. Whole tables of pages move, so both places are aligned. NULL: no
    memory, nothing changed. */
 static void *pages_grow(void *memory, size_t bytes, size_t wanted)

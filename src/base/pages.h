@@ -17,6 +17,9 @@ enum {
 void *vg_pages_map(size_t bytes);
 void vg_pages_unmap(void *memory, size_t bytes);
 
+/* Return these pages to the system; they read as zero, or as before, when they are touched again. */
+void vg_pages_forget(void *memory, size_t bytes);
+
 /* An array that grows and shrinks: on the heap while it is small, in pages when it is large. Zero is empty. */
 typedef struct vg_room {
     void *at; /* aligned to 64 */

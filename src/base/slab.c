@@ -37,7 +37,7 @@ void vg_slab_destroy(vg_slab *slab)
     while (chunk != NULL) {
         vg_slab_chunk *next = chunk->next;
         ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->bytes);
-        if (chunk->bytes < VG_HUGE_PAGE)
+        if (chunk->bytes == slab->chunk_bytes)
             free(chunk);
         else
             vg_pages_unmap(chunk, chunk->bytes);
@@ -54,6 +54,9 @@ void vg_slab_cache_init(vg_slab_cache *cache, vg_slab *slab)
     cache->fresh_end = NULL;
     cache->chunk = NULL;
     cache->chunks = 0;
+    cache->pages = 0;
+    cache->trim_below = 0;
+    cache->spare = NULL;
     cache->slab = slab;
     cache->number = atomic_fetch_add_explicit(&slab->cache_count, 1, memory_order_relaxed);
     for (unsigned i = 0; i < VG_SLAB_TARGETS; i++)
@@ -77,26 +80,51 @@ static void list_slab_chunk(vg_slab *slab, vg_slab_chunk *chunk, size_t bytes)
                                                     memory_order_relaxed));
 }
 
+static size_t objects_in_page(const vg_slab *slab)
+{
+    return VG_SLAB_PAGE / slab->chunk_bytes * ((slab->chunk_bytes - slab->first) / slab->object_size);
+}
+
+/* An empty huge page, to be cut into chunks. NULL: none. */
+static char *take_slab_page(vg_slab_cache *mine)
+{
+    vg_slab *slab = mine->slab;
+    char *page;
+    if (mine->spare != NULL) {
+        page = (char *)mine->spare - slab->first;
+        mine->spare = mine->spare->next;
+    } else {
+        page = vg_pages_map(VG_SLAB_PAGE);
+        if (page == NULL)
+            return NULL;
+        list_slab_chunk(slab, (vg_slab_chunk *)(void *)page, VG_SLAB_PAGE);
+    }
+    mine->pages++;
+    const uint64_t some = (uint64_t)mine->pages * objects_in_page(slab) / 8;
+    mine->trim_below = some < UINT32_MAX ? (uint32_t)some : UINT32_MAX;
+    return page;
+}
+
 /* The memory of one more chunk. NULL: none. */
 static vg_slab_chunk *take_slab_chunk(vg_slab_cache *mine)
 {
     vg_slab *slab = mine->slab;
     const size_t bytes = slab->chunk_bytes;
-    if (mine->chunks < VG_SLAB_SINGLES || bytes > VG_HUGE_PAGE / 2) {
+    if (mine->chunks < VG_SLAB_SINGLES || bytes > VG_SLAB_PAGE / 2) {
         vg_slab_chunk *chunk = aligned_alloc(bytes, bytes);
         if (chunk != NULL)
             list_slab_chunk(slab, chunk, bytes);
         return chunk;
     }
-    if (((uintptr_t)mine->chunk & (VG_HUGE_PAGE - 1)) == 0) { /* also at first: NULL */
-        char *page = vg_pages_map(VG_HUGE_PAGE);
-        if (page == NULL)
-            return NULL;
-        mine->chunk = page;
-        list_slab_chunk(slab, (vg_slab_chunk *)(void *)page, VG_HUGE_PAGE);
-    }
     vg_slab_chunk *chunk = (vg_slab_chunk *)(void *)mine->chunk;
-    mine->chunk += bytes;
+    if (((uintptr_t)mine->chunk & (VG_SLAB_PAGE - 1)) == 0) { /* also at first: NULL */
+        chunk = (vg_slab_chunk *)(void *)take_slab_page(mine);
+        if (chunk == NULL)
+            return NULL;
+    } else {
+        chunk->bytes = 0; /* it is no page of its own */
+    }
+    mine->chunk = (char *)chunk + bytes;
     return chunk;
 }
 
@@ -116,23 +144,127 @@ static bool add_slab_chunk(vg_slab_cache *mine)
     return true;
 }
 
+/* What others have given back; NULL: nothing. The load spares the exchange; a miss is found next time. */
+static vg_slab_link *take_returned(vg_slab_cache *mine)
+{
+    if (atomic_load_explicit(&mine->remote, memory_order_relaxed) == NULL)
+        return NULL;
+    /* acquire: the links and the last users' writes; pairs with the release in hand_slab_batch_over */
+    vg_slab_link *object = atomic_exchange_explicit(&mine->remote, NULL, memory_order_acquire);
+    return object;
+}
+
 void *vg_slab_refill(vg_slab_cache *mine)
 {
     vg_slab *slab = mine->slab;
-    /* Returned objects before fresh ones: they are warm. The load spares the exchange; a miss is found next time. */
-    if (atomic_load_explicit(&mine->remote, memory_order_relaxed) != NULL) {
-        /* acquire: the links and the last users' writes; pairs with the release in hand_slab_batch_over */
-        vg_slab_link *object = atomic_exchange_explicit(&mine->remote, NULL, memory_order_acquire);
+    vg_slab_link *object = take_returned(mine); /* before fresh ones: they are warm */
+    if (object != NULL) {
         ASAN_UNPOISON_MEMORY_REGION(object, slab->object_size);
         mine->local = object->next;
         return object;
     }
     if (mine->fresh == mine->fresh_end && !add_slab_chunk(mine))
         return NULL;
-    void *object = mine->fresh;
+    void *fresh = mine->fresh;
     mine->fresh += slab->object_size;
-    ASAN_UNPOISON_MEMORY_REGION(object, slab->object_size);
-    return object;
+    ASAN_UNPOISON_MEMORY_REGION(fresh, slab->object_size);
+    return fresh;
+}
+
+/* The head of the huge page that an object lies in; NULL: in none. */
+static vg_slab_chunk *slab_page_of(const vg_slab *slab, const vg_slab_link *object)
+{
+    const vg_slab_chunk *chunk = (const vg_slab_chunk *)((uintptr_t)object & ~(uintptr_t)(slab->chunk_bytes - 1));
+    return chunk->bytes == slab->chunk_bytes ? NULL
+                                             : (vg_slab_chunk *)((uintptr_t)object & ~(uintptr_t)(VG_SLAB_PAGE - 1));
+}
+
+static vg_slab_link *next_free_object(vg_slab_link *object)
+{
+    ASAN_UNPOISON_MEMORY_REGION(object, sizeof *object);
+    vg_slab_link *next = object->next;
+    ASAN_POISON_MEMORY_REGION(object, sizeof *object);
+    return next;
+}
+
+static void set_next_free_object(vg_slab_link *object, vg_slab_link *next)
+{
+    ASAN_UNPOISON_MEMORY_REGION(object, sizeof *object);
+    object->next = next;
+    ASAN_POISON_MEMORY_REGION(object, sizeof *object);
+}
+
+/* Count the free objects of each page. Returns the last one. */
+static vg_slab_link *count_free_objects(const vg_slab *slab, vg_slab_link *list)
+{
+    vg_slab_link *last = NULL;
+    for (; list != NULL; list = next_free_object(list)) {
+        vg_slab_chunk *page = slab_page_of(slab, list);
+        if (page != NULL)
+            page->free++;
+        last = list;
+    }
+    return last;
+}
+
+/* The page has no object in use, and none on the cache's list any more. */
+static void trim_slab_page(vg_slab_cache *mine, vg_slab_chunk *page)
+{
+    vg_slab *slab = mine->slab;
+    vg_slab_link *first = (vg_slab_link *)(void *)((char *)page + slab->first);
+    page->free = 0;
+    ASAN_UNPOISON_MEMORY_REGION(page, VG_SLAB_PAGE);
+    first->next = mine->spare;
+    mine->spare = first;
+    mine->pages--;
+    vg_pages_forget((char *)page + VG_SLAB_PAGE_KEPT, VG_SLAB_PAGE - VG_SLAB_PAGE_KEPT);
+    atomic_fetch_sub_explicit(&slab->chunk_count, VG_SLAB_PAGE / slab->chunk_bytes, memory_order_relaxed);
+}
+
+void vg_slab_trim(vg_slab_cache *mine, uint64_t in_use)
+{
+    vg_slab *slab = mine->slab;
+    const size_t whole = objects_in_page(slab);
+    const uintptr_t newest = ((uintptr_t)mine->chunk - 1) & ~(uintptr_t)(VG_SLAB_PAGE - 1);
+    vg_slab_link *list = take_returned(mine);
+    vg_slab_link *last = count_free_objects(slab, list);
+    (void)count_free_objects(slab, mine->local);
+    if (last != NULL)
+        set_next_free_object(last, mine->local);
+    else
+        list = mine->local;
+    vg_slab_link *kept = NULL, *kept_last = NULL, *emptied = NULL;
+    for (vg_slab_link *next; list != NULL; list = next) {
+        next = next_free_object(list);
+        vg_slab_chunk *page = slab_page_of(slab, list);
+        if (page != NULL && page->free == whole && (uintptr_t)page != newest) {
+            if ((char *)list == (char *)page + slab->first) { /* once for each page */
+                set_next_free_object(list, emptied);
+                emptied = list;
+            }
+            continue;
+        }
+        if (kept_last != NULL)
+            set_next_free_object(kept_last, list);
+        else
+            kept = list;
+        kept_last = list;
+    }
+    if (kept_last != NULL)
+        set_next_free_object(kept_last, NULL);
+    mine->local = kept;
+    for (list = kept; list != NULL; list = next_free_object(list)) {
+        vg_slab_chunk *page = slab_page_of(slab, list);
+        if (page != NULL)
+            page->free = 0;
+    }
+    for (vg_slab_link *next; emptied != NULL; emptied = next) {
+        next = next_free_object(emptied);
+        trim_slab_page(mine, slab_page_of(slab, emptied));
+    }
+    /* Again when an eighth of these is left: each object that was freed pays for a bounded part of all looks. */
+    const uint64_t later = (in_use + 7) / 8;
+    mine->trim_below = later < UINT32_MAX ? (uint32_t)later : UINT32_MAX;
 }
 
 /* Many push, one takes all: no ABA. */
@@ -153,6 +285,12 @@ static void hand_slab_batch_over(vg_slab_batch *batch)
         ASAN_POISON_MEMORY_REGION(oldest, sizeof *oldest);
     }
     batch->count = 0;
+}
+
+void vg_slab_rest(vg_slab_cache *mine, uint64_t in_use)
+{
+    if (mine->pages > 1 && in_use < mine->trim_below)
+        vg_slab_trim(mine, in_use);
 }
 
 void vg_slab_send_home(vg_slab_cache *mine, const vg_slab_chunk *chunk, vg_slab_link *object)

@@ -32,7 +32,9 @@ enum {
     VG_SLAB_TARGETS = 1,
     VG_SLAB_CHUNK_BYTES = 64,
     VG_SLAB_CHUNK_OBJECTS = 2, /* objects in a chunk, at least */
-    VG_SLAB_SINGLES = 1 << 30,
+    VG_SLAB_SINGLES = 2,
+    VG_SLAB_PAGE = 4096,
+    VG_SLAB_PAGE_KEPT = VG_SLAB_PAGE,
 };
 #else
 enum {
@@ -40,7 +42,9 @@ enum {
     VG_SLAB_TARGETS = 4,
     VG_SLAB_CHUNK_BYTES = 32768,
     VG_SLAB_CHUNK_OBJECTS = 8,
-    VG_SLAB_SINGLES = 64, /* chunks of a cache before it takes huge pages full of them */
+    VG_SLAB_SINGLES = 64,         /* chunks of a cache before it takes huge pages full of them */
+    VG_SLAB_PAGE = 2 << 20,       /* VG_HUGE_PAGE */
+    VG_SLAB_PAGE_KEPT = 64 << 10, /* of a page that is trimmed: its head, and a multiple of the system's page */
 };
 #endif
 
@@ -55,8 +59,9 @@ typedef struct vg_slab_link {
 typedef struct vg_slab_chunk {
     vg_slab_cache *owner;
     struct vg_slab_chunk *next; /* in the slab's list of what is to be freed */
-    size_t bytes;               /* to be freed: a huge page has its first chunk in the list */
+    size_t bytes;               /* to be freed: a huge page has its first chunk in the list; 0: the others in it */
     uint32_t number;            /* the owner's: whoever frees an object must not touch the line that the owner writes */
+    uint32_t free;              /* first chunk of a huge page: its free objects, counted by vg_slab_trim; else 0 */
 } vg_slab_chunk;
 
 typedef struct vg_slab {
@@ -83,6 +88,9 @@ struct vg_slab_cache {
     vg_slab *slab;
     char *chunk; /* the next one of the huge page that is being cut; at a page's end: none */
     uint32_t chunks;
+    uint32_t pages;                             /* huge pages with objects */
+    uint32_t trim_below;                        /* objects in use: trimming is worth while */
+    vg_slab_link *spare;                        /* the first objects of trimmed pages, which are used before new ones */
     uint32_t number;                            /* spreads the caches over the places below */
     vg_slab_batch pending[VG_SLAB_TARGETS];     /* by number of the target, so that producers do not collide */
     alignas(64) _Atomic(vg_slab_link *) remote; /* returned by others; its own line, because all write it */
@@ -98,7 +106,12 @@ void vg_slab_cache_init(vg_slab_cache *cache, vg_slab *slab);
 /* Hand over what `mine` has collected, before its thread goes idle. */
 void vg_slab_flush(vg_slab_cache *mine);
 
-/* Chunks taken from the system. Any thread. */
+/* The owner rests, with at most `in_use` objects of this cache in use: if that is few, trim. */
+void vg_slab_rest(vg_slab_cache *mine, uint64_t in_use);
+/* Return huge pages without an object in use to the system, but for the newest. O(free objects). */
+void vg_slab_trim(vg_slab_cache *mine, uint64_t in_use);
+
+/* Chunks that hold memory of the system. Any thread. */
 size_t vg_slab_chunks(const vg_slab *slab);
 
 /* The slow halves of the two functions below. */

@@ -27,11 +27,30 @@ static void realm_checkpoint(vg_upstairs *upstairs, vigil_loop *loop)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
+/* Objects made minus freed by the owner, who also frees what others made. */
+static int64_t objects_of_owner(const vg_realm *realm)
+{
+    return (int64_t)(atomic_load_explicit(&realm->own, memory_order_relaxed) +
+                     atomic_load_explicit(&realm->own_created, memory_order_relaxed) -
+                     atomic_load_explicit(&realm->own_destroyed, memory_order_relaxed));
+}
+
+/* Return what a burst of the owner's promises has left behind. */
+static void give_realm_memory_back(vg_realm *realm)
+{
+    /* relaxed: the number only decides whether to look */
+    const int64_t all =
+        objects_of_owner(realm) + atomic_load_explicit(&realm->away, memory_order_relaxed) - VG_REALM_OPEN;
+    for (int i = 0; i < VG_SLABS; i++)
+        vg_slab_rest(&realm->caches[i], all > 0 ? (uint64_t)all : 0);
+}
+
 /* What the watchdog reads. A promise that is still the oldest keeps its time: a stamp alone would wrap around. */
 static void realm_rest(vg_upstairs *upstairs, vigil_loop *loop)
 {
     vg_realm *realm = (vg_realm *)upstairs;
     uint64_t now = atomic_load_explicit(&loop->now, memory_order_relaxed);
+    give_realm_memory_back(realm);
     const bool away =
         vg_list_empty(&realm->open) && atomic_load_explicit(&realm->away, memory_order_relaxed) != VG_REALM_OPEN;
     if (away)
@@ -141,10 +160,7 @@ static bool realm_gone(vg_upstairs *upstairs, vigil_loop *loop)
         realm->io_gone(realm->io);
     realm->io = NULL;
     forget_rejected(realm);
-    uint64_t own = atomic_load_explicit(&realm->own, memory_order_relaxed) +
-                   atomic_load_explicit(&realm->own_created, memory_order_relaxed) -
-                   atomic_load_explicit(&realm->own_destroyed, memory_order_relaxed);
-    count_away(realm, (int64_t)own - VG_REALM_OPEN);
+    count_away(realm, objects_of_owner(realm) - VG_REALM_OPEN);
     return true; /* it has been freed just now, or will be */
 }
 

@@ -286,6 +286,54 @@ static void eight_threads_that_free_each_others_objects_keep_memory_flat(void **
     vg_slab_destroy(&market.slab);
 }
 
+static void what_a_burst_leaves_goes_back_to_the_system(void **state)
+{
+    (void)state;
+    enum {
+        SIZE = 128,
+        BURST = 100000 /* 12 MiB: the first chunks and five huge pages */
+    };
+    vg_slab slab;
+    vg_slab_cache cache;
+    unsigned char **objects = test_malloc(BURST * sizeof *objects);
+    vg_slab_init(&slab, SIZE);
+    vg_slab_cache_init(&cache, &slab);
+    const size_t page_chunks = VG_SLAB_PAGE / slab.chunk_bytes;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < BURST; i++) {
+            objects[i] = vg_slab_alloc(&cache);
+            memset(objects[i], 0xee, SIZE);
+            memcpy(objects[i], &i, sizeof i);
+        }
+        for (unsigned i = 0; i < BURST; i++)
+            assert_memory_equal(objects[i], &i, sizeof i); /* none was given out twice */
+        const size_t burst = vg_slab_chunks(&slab);
+        assert_true(burst > VG_SLAB_SINGLES + 4 * page_chunks && burst <= VG_SLAB_SINGLES + 7 * page_chunks);
+        for (unsigned i = 0; i < BURST; i++)
+            if (i != BURST / 2)
+                vg_slab_free(&cache, objects[i]);
+        vg_slab_rest(&cache, BURST / 2); /* too many, says the caller */
+        assert_int_equal(vg_slab_chunks(&slab), burst);
+        vg_slab_rest(&cache, 1); /* the page of the one that is in use stays, and the newest */
+        assert_true(vg_slab_chunks(&slab) <= VG_SLAB_SINGLES + 2 * page_chunks);
+        unsigned char in_use[SIZE];
+        memset(in_use, 0xee, SIZE);
+        const unsigned number = BURST / 2;
+        memcpy(in_use, &number, sizeof number);
+        assert_memory_equal(objects[number], in_use, SIZE);
+        vg_slab_free(&cache, objects[number]);
+        vg_slab_rest(&cache, 0);
+        assert_in_range(vg_slab_chunks(&slab), VG_SLAB_SINGLES + 1, VG_SLAB_SINGLES + page_chunks);
+    }
+    /* What was trimmed reads as zero: the system has it. */
+    const unsigned char *trimmed = (unsigned char *)cache.spare - slab.first + VG_SLAB_PAGE_KEPT;
+    for (size_t i = 0; i < VG_SLAB_PAGE - VG_SLAB_PAGE_KEPT; i++)
+        if (trimmed[i] != 0)
+            fail_msg("byte %zu of a trimmed page is still there", i);
+    vg_slab_destroy(&slab);
+    test_free(objects);
+}
+
 #ifdef VG_SLAB_POISON
 static void the_address_sanitizer_sees_a_look_at_a_freed_object(void **state)
 {
@@ -322,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_flush_sends_home_what_was_collected),
         cmocka_unit_test(memory_stays_flat_when_one_thread_allocates_and_another_frees),
         cmocka_unit_test(eight_threads_that_free_each_others_objects_keep_memory_flat),
+        cmocka_unit_test(what_a_burst_leaves_goes_back_to_the_system),
 #ifdef VG_SLAB_POISON
         cmocka_unit_test(the_address_sanitizer_sees_a_look_at_a_freed_object),
 #endif
