@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "deque.h"
 #include "elsewhere.h"
+#include "guarded.h"
 #include "idle.h"
 #include "injector.h"
 #include "member.h"
@@ -58,7 +59,16 @@ static void group_task_failed(vigil_group *group, int status)
         group_cancel(group);
 }
 
-int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
+static inline void group_make(vigil_group *group, vigil_pool *pool, vg_worker *owner, unsigned flags)
+{
+    vg_group_prepare(group, pool, owner, 0);
+    group->vg_flags = flags;
+    if (group->vg_parent != NULL && vg_group_is_cancelled(group->vg_parent))
+        group_cancel(group);
+}
+
+/* A group without an owner, or a bad argument. */
+static __attribute__((noinline)) int group_init_elsewhere(vigil_group *group, vigil_pool *pool, unsigned flags)
 {
     if (group == NULL || pool == NULL)
         return group == NULL ? VG_WHY_NULL("group") : VG_WHY_NULL("pool");
@@ -67,11 +77,18 @@ int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
                           "flags is %u; only VIGIL_GROUP_HELP_ANY, VIGIL_GROUP_DETACHED and "
                           "VIGIL_GROUP_CANCEL_ON_FAILURE are known",
                           flags);
-    vg_worker *worker = vg_worker_of(pool);
-    vg_group_prepare(group, pool, (flags & VIGIL_GROUP_DETACHED) == 0 && vg_in_task(worker) ? worker : NULL, 0);
-    group->vg_flags = flags;
-    if (group->vg_parent != NULL && vg_group_is_cancelled(group->vg_parent))
-        group_cancel(group);
+    group_make(group, pool, NULL, flags);
+    return 0;
+}
+
+int vigil_group_init(vigil_group *group, vigil_pool *pool, unsigned flags)
+{
+    vg_worker *worker = vg_current_worker;
+    if (__builtin_expect(group == NULL || worker == NULL || worker->pool != pool || !vg_in_task(worker) ||
+                             (flags & ~(VIGIL_GROUP_HELP_ANY | VIGIL_GROUP_CANCEL_ON_FAILURE)) != 0,
+                         0))
+        return group_init_elsewhere(group, pool, flags);
+    group_make(group, pool, worker, flags);
     return 0;
 }
 
@@ -123,14 +140,50 @@ int vigil_group_submit(vigil_group *group, vigil_task *task, vigil_priority prio
     return error;
 }
 
-/* A spawn by a thread that did not make the group. */
+/* The spawn has to wake somebody, or its deque needs room. */
+static __attribute__((noinline)) int spawn_and_announce(vg_worker *worker, vigil_task *task, bool pushed)
+{
+    if (pushed)
+        vg_announce_own(worker, worker->queue);
+    else
+        vg_push_own_slow(worker, worker->queue, task);
+    vg_handled_and_counted(worker);
+    return 0;
+}
+
+/* A spawn by the worker that made the group. Every other call is the last thing it does: so it saves no register. */
+static inline __attribute__((always_inline)) int spawn_own(vg_worker *worker, vigil_group *group, vigil_task *task)
+{
+    if (__builtin_expect(task == NULL || task->run == NULL, 0))
+        return vg_refuse_task(task);
+    /* A load instead of an exchange: it detects a queued task, but not two workers that spawn one task at once. */
+    if (__builtin_expect(atomic_load_explicit(&task->vg_state, memory_order_relaxed) != VG_TASK_FREE, 0))
+        return -EBUSY;
+    vg_own_queue *queue = worker->queue;
+    vg_task_set_tail(task, queue->tail);
+    task->vg_group = group;
+    group->vg_local++;
+    vg_handling(worker, 1);
+    vg_count_release(&queue->counts->spawned, 1);
+    const bool pushed = vg_deque_push(&queue->own, task);
+    if (__builtin_expect(!pushed || !vg_all_busy(worker, queue), 0))
+        return spawn_and_announce(worker, task, pushed);
+    vg_handled_and_counted(worker);
+    return 0;
+}
+
+/* A spawn by a thread that did not make the group, or perhaps in the child of a fork. */
 static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_task *task)
 {
+    if (group == NULL)
+        return VG_WHY_NULL("group");
     vg_worker *worker = vg_current_worker;
     if (worker == NULL || worker->pool != group->vg_pool || !vg_in_task(worker))
         return vigil_group_submit(group, task, VIGIL_NORMAL);
     if (vg_forked(&worker->pool->fork_guard))
         return vg_why_forked();
+    if (group->vg_owner == worker)
+        return spawn_own(worker, group, task);
     if (task == NULL || task->run == NULL)
         return vg_refuse_task(task);
     if (!vg_task_take(task))
@@ -149,27 +202,11 @@ static __attribute__((noinline)) int spawn_elsewhere(vigil_group *group, vigil_t
 
 int vigil_group_spawn(vigil_group *group, vigil_task *task)
 {
-    if (__builtin_expect(group == NULL, 0))
-        return VG_WHY_NULL("group");
     vg_worker *worker = vg_current_worker;
-    if (__builtin_expect(worker == NULL || group->vg_owner != worker, 0))
+    if (__builtin_expect(group == NULL || worker == NULL || group->vg_owner != worker, 0) ||
+        vg_forked_page(&worker->pool->fork_guard))
         return spawn_elsewhere(group, task);
-    if (__builtin_expect(task == NULL || task->run == NULL, 0))
-        return vg_refuse_task(task);
-    if (vg_forked(&worker->pool->fork_guard))
-        return -ECHILD;
-    /* A load instead of an exchange: it detects a queued task, but not two workers that spawn one task at once. */
-    if (__builtin_expect(atomic_load_explicit(&task->vg_state, memory_order_relaxed) != VG_TASK_FREE, 0))
-        return -EBUSY;
-    vg_own_queue *queue = worker->queue;
-    vg_task_set_tail(task, queue->tail);
-    task->vg_group = group;
-    group->vg_local++;
-    vg_handling(worker, 1);
-    vg_count_release(&queue->counts->spawned, 1);
-    vg_push_own(worker, queue, task);
-    vg_handled_and_counted(worker);
-    return 0;
+    return spawn_own(worker, group, task);
 }
 
 /* The count is down and an outside thread waits. It stays until vg_told is set, so the group exists; after that
@@ -252,9 +289,8 @@ static bool descends_from(const vigil_task *task, const vigil_group *ancestor)
     return false;
 }
 
-static inline vigil_task *own_newest(vg_worker *worker)
+static inline vigil_task *own_newest(vg_worker *worker, vg_own_queue *queue)
 {
-    vg_own_queue *queue = worker->queue;
     return vg_task_from(worker->pool, worker, &queue->own.deque, vg_deque_pop(&queue->own, worker->fences));
 }
 
@@ -313,10 +349,11 @@ bool vg_group_run_some(vg_worker *worker, vigil_group *group)
     if ((atomic_load_explicit(&group->vg_open, memory_order_relaxed) & VG_GROUP_MEMBERS) != 0 &&
         vg_members_run(worker, group))
         return true;
+    vg_own_queue *queue = worker->queue;
     vg_handling(worker, 1);
-    vigil_task *task = own_newest(worker);
+    vigil_task *task = own_newest(worker, queue);
     if (task != NULL && !descends_from(task, group)) {
-        vg_push_own(worker, worker->queue, task); /* its slot is free */
+        vg_push_own(worker, queue, task); /* its slot is free */
         task = NULL;
     }
     if (task == NULL)
@@ -380,7 +417,7 @@ static inline __attribute__((always_inline)) void run_own_children(vg_worker *wo
     while (group->vg_local > 0) {
         vg_own_queue *queue = worker->queue;
         vg_handling(worker, 1);
-        vigil_task *task = own_newest(worker);
+        vigil_task *task = own_newest(worker, queue);
         if (__builtin_expect(task == NULL, 0)) {
             vg_handling(worker, 0);
             return;
@@ -416,35 +453,37 @@ static __attribute__((noinline)) int group_wait_longer(vigil_group *group, uint6
     return error != 0 ? error : group_reset(group);
 }
 
-int vigil_group_wait(vigil_group *group)
-{
-    if (__builtin_expect(group == NULL || group->vg_pool == NULL, 0))
-        return group_guard(group);
-    if (vg_forked(&group->vg_pool->fork_guard))
-        return -ECHILD;
-    vg_worker *worker = vg_current_worker;
-    if (__builtin_expect(worker != NULL && group->vg_owner == worker, 1)) {
-        run_own_children(worker, group);
-        /* No other thread was involved: nothing to wait for or to reset. acquire: G2 */
-        if (__builtin_expect(group->vg_local == 0 &&
-                                 atomic_load_explicit(&group->vg_open, memory_order_acquire) == VG_GROUP_COUNT_ZERO &&
-                                 atomic_load_explicit(&group->vg_status, memory_order_relaxed) == 0,
-                             1))
-            return 0;
-    }
-    return group_wait_longer(group, VG_NO_DEADLINE);
-}
-
-int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
+static __attribute__((noinline)) int group_wait_until(vigil_group *group, uint64_t deadline_ns)
 {
     int error = group_guard(group);
     if (error != 0)
         return error;
     vg_worker *worker = vg_current_worker;
-    const uint64_t deadline = vg_deadline_after(timeout_ns);
     if (worker != NULL && group->vg_owner == worker)
         run_own_children(worker, group);
-    return group_wait_longer(group, deadline);
+    return group_wait_longer(group, deadline_ns);
+}
+
+int vigil_group_wait(vigil_group *group)
+{
+    vg_worker *worker = vg_current_worker;
+    /* A group with an owner has a pool, the owner's. */
+    if (__builtin_expect(group == NULL || worker == NULL || group->vg_owner != worker, 0) ||
+        vg_forked_page(&worker->pool->fork_guard))
+        return group_wait_until(group, VG_NO_DEADLINE);
+    run_own_children(worker, group);
+    /* No other thread was involved: nothing to wait for or to reset. acquire: G2 */
+    if (__builtin_expect(group->vg_local == 0 &&
+                             atomic_load_explicit(&group->vg_open, memory_order_acquire) == VG_GROUP_COUNT_ZERO &&
+                             atomic_load_explicit(&group->vg_status, memory_order_relaxed) == 0,
+                         1))
+        return 0;
+    return group_wait_longer(group, VG_NO_DEADLINE);
+}
+
+int vigil_group_wait_for(vigil_group *group, int64_t timeout_ns)
+{
+    return group_wait_until(group, vg_deadline_after(timeout_ns));
 }
 
 int vigil_group_cancel(vigil_group *group)

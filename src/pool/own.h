@@ -18,16 +18,23 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue,
                       vigil_task *task); /* the deque is full or was never used */
 void vg_announce_own_slow(vigil_pool *pool, unsigned class_);
 
-/* false: the push has to be announced by vg_announce_own_slow. */
-static inline bool vg_announced(const vg_worker *worker, const vg_own_queue *queue)
+/* true: nobody searches or sleeps, so a push needs no more. */
+static inline bool vg_all_busy(const vg_worker *worker, const vg_own_queue *queue)
 {
     /* A' light fence: the push is visible before the word is read; pairs with C. If somebody searches or sleeps,
        the class is not ready, or fences are not light (then no word equals `busy`), vg_announce adds the full
        fence A. */
     vg_fence_light(VG_FENCE_MEMBARRIER);
-    uint64_t word = atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed);
-    if (__builtin_expect((word & queue->busy_mask) == queue->busy, 1))
+    return __builtin_expect(
+        (atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed) & queue->busy_mask) == queue->busy, 1);
+}
+
+/* false: the push has to be announced by vg_announce_own_slow. */
+static inline bool vg_announced(const vg_worker *worker, const vg_own_queue *queue)
+{
+    if (vg_all_busy(worker, queue))
         return true;
+    const uint64_t word = atomic_load_explicit(&worker->pool->idle.word, memory_order_relaxed); /* after A' */
     /* More spares at work than blocked workers: nobody can be woken either. A spare that goes dormant looks after C. */
     return queue->busy != UINT64_MAX && ((word ^ queue->busy) & queue->busy_mask & ~VG_CREDIT_MASK) == 0 &&
            (word & VG_CREDIT_MASK) < VG_CREDIT_ZERO;

@@ -11,6 +11,7 @@
 #include "call.h"
 #include "counter.h"
 #include "group.h"
+#include "guarded.h"
 #include "job.h"
 #include "moving.h"
 #include "own.h"
@@ -29,39 +30,10 @@ __attribute__((noinline)) void vg_mark_raised(void)
         vg_current_worker->raised = true;
 }
 
-static inline __attribute__((always_inline)) int call_guarded(int (*fn)(void *arg), void *arg)
-{
-    vg_raise_frame frame;
-    bool raised;
-    vg_raise_push(&frame);
-    int status = vg_raise_call(&frame, fn, arg, &raised);
-    if (__builtin_expect(raised, 0))
-        vg_mark_raised();
-    vg_raise_pop(&frame);
-    return status;
-}
-
-#ifdef VG_RAISE_LIBC
-static int run_for_raise(void *arg)
-{
-    vigil_task *task = arg;
-    return task->run(task);
-}
-#endif
-
-int vg_run_guarded(vigil_task *task)
-{
-#ifdef VG_RAISE_LIBC
-    return call_guarded(run_for_raise, task);
-#else
-    return call_guarded((int (*)(void *))(void (*)(void))task->run, task); /* not a C call: any pointer will do */
-#endif
-}
-
 static __attribute__((noinline)) int run_job_guarded(vigil_task *task)
 {
     const vg_job_work work = vg_job_work_of(task);
-    return call_guarded(work.fn, work.arg);
+    return vg_call_guarded(work.fn, work.arg);
 }
 
 _Thread_local vg_cancelling *vg_cancelling_top;

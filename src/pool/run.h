@@ -8,7 +8,6 @@
 #include "pool_struct.h"
 
 void vg_run(vg_worker *worker, vigil_task *task);
-int vg_run_guarded(vigil_task *task);           /* call its function, with a landing for vigil_raise */
 void vg_mark_raised(void);                      /* the running task left by vigil_raise */
 void *vg_task_function(const vigil_task *task); /* the user's function */
 void vg_task_failed(vg_worker *worker, unsigned class_, int status, void *function); /* count and report */
