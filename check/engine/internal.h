@@ -481,7 +481,7 @@ enum {
     HEAP_PER_THREAD = 32 * 1024 * 1024
 };
 
-/* sync.c */
+/* sync.c, sync_mutex.c */
 int sync_lock(void *mutex, bool try_only, bool timed, uint64_t deadline, const void *pc);
 int sync_unlock(void *mutex, const void *pc);
 void sync_sleepers_changed(struct location *l);
