@@ -11,6 +11,6 @@ vigil_add_check(check_loop TEST_RUNS 500
 file(GLOB promise_sources CONFIGURE_DEPENDS ${VIGIL_ROOT}/src/promise/*.c ${VIGIL_ROOT}/src/share/*.c)
 list(FILTER promise_sources EXCLUDE REGEX "/(frame|promise/once|retry)\\.c$")
 vigil_add_check(check_promise TEST_RUNS 500
-  SCENARIOS promises.c promise_lives.c promise_made_of.c promise_shared.c promise_objects.c promise_calls.c promise_awaits.c
+  SCENARIOS promises.c promise_lives.c promise_made_of.c promise_shared.c promise_objects.c promise_calls.c promise_settle.c promise_awaits.c
   SOURCES ${base_sources} ${record_sources} ${pool_sources} ${loop_sources} ${promise_sources}
   INCLUDES ${VIGIL_ROOT}/include ${VIGIL_ROOT}/src)
