@@ -55,7 +55,7 @@ class End {
   }
   deliver() {
     this.due = false;
-    // What comes meanwhile has a turn of its own.
+    // What comes during that has a turn of its own.
     for (let left = this.queue.length, first = true; left > 0 && this.queue.length > 0; left--, first = false) {
       if (!first && binding.canDrain) sched.betweenCallbacks(); // each message is a callback of its own
       const port = this.port;
