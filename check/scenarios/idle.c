@@ -397,6 +397,30 @@ static void watch_beside_worker(void)
     rest_after_debt();
 }
 
+static void watch_is_early(vg_idle_watch *watch)
+{
+    (void)watch;
+    vgc_assert(false, "a watch is called although a task that was submitted before it has not ended");
+}
+
+static void *submit_and_watch(void *arg)
+{
+    (void)arg;
+    (void)atomic_fetch_add_explicit(&pool->stripes[0].counts->submitted[VIGIL_NORMAL], 1, memory_order_release);
+    watch_of_idle = (vg_idle_watch){.idle = watch_is_early};
+    vg_idle_watch_add(pool, &watch_of_idle);
+    return NULL;
+}
+
+/* As ticket_after_submit_discard, with a watch. */
+static void watch_after_submit(void)
+{
+    begin_debt(1);
+    (void)vgc_thread_start(submit_and_watch, NULL);
+    (void)discard_one(NULL);
+    vgc_quiesce();
+}
+
 #define DEBT_TEXT "whoever ends the last task of a pool ends the waits for that, also if it did not sum up"
 VGC_REGISTER(debt_three, "debt_three", debt_of_three, DEBT_TEXT, .bound = "1 waiter, 2 threads discard 3 tasks",
              .opt.mode = VGC_PCT, .opt.runs = 20000, .opt.pct_depth = 5, .opt.allow_leaks = true);
@@ -405,6 +429,9 @@ VGC_REGISTER(debt_ticket, "debt_ticket", ticket_after_submit,
              .opt.allow_leaks = true, .opt.allow_sleepers = true);
 VGC_REGISTER(debt_ticket_discard, "debt_ticket_discard", ticket_after_submit_discard,
              "a wait for an idle pool covers what its caller submitted", .bound = "1 waiter, 1 discard",
+             .opt.allow_leaks = true, .opt.allow_sleepers = true);
+VGC_REGISTER(debt_ticket_watch, "debt_ticket_watch", watch_after_submit,
+             "a watch for an idle pool covers what its caller submitted", .bound = "1 watch, 1 discard",
              .opt.allow_leaks = true, .opt.allow_sleepers = true);
 VGC_REGISTER(debt_before, "debt_before", debt_from_before, DEBT_TEXT,
              .bound = "1 waiter, 1 discard, a debt from before", .opt.allow_leaks = true);
