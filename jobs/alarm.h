@@ -8,5 +8,9 @@
 /* Ask the engine for an old transaction that keeps it from reusing space, and tell: the age goes to the statistics, and
    the first look that finds one prints a line. 0, or a negative errno. */
 int vg_jobs_alarm_look(vigil_jobs *jobs, struct vg_jobs_conn *conn);
+/* Tell of rows that cannot be rescued: their number goes to the statistics, and the first find prints a line. */
+void vg_jobs_alarm_bad(vigil_jobs *jobs, const struct vg_jobs_bad *bad);
+/* Tell of an end that the engine refuses to record, for the reason in vigil_jobs_why. */
+void vg_jobs_alarm_end(const struct vg_jobs_end *end);
 
 #endif

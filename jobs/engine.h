@@ -4,7 +4,8 @@
  *
  * A connection belongs to one thread at a time. Each verb is one transaction. A verb fails as a whole with a negative
  * errno: -ENOTCONN means that the engine is away and that the caller may repeat the verb, because every change is
- * conditional on the fencing number.
+ * conditional on the fencing number. exchange and extend fail with -EBADMSG if the engine refuses to change a row: the
+ * caller repeats them row by row, so that one bad row holds up nothing else.
  */
 #ifndef VG_JOBS_ENGINE_H
 #define VG_JOBS_ENGINE_H
@@ -125,6 +126,19 @@ struct vg_jobs_lease {
     enum vg_jobs_beat beat; /* result */
 };
 
+/* Rows that cannot be rescued. */
+struct vg_jobs_bad {
+    unsigned count;
+    uint64_t id; /* of one of them */
+    char why[200];
+};
+
+/* What is kept of ended jobs, by age and by number; 0: any number. */
+struct vg_jobs_keep {
+    int64_t completed_ms, dead_ms;
+    uint64_t completed_most, dead_most; /* the second for dead and for cancelled ones each */
+};
+
 /* A schedule. next_ms VG_JOBS_NEVER: no fire time is left. */
 #define VG_JOBS_NEVER (INT64_MAX / 4)
 struct vg_jobs_schedule {
@@ -179,10 +193,11 @@ struct vg_jobs_engine {
     /* Whether a quarantined job of the want's kinds is due: 1 or 0. */
     int (*quarantined)(struct vg_jobs_conn *conn, const struct vg_jobs_want *want);
     int (*extend)(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
-    /* Take at most `most` leases that have run out. Gives how many. */
-    int (*rescue)(struct vg_jobs_conn *conn, unsigned most);
-    /* Remove at most `most` ended jobs that are older. Gives how many. */
-    int (*prune)(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+    /* Take at most `most` leases that have run out. Gives how many. Each row stands for itself: one that the engine
+       refuses to change is left, and told in *bad. */
+    int (*rescue)(struct vg_jobs_conn *conn, unsigned most, struct vg_jobs_bad *bad);
+    /* Remove at most `most` ended jobs of each state that are not to be kept. Gives how many. */
+    int (*prune)(struct vg_jobs_conn *conn, const struct vg_jobs_keep *keep, unsigned most);
     /* A transaction of somebody else, older than this, that keeps the engine from reusing space: its age (0: none) and
        a sentence about it. */
     int (*pinned)(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);

@@ -413,6 +413,7 @@ int vg_jobs_fleet_stats(vigil_jobs *jobs, vigil_jobs_stats *stats)
             continue;
 #define ADD(field) sum.field += one.field
         ADD(claimed), ADD(completed), ADD(failed), ADD(dead), ADD(cancelled), ADD(given_back);
+        sum.bad_rows += one.bad_rows;
         sum.pinned_ms = one.pinned_ms > sum.pinned_ms ? one.pinned_ms : sum.pinned_ms;
         ADD(refused), ADD(rescued), ADD(exchanges), ADD(beats), ADD(outages), ADD(in_flight);
 #undef ADD

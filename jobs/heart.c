@@ -129,12 +129,29 @@ static void apply(vigil_jobs *jobs, const struct vg_jobs_lease *lease, bool save
     }
 }
 
+/* One bad row must not cost the others their leases: its run is told that the lease is lost. */
+static int extend(vigil_jobs *jobs, struct vg_jobs_conn *conn, struct beat *beat)
+{
+    int64_t lease_ms = jobs->options.lease_ns / 1000000;
+    int error = jobs->engine->extend(conn, beat->leases, beat->count, lease_ms);
+    if (error != -EBADMSG)
+        return error;
+    for (size_t i = 0; i < beat->count; i++) {
+        error = jobs->engine->extend(conn, &beat->leases[i], 1, lease_ms);
+        if (error == -EBADMSG)
+            beat->leases[i].beat = VG_JOBS_BEAT_LOST;
+        else if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
 static void send_beat(vigil_jobs *jobs, struct vg_jobs_conn *conn, struct beat *beat)
 {
     if (!list_leases(jobs, beat) && beat->count == 0)
         return;
     if (beat->count > 0) {
-        int error = jobs->engine->extend(conn, beat->leases, beat->count, jobs->options.lease_ns / 1000000);
+        int error = extend(jobs, conn, beat);
         if (error == 0)
             (void)atomic_fetch_add_explicit(&jobs->beats, 1, memory_order_relaxed);
         for (size_t i = 0; i < beat->count && error == 0; i++)

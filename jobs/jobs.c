@@ -298,6 +298,7 @@ int vigil_jobs_stats_get(vigil_jobs *jobs, vigil_jobs_stats *stats)
     READ(beats);
     READ(outages);
     READ(pinned_ms);
+    READ(bad_rows);
     READ(spooled);
     READ(replayed);
 #undef READ

@@ -127,6 +127,14 @@ static void forget_server(struct vg_jobs_conn *conn)
     memset(conn->prepared, 0, sizeof conn->prepared);
 }
 
+/* Whether the server refuses what a statement does to a row: its values (22), a constraint (23), a trigger (P0). */
+static bool is_bad_row(const PGresult *result)
+{
+    const char *state = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    return state != NULL &&
+           (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0 || strncmp(state, "P0", 2) == 0);
+}
+
 bool vg_pq_passes(const PGresult *result)
 {
     const char *state = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
@@ -215,6 +223,7 @@ static const char settings[] =
 
 int vg_pq_connected(struct vg_jobs_conn *conn)
 {
+    conn->bad_row = false;
     if (conn->pg != NULL && PQstatus(conn->pg) == CONNECTION_OK && !conn->broken)
         return 0;
     forget_server(conn);
@@ -310,6 +319,7 @@ static PGresult *read_result(struct vg_jobs_conn *conn)
 int vg_pq_sync(struct vg_jobs_conn *conn)
 {
     conn->failure = 0;
+    conn->bad_row = false;
     return PQpipelineSync(conn->pg) != 0 ? 0 : vg_pq_error(conn, NULL);
 }
 
@@ -329,8 +339,10 @@ PGresult *vg_pq_next(struct vg_jobs_conn *conn)
         }
         ExecStatusType status = PQresultStatus(result);
         if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-            if (conn->failure == 0 && status != PGRES_PIPELINE_ABORTED)
+            if (conn->failure == 0 && status != PGRES_PIPELINE_ABORTED) {
                 conn->failure = vg_pq_error(conn, result);
+                conn->bad_row = is_bad_row(result);
+            }
             PQclear(result);
             if (prepare)
                 continue;

@@ -63,9 +63,12 @@ enum vg_pq_sql {
     VG_PQ_SCHEDULE_LOOK,
     VG_PQ_SCHEDULE_FIRE,
     VG_PQ_SAVE,
+    VG_PQ_EXPIRED,
     VG_PQ_RESCUE,
     VG_PQ_RESCUE_DEAD,
     VG_PQ_PRUNE,
+    VG_PQ_KEPT_LAST,
+    VG_PQ_KEPT_LAST_COMPLETED,
     VG_PQ_PRUNE_COMPLETED,
     VG_PQ_PRUNE_WORKERS,
     VG_PQ_LOOK,
@@ -110,6 +113,7 @@ struct vg_jobs_conn {
     uint64_t mate_at;          /* CLOCK_MONOTONIC ms: when a mate may be tried again */
     bool broken;               /* connect anew before the next call */
     int failure;               /* the first error of the pipeline */
+    bool bad_row;              /* that error was about a row, not about the server */
     uint64_t preparing;        /* which of the statements sent are preparations */
     unsigned events;           /* what the loop has seen */
     uint32_t ended;            /* notifications of ended jobs, and pokes */
@@ -124,7 +128,12 @@ struct vg_jobs_conn {
     int64_t *low;            /* per kind and class: due times below have been claimed */
     int64_t *low_recent;     /* the marks at the last look below them; in the same block */
     unsigned low_count;
-    int64_t pruned_to;       /* completed jobs with lower ids have been looked at; 0: none */
+    int64_t pruned_to;   /* completed jobs with lower ids have been looked at; 0: none */
+    int64_t prune_below; /* completed jobs up to this id are too many; 0: none */
+    uint64_t kept_at;    /* CLOCK_MONOTONIC ms: when to count them again */
+    int64_t bad[32];     /* rows that cannot be rescued, and are left out (pq_rescue.c) */
+    unsigned bad_count;
+    char bad_why[200];
     int64_t lease_low;       /* no lease was below; lowered to rescue_low at each rescue */
     int64_t rescue_low;      /* leases below have been looked at */
     uint64_t rescue_full_at; /* CLOCK_MONOTONIC ms: when rescue reads them all again */
@@ -228,8 +237,10 @@ int64_t vg_pq_version_of(const struct vg_jobs_kind_want *kind);
 int vg_pq_claim_fair(struct vg_jobs_conn *conn, const struct vg_pq_taker *taker, unsigned kind, unsigned count);
 int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
 int vg_pq_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want);
-int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most);
-int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most, struct vg_jobs_bad *bad);
+/* The array of the rows that are left out; NULL: no memory. The caller frees it. */
+char *vg_pq_bad_ids(const struct vg_jobs_conn *conn);
+int vg_pq_prune(struct vg_jobs_conn *conn, const struct vg_jobs_keep *keep, unsigned most);
 int vg_pq_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);
 int vg_pq_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
 int vg_pq_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);

@@ -53,5 +53,5 @@ int vg_pq_read_beside(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size
     int error = vg_pq_finish(conn->mate, 0);
     free(sent->plain);
     sent->plain = NULL;
-    return error;
+    return error != 0 && conn->mate->bad_row ? -EBADMSG : error;
 }

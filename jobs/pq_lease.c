@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pq_lease.c - the PostgreSQL engine's leases and house: beats, rescue, pruning. */
+/* pq_lease.c - the PostgreSQL engine's leases and house: beats, counts, checks. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,67 +96,8 @@ int vg_pq_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t
         }
         PQclear(result);
     }
-    return vg_pq_finish(conn, 0);
-}
-
-/* Leases are set to times that lie ahead, and a transaction that sets one takes less than RESCUE_MARGIN_MS, nearly
-   always. So what is older than the last sweep and this margin is not read again but now and then: while a foreign
-   snapshot is open there are dead entries, one for each claim. */
-enum {
-    RESCUE_MARGIN_MS = 10000,
-    RESCUE_FULL_MS = 60000,
-    RESCUE_FULL_SHARE = 20, /* a full sweep may take one part in so many of the time */
-};
-
-int vg_pq_rescue(struct vg_jobs_conn *conn, unsigned most)
-{
-    uint64_t began = vg_pq_now_ms();
-    bool changed = atomic_exchange_explicit(&conn->rescue_all, false, memory_order_relaxed);
-    bool full = changed || began >= conn->rescue_full_at;
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, most);
-    vg_pq_number(&call, full ? 0 : conn->rescue_low);
-    int error = vg_pq_connected(conn);
-    if (error != 0)
-        return error;
-    error = vg_pq_send(conn, VG_PQ_RESCUE, &call);
-    if (error == 0)
-        error = vg_pq_send(conn, VG_PQ_RESCUE_DEAD, &call);
-    if (error == 0)
-        error = vg_pq_send(conn, VG_PQ_CLOCK, NULL);
-    if (error == 0) /* also of a batch whose last job was cancelled by a process that died then */
-        error = vg_pq_send(conn, VG_PQ_BATCH_RELEASE_ALL, NULL);
-    if (error == 0)
-        error = vg_pq_send(conn, VG_PQ_NOTIFY_ENDED, NULL);
-    if (error == 0)
-        error = vg_pq_sync(conn);
-    if (error != 0) {
-        conn->broken = true;
-        return error;
-    }
-    int found = 0;
-    bool all = true;
-    for (int i = 0; i < 2; i++) {
-        PGresult *result = vg_pq_next(conn);
-        int some = vg_pq_changed(result);
-        found += some;
-        all = all && some < (int)most;
-        PQclear(result);
-    }
-    PGresult *clock = vg_pq_next(conn);
-    int64_t now = vg_pq_changed(clock) == 1 ? vg_pq_get_number(clock, 0, 0) : 0;
-    PQclear(clock);
     error = vg_pq_finish(conn, 0);
-    if (error != 0)
-        return error;
-    if (all && now > RESCUE_MARGIN_MS)
-        conn->rescue_low = now - RESCUE_MARGIN_MS;
-    if (full && all) {
-        uint64_t rest = (vg_pq_now_ms() - began) * RESCUE_FULL_SHARE;
-        conn->rescue_full_at = vg_pq_now_ms() + (rest > RESCUE_FULL_MS ? rest : RESCUE_FULL_MS);
-    }
-    conn->lease_low = conn->rescue_low; /* the next look starts here: another process may have a shorter period */
-    return found;
+    return error != 0 && conn->bad_row ? -EBADMSG : error;
 }
 
 int vg_pq_count(struct vg_jobs_conn *conn, void (*see)(const vigil_jobs_tally *tally, void *arg), void *arg)
@@ -188,45 +130,6 @@ int vg_pq_check(struct vg_jobs_conn *conn, int64_t old_ms, vg_jobs_doubt_fn say,
             vg_pq_get_text(result, i, 1));
     PQclear(result);
     return error;
-}
-
-/* Low ids have ended first, nearly always: look at the next ones, and start anew when none of them is old. */
-static int prune_completed(struct vg_jobs_conn *conn, int64_t completed_ms, unsigned most)
-{
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, conn->pruned_to != 0 ? conn->pruned_to : INT64_MIN);
-    vg_pq_number(&call, completed_ms);
-    vg_pq_number(&call, most);
-    PGresult *result = NULL;
-    int error = vg_pq_run(conn, VG_PQ_PRUNE_COMPLETED, &call, &result);
-    int64_t count = 0;
-    if (error == 0 && PQntuples(result) == 1) {
-        count = vg_pq_get_number(result, 0, 0);
-        conn->pruned_to = count > 0 && vg_pq_get_number(result, 0, 1) == most ? vg_pq_get_number(result, 0, 2) : 0;
-    }
-    PQclear(result);
-    return error != 0 ? error : (int)count;
-}
-
-int vg_pq_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
-{
-    int total = prune_completed(conn, completed_ms, most), error = total < 0 ? total : 0;
-    for (int state = VIGIL_JOBS_DEAD; state <= VIGIL_JOBS_CANCELLED && error == 0; state++) {
-        struct vg_pq_call call = {.count = 0};
-        vg_pq_number(&call, state);
-        vg_pq_number(&call, dead_ms);
-        vg_pq_number(&call, most);
-        PGresult *result = NULL;
-        error = vg_pq_run(conn, VG_PQ_PRUNE, &call, &result);
-        if (error == 0 && PQntuples(result) == 1)
-            total += (int)vg_pq_get_number(result, 0, 0);
-        PQclear(result);
-    }
-    struct vg_pq_call call = {.count = 0};
-    vg_pq_number(&call, dead_ms);
-    if (error == 0)
-        error = vg_pq_run(conn, VG_PQ_PRUNE_WORKERS, &call, NULL);
-    return error != 0 ? error : total;
 }
 
 int vg_pq_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room)

@@ -101,12 +101,16 @@ static int send_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want)
     vg_pq_text_of(&call, want->alone ? "t" : "f");
     vg_pq_number(&call, conn->lease_low);
     vg_pq_number(&call, conn->site->poll_ms + BEYOND_POLL_MS);
-    bool whole = kinds.text != NULL && classes.text != NULL && versions.text != NULL && steps.text != NULL;
+    char *bad = vg_pq_bad_ids(conn);
+    vg_pq_text_of(&call, bad);
+    bool whole =
+        kinds.text != NULL && classes.text != NULL && versions.text != NULL && steps.text != NULL && bad != NULL;
     int error = whole ? vg_pq_send(conn, VG_PQ_NEXT, &call) : -ENOMEM;
     free(kinds.text);
     free(classes.text);
     free(versions.text);
     free(steps.text);
+    free(bad);
     return error;
 }
 
@@ -394,5 +398,5 @@ int vg_pq_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends, size_t 
         next->due_ms = 100;
         error = 0;
     }
-    return error;
+    return error != 0 && conn->bad_row ? -EBADMSG : error;
 }

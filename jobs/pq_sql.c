@@ -112,6 +112,8 @@ const char *const vg_pq_schema =
     "THEN $7::bigint ELSE floor(least($6::float8, coalesce((SELECT tokens + greatest(0, " NOW                  \
     " - stamp) * $6::float8 / 1000 FROM vigil_jobs_kinds WHERE kind = $3::text AND tokens IS NOT NULL), "      \
     "$6::float8)))::bigint END) AS n)"
+/* Of the leases that ran out: not the bad rows in $3, and only $4 if there is one. */
+#define NOT_LEFT_OUT "id <> ALL($3::bigint[]) AND ($4::bigint IS NULL OR id = $4::bigint)"
 /* The batch of what `gone` has ended. */
 #define LEAVE_BATCH                                                                                                   \
     ", left_batch AS (UPDATE vigil_jobs_batches b SET open = open - g.n FROM (SELECT batch, count(*) AS n FROM gone " \
@@ -265,7 +267,7 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
                                  " AND version <= p.version)), lease + 1) - " NOW ", lease, " NOW
                                  " + $7::bigint FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT lease FROM vigil_jobs "
                                  "WHERE state = 1 AND lease >= $6::bigint AND lease < " NOW
-                                 " + $7::bigint ORDER BY lease LIMIT 1) l ON true",
+                                 " + $7::bigint AND id <> ALL($8::bigint[]) ORDER BY lease LIMIT 1) l ON true",
     [VG_PQ_EXTEND] =
         "UPDATE vigil_jobs SET lease = " NOW " + $3::bigint WHERE id = ANY($1::bigint[]) AND number = $2::bigint "
         "RETURNING id, cancel::int",
@@ -324,36 +326,47 @@ const char *const vg_pq_text[VG_PQ_COUNT] = {
         "checkpoint = "
         "coalesce($5::bytea, checkpoint), verdict = coalesce($6::text, verdict) WHERE id = $1::bigint AND number = "
         "$2::bigint",
-    [VG_PQ_RESCUE] = "UPDATE vigil_jobs SET state = CASE WHEN crashes + 1 >= 2 THEN 3 ELSE 0 END, number = number + 1, "
-                     "crashes = crashes + 1, "
-                     "lease = NULL, error = 'the process died or was cut off: the lease ran out' WHERE id IN (SELECT "
-                     "id FROM vigil_jobs "
-                     "WHERE state = 1 AND lease >= $2::bigint AND lease < " NOW
-                     " AND crashes < 2 AND NOT cancel ORDER BY lease LIMIT $1::bigint FOR UPDATE SKIP "
-                     "LOCKED) RETURNING pg_notify('vigil_jobs', 'w')",
-    [VG_PQ_RESCUE_DEAD] = "WITH old AS MATERIALIZED (SELECT id FROM vigil_jobs WHERE state = 1 AND lease >= "
-                          "$2::bigint AND lease < " NOW " AND (crashes >= 2 OR cancel) ORDER BY lease "
-                          "LIMIT $1::bigint FOR UPDATE SKIP LOCKED), gone AS (DELETE FROM vigil_jobs j USING old WHERE "
-                          "j.id = old.id RETURNING j.*)" LEAVE_BATCH "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS
-                          ") SELECT id, number + 1, due, created, started, " NOW ", limit_ms, batch, worker, "
-                          "class, CASE WHEN cancel THEN 6 ELSE 5 END, errors, crashes + 1, max_errors, version, "
-                          "ustart, kind, content_type, ukey, text, CASE "
-                          "WHEN cancel THEN 'cancelled; its process died' ELSE 'its process died or was cut off three "
-                          "times' END, payload, NULL, tenant, verdict "
-                          "FROM gone RETURNING coalesce(batch, 0)",
-    [VG_PQ_PRUNE] = "WITH gone AS (DELETE FROM vigil_jobs_ended WHERE id IN (SELECT id FROM vigil_jobs_ended WHERE "
-                    "state = $1::int AND state > 4 AND ended < " NOW
-                    " - $2::bigint ORDER BY ended LIMIT $3::bigint FOR UPDATE SKIP "
-                    "LOCKED) RETURNING id), n AS (SELECT count(*) AS n FROM "
-                    "gone), kept AS (INSERT INTO vigil_jobs_meta SELECT 'pruned' || $1::int, n FROM n WHERE n > 0 ON "
-                    "CONFLICT(name) DO UPDATE "
-                    "SET value = vigil_jobs_meta.value + excluded.value) SELECT n FROM n",
+    [VG_PQ_RESCUE] =
+        "UPDATE vigil_jobs SET state = CASE WHEN crashes + 1 >= 2 THEN 3 ELSE 0 END, number = number + 1, "
+        "crashes = crashes + 1, "
+        "lease = NULL, error = 'the process died or was cut off: the lease ran out' WHERE id IN (SELECT "
+        "id FROM vigil_jobs "
+        "WHERE state = 1 AND lease >= $2::bigint AND lease < " NOW " AND crashes < 2 AND NOT cancel AND " NOT_LEFT_OUT
+        " ORDER BY lease LIMIT $1::bigint FOR UPDATE SKIP "
+        "LOCKED) RETURNING pg_notify('vigil_jobs', 'w')",
+    [VG_PQ_EXPIRED] = "SELECT id FROM vigil_jobs WHERE state = 1 AND lease >= $2::bigint AND lease < " NOW
+                      " AND id <> ALL($3::bigint[]) ORDER BY lease LIMIT $1::bigint",
+    [VG_PQ_RESCUE_DEAD] =
+        "WITH old AS MATERIALIZED (SELECT id FROM vigil_jobs WHERE state = 1 AND lease >= "
+        "$2::bigint AND lease < " NOW " AND (crashes >= 2 OR cancel) AND " NOT_LEFT_OUT
+        " ORDER BY lease LIMIT $1::bigint FOR UPDATE SKIP LOCKED), gone AS (DELETE FROM vigil_jobs j USING old WHERE "
+        "j.id = old.id RETURNING j.*)" LEAVE_BATCH "INSERT INTO vigil_jobs_ended(" ENDED_COLUMNS
+        ") SELECT id, number + 1, due, created, started, " NOW ", limit_ms, batch, worker, "
+        "class, CASE WHEN cancel THEN 6 ELSE 5 END, errors, crashes + 1, max_errors, version, "
+        "ustart, kind, content_type, ukey, text, CASE "
+        "WHEN cancel THEN 'cancelled; its process died' ELSE 'its process died or was cut off three "
+        "times' END, payload, NULL, tenant, verdict "
+        "FROM gone RETURNING coalesce(batch, 0)",
+    [VG_PQ_PRUNE] =
+        "WITH gone AS (DELETE FROM vigil_jobs_ended WHERE id IN (SELECT id FROM vigil_jobs_ended WHERE "
+        "state = $1::int AND state > 4 AND ended <= greatest(" NOW " - $2::bigint - 1, $4::bigint) AND (ended < " NOW
+        " - $2::bigint OR (ended, id) <= ($4::bigint, $5::bigint)) ORDER BY ended LIMIT $3::bigint FOR UPDATE SKIP "
+        "LOCKED) RETURNING id), n AS (SELECT count(*) AS n FROM "
+        "gone), kept AS (INSERT INTO vigil_jobs_meta SELECT 'pruned' || $1::int, n FROM n WHERE n > 0 ON "
+        "CONFLICT(name) DO UPDATE "
+        "SET value = vigil_jobs_meta.value + excluded.value) SELECT n FROM n",
+    /* The first of those that are too many. The completed ones are counted by id. */
+    [VG_PQ_KEPT_LAST] = "SELECT ended, id FROM vigil_jobs_ended WHERE state = $1::int AND state > 4 ORDER BY ended "
+                        "DESC, id DESC LIMIT 1 OFFSET $2::bigint",
+    [VG_PQ_KEPT_LAST_COMPLETED] =
+        "SELECT id FROM vigil_jobs_ended WHERE state = 4 ORDER BY id DESC LIMIT 1 OFFSET $1::bigint",
     [VG_PQ_PRUNE_COMPLETED] =
         "WITH seen AS MATERIALIZED (SELECT id, ended FROM vigil_jobs_ended WHERE id > $1::bigint AND state = 4 ORDER "
         "BY "
         "id LIMIT $3::bigint), gone AS (DELETE FROM vigil_jobs_ended WHERE id = ANY(ARRAY(SELECT id FROM seen WHERE "
         "ended "
-        "< " NOW " - $2::bigint)) RETURNING id), n AS (SELECT count(*) AS n FROM gone), kept AS (INSERT INTO "
+        "< " NOW " - $2::bigint OR id <= $4::bigint)) RETURNING id), n AS (SELECT count(*) AS n FROM gone), kept AS "
+        "(INSERT INTO "
         "vigil_jobs_meta SELECT 'pruned4', n FROM n WHERE n > 0 ON CONFLICT(name) DO UPDATE SET value = "
         "vigil_jobs_meta.value + excluded.value) SELECT n, (SELECT count(*) FROM seen), (SELECT coalesce(max(id), 0) "
         "FROM "

@@ -20,7 +20,7 @@ struct vg_jobs_round {
     size_t end_count, end_room;
     struct vg_jobs_run *taken; /* claimed in this round */
     unsigned lower_class, takes, first_kind;
-    bool short_of_memory, look, quarantine, bad_schedule;
+    bool short_of_memory, look, quarantine, bad_schedule, bad_rows;
     uint64_t due_at; /* CLOCK_MONOTONIC, ms: when to look without being rung; VG_JOBS_AT_NEVER */
     unsigned failures;
     uint64_t prune_at, house_at; /* CLOCK_MONOTONIC, ms */

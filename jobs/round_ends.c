@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "alarm.h"
 #include "round_claim.h"
 #include "run.h"
 
@@ -120,6 +121,25 @@ void vg_jobs_ends_land(struct vg_jobs_round *round)
     }
     round->end_count = 0;
     (void)atomic_fetch_sub_explicit(&jobs->flying_count, number, memory_order_relaxed);
+}
+
+int vg_jobs_ends_record_apart(struct vg_jobs_round *round, size_t count)
+{
+    struct vg_jobs_want nothing = {.count = 0};
+    struct vg_jobs_next next;
+    for (size_t i = 0; i < count; i++) {
+        int error =
+            round->jobs->engine->exchange(round->conn, &round->ends[i], 1, &nothing, vg_jobs_claim_take, round, &next);
+        if (error != 0 && error != -EBADMSG)
+            return error;
+        if (error == 0)
+            continue;
+        round->ends[i]->accepted = false;
+        vg_jobs_alarm_end(round->ends[i]);
+    }
+    vg_jobs_ends_land(round);
+    round->look = true;
+    return 0;
 }
 
 /* Mark the runs that have waited too long for a worker, and say when to look again. */

@@ -11,6 +11,9 @@ void vg_jobs_ends_collect(struct vg_jobs_round *round);
 void vg_jobs_ends_gather(struct vg_jobs_round *round);
 /* Fill round->ends. Gives how many, or -ENOMEM. */
 int vg_jobs_ends_list(struct vg_jobs_round *round);
+/* The engine refuses one of the listed ends: record each by itself, drop those that are refused again, and land. Their
+   leases run out. 0, or a negative errno: then they are still here. */
+int vg_jobs_ends_record_apart(struct vg_jobs_round *round, size_t count);
 /* The engine has recorded or refused these ends: the runs are over. */
 void vg_jobs_ends_land(struct vg_jobs_round *round);
 /* Give back what handlers still hold, or what will not start. */

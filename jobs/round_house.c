@@ -38,9 +38,12 @@ static int look_for_quarantined(struct vg_jobs_round *round)
 int vg_jobs_house_keep(struct vg_jobs_round *round)
 {
     vigil_jobs *jobs = round->jobs;
-    int rescued = jobs->engine->rescue(round->conn, RESCUES);
+    struct vg_jobs_bad bad = {.count = 0};
+    int rescued = jobs->engine->rescue(round->conn, RESCUES, &bad);
     if (rescued < 0)
         return rescued;
+    vg_jobs_alarm_bad(jobs, &bad);
+    round->bad_rows = bad.count > 0;
     vg_jobs_count_up(&jobs->rescued, (uint64_t)rescued);
     int waits = look_for_quarantined(round);
     if (waits < 0)
@@ -54,8 +57,11 @@ int vg_jobs_house_keep(struct vg_jobs_round *round)
     int looked = vg_jobs_alarm_look(jobs, round->conn);
     if (looked < 0)
         return looked;
-    int pruned = jobs->engine->prune(round->conn, jobs->options.keep_completed_ns / 1000000,
-                                     jobs->options.keep_dead_ns / 1000000, PRUNES);
+    struct vg_jobs_keep keep = {.completed_ms = jobs->options.keep_completed_ns / 1000000,
+                                .dead_ms = jobs->options.keep_dead_ns / 1000000,
+                                .completed_most = jobs->options.keep_completed_most,
+                                .dead_most = jobs->options.keep_dead_most};
+    int pruned = jobs->engine->prune(round->conn, &keep, PRUNES);
     if (pruned < 0)
         return pruned;
     round->prunes = pruned >= PRUNES;

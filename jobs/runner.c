@@ -68,10 +68,12 @@ static int exchange(struct vg_jobs_round *round)
         jobs->engine->exchange(round->conn, round->ends, (size_t)number, &want, vg_jobs_claim_take, round, &next);
     if (error != 0) {
         vg_jobs_claim_drop(round);
-        return error;
+        return error == -EBADMSG && number > 0 ? vg_jobs_ends_record_apart(round, (size_t)number) : error;
     }
     vg_jobs_count_up(&jobs->exchanges, 1);
-    if (next.unrecorded == 0)
+    if (next.unrecorded == -EBADMSG)
+        next.unrecorded = vg_jobs_ends_record_apart(round, (size_t)number);
+    else if (next.unrecorded == 0)
         vg_jobs_ends_land(round);
     vg_jobs_claim_launch(round);
     if (want.count > 0 && want.alone && want.quarantine_first) {
@@ -85,6 +87,8 @@ static int exchange(struct vg_jobs_round *round)
         round->look = next.claimed == want.count;
         if (round->bad_schedule && next.due_ms >= 0 && next.due_ms < BAD_SCHEDULE_MS)
             next.due_ms = BAD_SCHEDULE_MS;
+        if (round->bad_rows && (next.due_ms < 0 || next.due_ms > want.lease_ms)) /* somebody may have mended them */
+            next.due_ms = want.lease_ms;
         round->due_at = next.due_ms < 0 ? VG_JOBS_AT_NEVER : vg_jobs_now_ms() + (uint64_t)next.due_ms;
     }
     return next.unrecorded; /* then the ends are still here and are sent again */

@@ -44,6 +44,7 @@ int64_t vg_jobs_sqlite_lease_now(struct vg_jobs_site *site)
 int vg_jobs_sqlite_error(struct vg_jobs_conn *conn, const char *what)
 {
     int code = sqlite3_errcode(conn->db) & 0xff;
+    conn->bad_row = code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
     int error = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? -EIO : -ENOTCONN;
     return vg_jobs_why(error, "%s: %s: %s", conn->site->path, what, sqlite3_errmsg(conn->db));
 }
@@ -99,6 +100,7 @@ static void unlock_writers(struct vg_jobs_site *site)
 
 int vg_jobs_sqlite_begin(struct vg_jobs_conn *conn)
 {
+    conn->bad_row = false;
     lock_writers(conn->site);
     conn->commits = vg_jobs_beside_turn_begin(conn->site->beside, conn->site->slot);
     int error = vg_jobs_sqlite_run(conn, vg_jobs_sqlite_get(conn, VG_SQL_BEGIN));

@@ -15,6 +15,9 @@ enum vg_jobs_sql {
     VG_SQL_BEGIN_READ,
     VG_SQL_COMMIT,
     VG_SQL_ROLLBACK,
+    VG_SQL_ROW_BEGIN,
+    VG_SQL_ROW_END,
+    VG_SQL_ROW_UNDO,
     VG_SQL_INSERT,
     VG_SQL_COUNT_ENQUEUED,
     VG_SQL_HOLDER,
@@ -72,6 +75,8 @@ enum vg_jobs_sql {
     VG_SQL_RESCUE,
     VG_SQL_RESCUE_NUMBER,
     VG_SQL_PRUNE_LIST,
+    VG_SQL_KEPT_LAST,
+    VG_SQL_KEPT_LAST_COMPLETED,
     VG_SQL_PRUNE_COMPLETED,
     VG_SQL_PRUNE,
     VG_SQL_PRUNE_COUNT,
@@ -114,12 +119,16 @@ struct vg_jobs_conn {
     struct vg_jobs_site *site;
     sqlite3 *db;
     sqlite3_stmt *statements[VG_SQL_COUNT];
-    int64_t worker;     /* row of this process; 0: not yet */
-    bool released;      /* the transaction has made a job wait that did not, or has made room under a cap */
-    int64_t pruned_to;  /* completed jobs with lower ids have been looked at; 0: none */
-    uint32_t commits;   /* as they were counted before the last try to begin */
-    int64_t busy_since; /* CLOCK_MONOTONIC ms */
-    char **turns;       /* per kind of the want: the tenant that was served last */
+    int64_t worker;      /* row of this process; 0: not yet */
+    bool released;       /* the transaction has made a job wait that did not, or has made room under a cap */
+    bool bad_row;        /* the last error was about a row, not about the database */
+    int64_t swept;       /* leases below that are still there cannot be rescued; 0: none */
+    int64_t pruned_to;   /* completed jobs with lower ids have been looked at; 0: none */
+    int64_t prune_below; /* completed jobs up to this id are too many; 0: none */
+    int64_t kept_at;     /* CLOCK_MONOTONIC ms: when to count them again */
+    uint32_t commits;    /* as they were counted before the last try to begin */
+    int64_t busy_since;  /* CLOCK_MONOTONIC ms */
+    char **turns;        /* per kind of the want: the tenant that was served last */
     unsigned turn_count;
     int64_t log_behind; /* since when the log could not be emptied, on the same clock; 0: it could */
     struct vg_jobs_ids {
@@ -188,8 +197,8 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
                             struct vg_jobs_next *next);
 int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *leases, size_t count, int64_t lease_ms);
 int vg_jobs_sqlite_quarantined(struct vg_jobs_conn *conn, const struct vg_jobs_want *want);
-int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most);
-int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most);
+int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most, struct vg_jobs_bad *bad);
+int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, const struct vg_jobs_keep *keep, unsigned most);
 int vg_jobs_sqlite_pinned(struct vg_jobs_conn *conn, int64_t older_ms, int64_t *age_ms, char *text, size_t room);
 int vg_jobs_sqlite_look(struct vg_jobs_conn *conn, const vigil_jobs_filter *filter, vigil_jobs_see_fn see, void *arg);
 int vg_jobs_sqlite_gone(struct vg_jobs_conn *conn, const uint64_t *ids, size_t count, bool *gone);

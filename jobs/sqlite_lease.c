@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_lease.c - the SQLite engine's leases and house: beats, rescue, pruning. */
+/* sqlite_lease.c - the SQLite engine's leases and house: beats, rescue, the log. */
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -46,164 +46,112 @@ int vg_jobs_sqlite_extend(struct vg_jobs_conn *conn, struct vg_jobs_lease *lease
             error = vg_jobs_sqlite_run(conn, save);
         }
     }
-    return vg_jobs_sqlite_end(conn, error);
+    error = vg_jobs_sqlite_end(conn, error);
+    return error != 0 && conn->bad_row ? -EBADMSG : error;
 }
 
-/* One lease that ran out. Each row stands for itself: a bad one is buried and does not hold up the sweep. */
-static int rescue_row(struct vg_jobs_conn *conn, uint64_t id, uint64_t number, int64_t crashes, uint64_t batch,
-                      bool cancelled)
+struct expired {
+    uint64_t id, number, batch;
+    int64_t crashes;
+    bool cancelled;
+};
+
+/* One lease that ran out. */
+static int rescue_row(struct vg_jobs_conn *conn, const struct expired *row)
 {
-    sqlite3_stmt *update;
-    if (!cancelled && crashes + 1 < VG_JOBS_CRASHES_DEAD) {
-        update = vg_jobs_sqlite_get(conn, VG_SQL_RESCUE);
-    } else {
-        update = vg_jobs_sqlite_get(conn, VG_SQL_RESCUE_NUMBER);
-    }
+    bool waits = !row->cancelled && row->crashes + 1 < VG_JOBS_CRASHES_DEAD;
+    sqlite3_stmt *update = vg_jobs_sqlite_get(conn, waits ? VG_SQL_RESCUE : VG_SQL_RESCUE_NUMBER);
     if (update == NULL)
         return -ENOTCONN;
-    vg_sql_bind_number(update, 1, id);
-    vg_sql_bind_number(update, 2, number);
+    vg_sql_bind_number(update, 1, row->id);
+    vg_sql_bind_number(update, 2, row->number);
     int error = vg_jobs_sqlite_run(conn, update);
-    if (error != 0 || (!cancelled && crashes + 1 < VG_JOBS_CRASHES_DEAD))
+    if (error != 0 || waits)
         return error;
-    struct vg_jobs_end end = {.id = id,
-                              .number = number + 1,
-                              .batch = batch,
-                              .outcome = cancelled ? VG_JOBS_CANCEL : VG_JOBS_BURY,
+    struct vg_jobs_end end = {.id = row->id,
+                              .number = row->number + 1,
+                              .batch = row->batch,
+                              .outcome = row->cancelled ? VG_JOBS_CANCEL : VG_JOBS_BURY,
                               .any_state = true,
-                              .error = cancelled ? "cancelled; its process died"
-                                                 : "its process died or was cut off three times"};
-    int result = vg_jobs_sqlite_bury(conn, &end, cancelled ? VIGIL_JOBS_CANCELLED : VIGIL_JOBS_DEAD);
+                              .error = row->cancelled ? "cancelled; its process died"
+                                                      : "its process died or was cut off three times"};
+    int result = vg_jobs_sqlite_bury(conn, &end, row->cancelled ? VIGIL_JOBS_CANCELLED : VIGIL_JOBS_DEAD);
     return result < 0 ? result : 0;
 }
 
-int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most)
+/* A row that the database refuses to change is left as it is: 1. */
+static int rescue_apart(struct vg_jobs_conn *conn, const struct expired *row)
+{
+    int error = vg_jobs_sqlite_run(conn, vg_jobs_sqlite_get(conn, VG_SQL_ROW_BEGIN));
+    if (error != 0)
+        return error;
+    conn->bad_row = false;
+    error = rescue_row(conn, row);
+    bool bad = error != 0 && conn->bad_row && sqlite3_get_autocommit(conn->db) == 0;
+    if (error != 0 && !bad)
+        return error;
+    if (bad)
+        error = vg_jobs_sqlite_run(conn, vg_jobs_sqlite_get(conn, VG_SQL_ROW_UNDO));
+    if (error == 0)
+        error = vg_jobs_sqlite_run(conn, vg_jobs_sqlite_get(conn, VG_SQL_ROW_END));
+    return error != 0 ? error : bad;
+}
+
+/* The next rows whose lease ran out, after the bad ones, which stay in front. Gives how many. */
+static int list_expired(struct vg_jobs_conn *conn, int64_t now, unsigned bad, struct expired *rows, unsigned most)
+{
+    sqlite3_stmt *list = vg_jobs_sqlite_get(conn, VG_SQL_EXPIRED);
+    if (list == NULL)
+        return -ENOTCONN;
+    (void)sqlite3_bind_int64(list, 1, now);
+    (void)sqlite3_bind_int64(list, 2, most);
+    (void)sqlite3_bind_int64(list, 3, bad);
+    int found = 0;
+    while (sqlite3_step(list) == SQLITE_ROW)
+        rows[found++] = (struct expired){.id = (uint64_t)sqlite3_column_int64(list, 0),
+                                         .number = (uint64_t)sqlite3_column_int64(list, 1),
+                                         .crashes = sqlite3_column_int64(list, 2),
+                                         .batch = (uint64_t)sqlite3_column_int64(list, 3),
+                                         .cancelled = sqlite3_column_int(list, 4) != 0};
+    (void)sqlite3_reset(list);
+    return found;
+}
+
+int vg_jobs_sqlite_rescue(struct vg_jobs_conn *conn, unsigned most, struct vg_jobs_bad *bad)
 {
     enum {
         ROWS = 128
     };
-    struct {
-        uint64_t id, number, batch;
-        int64_t crashes;
-        bool cancelled;
-    } rows[ROWS];
-    int error = vg_jobs_sqlite_begin(conn);
+    struct expired rows[ROWS];
+    int error = vg_jobs_sqlite_begin(conn), found = 0;
     if (error != 0)
         return error;
+    int64_t now = vg_jobs_sqlite_lease_now(conn->site);
+    unsigned page = most < ROWS ? most : ROWS, rescued = 0;
     conn->released = false;
-    int found = 0;
-    sqlite3_stmt *expired = vg_jobs_sqlite_get(conn, VG_SQL_EXPIRED);
-    if (expired == NULL)
-        return vg_jobs_sqlite_end(conn, -ENOTCONN);
-    (void)sqlite3_bind_int64(expired, 1, vg_jobs_sqlite_lease_now(conn->site));
-    (void)sqlite3_bind_int64(expired, 2, most < ROWS ? most : ROWS);
-    while (sqlite3_step(expired) == SQLITE_ROW) {
-        rows[found].id = (uint64_t)sqlite3_column_int64(expired, 0);
-        rows[found].number = (uint64_t)sqlite3_column_int64(expired, 1);
-        rows[found].crashes = sqlite3_column_int64(expired, 2);
-        rows[found].batch = (uint64_t)sqlite3_column_int64(expired, 3);
-        rows[found++].cancelled = sqlite3_column_int(expired, 4) != 0;
-    }
-    (void)sqlite3_reset(expired);
-    for (int i = 0; i < found && error == 0; i++)
-        error = rescue_row(conn, rows[i].id, rows[i].number, rows[i].crashes, rows[i].batch, rows[i].cancelled);
-    error = vg_jobs_sqlite_end(conn, error);
-    if (error == 0 && found > 0) {
+    do {
+        found = list_expired(conn, now, bad->count, rows, page);
+        error = found < 0 ? found : 0;
+        for (int i = 0; i < found && error >= 0; i++) {
+            error = rescue_apart(conn, &rows[i]);
+            rescued += error == 0;
+            if (error != 1)
+                continue;
+            if (bad->count++ > 0)
+                continue;
+            bad->id = rows[i].id;
+            (void)snprintf(bad->why, sizeof bad->why, "%s", vigil_jobs_why());
+        }
+    } while (error >= 0 && found == (int)page && rescued == 0); /* nothing but bad ones: there may be others behind */
+    error = vg_jobs_sqlite_end(conn, error < 0 ? error : 0);
+    if (error != 0)
+        return error;
+    conn->swept = bad->count > 0 && found < (int)page ? now : 0;
+    if (rescued > 0) {
         vg_jobs_beside_ended_add(conn->site->beside);
         vg_jobs_beside_ring_all(conn->site->beside, VG_JOBS_EVENT_WORK);
     }
-    return error != 0 ? error : found;
-}
-
-static int count_pruned(struct vg_jobs_conn *conn, int state, int count)
-{
-    sqlite3_stmt *add = count > 0 ? vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COUNT) : NULL;
-    if (add == NULL)
-        return count > 0 ? -ENOTCONN : count;
-    (void)sqlite3_bind_int(add, 1, state);
-    (void)sqlite3_bind_int(add, 2, count);
-    int error = vg_jobs_sqlite_run(conn, add);
-    return error != 0 ? error : count;
-}
-
-static int prune_one(struct vg_jobs_conn *conn, int64_t id)
-{
-    sqlite3_stmt *prune = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE);
-    if (prune == NULL)
-        return -ENOTCONN;
-    (void)sqlite3_bind_int64(prune, 1, id);
-    return vg_jobs_sqlite_run(conn, prune);
-}
-
-static int prune_state(struct vg_jobs_conn *conn, int state, int64_t before, unsigned most)
-{
-    sqlite3_stmt *list = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_LIST);
-    if (list == NULL)
-        return -ENOTCONN;
-    (void)sqlite3_bind_int(list, 1, state);
-    (void)sqlite3_bind_int64(list, 2, before);
-    (void)sqlite3_bind_int64(list, 3, most);
-    int count = 0, error = 0;
-    while (error == 0 && sqlite3_step(list) == SQLITE_ROW) {
-        error = prune_one(conn, sqlite3_column_int64(list, 0));
-        count++;
-    }
-    (void)sqlite3_reset(list);
-    return error != 0 ? error : count_pruned(conn, state, count);
-}
-
-/* Low ids have ended first, nearly always: look at the next ones, and start anew when none of them is old. */
-static int prune_completed(struct vg_jobs_conn *conn, int64_t before, unsigned most)
-{
-    sqlite3_stmt *list = vg_jobs_sqlite_get(conn, VG_SQL_PRUNE_COMPLETED);
-    if (list == NULL)
-        return -ENOTCONN;
-    (void)sqlite3_bind_int64(list, 1, conn->pruned_to != 0 ? conn->pruned_to : INT64_MIN);
-    (void)sqlite3_bind_int64(list, 2, most);
-    int count = 0, error = 0;
-    unsigned seen = 0;
-    for (; error == 0 && sqlite3_step(list) == SQLITE_ROW; seen++) {
-        conn->pruned_to = sqlite3_column_int64(list, 0);
-        if (sqlite3_column_int64(list, 1) >= before)
-            continue;
-        error = prune_one(conn, conn->pruned_to);
-        count++;
-    }
-    (void)sqlite3_reset(list);
-    if (count == 0 || seen < most)
-        conn->pruned_to = 0;
-    return error != 0 ? error : count_pruned(conn, VIGIL_JOBS_COMPLETED, count);
-}
-
-int vg_jobs_sqlite_prune(struct vg_jobs_conn *conn, int64_t completed_ms, int64_t dead_ms, unsigned most)
-{
-    int error = vg_jobs_sqlite_begin(conn);
-    if (error != 0)
-        return error;
-    int64_t now = vg_jobs_sqlite_now(conn->site);
-    int total = prune_completed(conn, now - completed_ms, most);
-    for (int state = VIGIL_JOBS_DEAD; total >= 0 && state <= VIGIL_JOBS_CANCELLED; state++) {
-        int count = prune_state(conn, state, now - dead_ms, most);
-        total = count < 0 ? count : total + count;
-    }
-    static const enum vg_jobs_sql passed[] = {VG_SQL_PERIODS_PRUNE, VG_SQL_TENANTS_PRUNE};
-    for (size_t i = 0; i < sizeof passed / sizeof *passed && total >= 0; i++) {
-        sqlite3_stmt *remove = vg_jobs_sqlite_get(conn, passed[i]);
-        if (remove != NULL)
-            (void)sqlite3_bind_int64(remove, 1, now);
-        error = vg_jobs_sqlite_run(conn, remove);
-        if (error != 0)
-            total = error;
-    }
-    sqlite3_stmt *workers = total >= 0 ? vg_jobs_sqlite_get(conn, VG_SQL_WORKERS_PRUNE) : NULL;
-    if (workers != NULL) {
-        (void)sqlite3_bind_int64(workers, 1, now - dead_ms);
-        (void)sqlite3_bind_int64(workers, 2, conn->worker);
-        error = vg_jobs_sqlite_run(conn, workers);
-        if (error != 0)
-            total = error;
-    }
-    return vg_jobs_sqlite_end(conn, total);
+    return (int)rescued;
 }
 
 /* A reader that stays in its transaction keeps the log from starting anew: it grows with every commit. */

@@ -377,6 +377,7 @@ static int find_next(struct vg_jobs_conn *conn, const struct vg_jobs_want *want,
     sqlite3_stmt *next = vg_jobs_sqlite_get(conn, VG_SQL_NEXT_LEASE);
     if (next == NULL)
         return -ENOTCONN;
+    (void)sqlite3_bind_int64(next, 1, conn->swept);
     if (sqlite3_step(next) == SQLITE_ROW && sqlite3_column_type(next, 0) != SQLITE_NULL)
         *due = earliest(*due, sqlite3_column_int64(next, 0) - vg_jobs_sqlite_lease_now(conn->site) + 1);
     (void)sqlite3_reset(next);
@@ -448,7 +449,7 @@ int vg_jobs_sqlite_exchange(struct vg_jobs_conn *conn, struct vg_jobs_end **ends
     if (error != 0) {
         if (new_worker)
             conn->worker = 0;
-        return error;
+        return conn->bad_row ? -EBADMSG : error;
     }
     if (ended)
         vg_jobs_beside_ended_add(conn->site->beside);

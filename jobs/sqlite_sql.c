@@ -80,6 +80,9 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_BEGIN_READ] = "BEGIN",
     [VG_SQL_COMMIT] = "COMMIT",
     [VG_SQL_ROLLBACK] = "ROLLBACK",
+    [VG_SQL_ROW_BEGIN] = "SAVEPOINT row",
+    [VG_SQL_ROW_END] = "RELEASE row",
+    [VG_SQL_ROW_UNDO] = "ROLLBACK TO row",
     [VG_SQL_INSERT] =
         "INSERT INTO vigil_jobs(kind, class, state, due, created, max_errors, limit_ms, version, content_type, "
         "ukey, ustart, batch, after_batch, payload, lease, worker, started, tenant) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, "
@@ -197,15 +200,15 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
                              "FROM vigil_jobs_schedules WHERE next <= ?1 ORDER BY name",
     [VG_SQL_SCHEDULE_MOVE] = "UPDATE vigil_jobs_schedules SET next = ?3, last = coalesce(?4, last) WHERE name = ?1 AND "
                              "next = ?2",
-    [VG_SQL_NEXT_LEASE] = "SELECT min(lease) FROM vigil_jobs WHERE state = 1",
+    [VG_SQL_NEXT_LEASE] = "SELECT min(lease) FROM vigil_jobs WHERE state = 1 AND lease >= ?1",
     [VG_SQL_EXTEND] = "UPDATE vigil_jobs SET lease = ?3 WHERE id = ?1 AND number = ?2 AND state = 1 RETURNING cancel",
     [VG_SQL_SAVE] =
         "UPDATE vigil_jobs SET progress = coalesce(?3, progress), text = coalesce(?4, text), "
         "checkpoint = coalesce(?5, checkpoint), verdict = coalesce(?6, verdict) WHERE id = ?1 AND number = ?2 AND "
         "state = 1",
     [VG_SQL_EXPIRED] =
-        "SELECT id, number, crashes, batch, cancel FROM vigil_jobs WHERE state = 1 AND lease < ?1 ORDER BY lease "
-        "LIMIT ?2",
+        "SELECT id, number, crashes, batch, cancel FROM vigil_jobs WHERE state = 1 AND lease < ?1 ORDER BY lease, id "
+        "LIMIT ?2 OFFSET ?3",
     [VG_SQL_RESCUE] =
         "UPDATE vigil_jobs SET state = CASE WHEN crashes + 1 >= 2 THEN 3 ELSE 0 END, number = number + 1, "
         "crashes = crashes + 1, lease = NULL, error = 'the process died or was cut off: the lease ran out' "
@@ -213,8 +216,14 @@ const char *const vg_jobs_sqlite_text[VG_SQL_COUNT] = {
     [VG_SQL_RESCUE_NUMBER] =
         "UPDATE vigil_jobs SET number = number + 1, crashes = crashes + 1 WHERE id = ?1 AND number = ?2 AND "
         "state = 1",
-    [VG_SQL_PRUNE_LIST] =
-        "SELECT id FROM vigil_jobs_ended WHERE state = ?1 AND state > 4 AND ended < ?2 ORDER BY ended LIMIT ?3",
+    [VG_SQL_PRUNE_LIST] = "SELECT id FROM vigil_jobs_ended WHERE state = ?1 AND state > 4 AND (ended, id) <= (?2, ?3) "
+                          "ORDER BY ended, id LIMIT ?4",
+    /* The first of those that are too many. The completed ones are counted by id. */
+    [VG_SQL_KEPT_LAST] =
+        "SELECT ended, id FROM vigil_jobs_ended WHERE state = ?1 AND state > 4 ORDER BY ended DESC, id "
+        "DESC LIMIT 1 OFFSET ?2",
+    [VG_SQL_KEPT_LAST_COMPLETED] =
+        "SELECT id FROM vigil_jobs_ended NOT INDEXED WHERE state = 4 ORDER BY id DESC LIMIT 1 OFFSET ?1",
     [VG_SQL_PRUNE_COMPLETED] =
         "SELECT id, ended FROM vigil_jobs_ended NOT INDEXED WHERE id > ?1 AND state = 4 ORDER BY id LIMIT ?2",
     [VG_SQL_PRUNE] = "DELETE FROM vigil_jobs_ended WHERE id = ?1",

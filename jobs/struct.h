@@ -100,6 +100,7 @@ struct vigil_jobs {
     _Atomic int heart_stop, heart_asked;
 
     _Atomic uint64_t pinned_ms; /* what vg_jobs_alarm_look has found */
+    _Atomic uint64_t bad_rows;  /* what the last rescue has left */
     _Atomic uint64_t claimed, completed, failed, dead, cancelled, given_back, refused, rescued, exchanges, beats,
         outages, spooled, replayed;
 };

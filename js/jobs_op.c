@@ -425,6 +425,8 @@ vg_val vg_job_op_open(vg_call *call)
     op->options.max_payload = (size_t)vg_option_number(engine, from, "maxPayload", 0);
     op->options.keep_completed_ns = vg_option_ns(engine, from, "keepCompleted");
     op->options.keep_dead_ns = vg_option_ns(engine, from, "keepDead");
+    op->options.keep_completed_most = (uint64_t)vg_option_number(engine, from, "keepCompletedMost", 0);
+    op->options.keep_dead_most = (uint64_t)vg_option_number(engine, from, "keepDeadMost", 0);
     op->options.fast = vg_option_bool(engine, from, "fast");
     op->options.max_waiting = (uint64_t)vg_option_number(engine, from, "maxWaiting", 0);
     op->options.full_wait_ns = vg_option_ns(engine, from, "fullWait");

@@ -97,6 +97,9 @@ typedef struct vigil_jobs_options {
     bool must_last;
     void (*on_doubt)(void *user, const char *line);
     void *user;
+    /* most completed jobs that are kept, the newest by id, and most dead and most cancelled ones,
+       the newest by their end; 0: any number. Older ones go within a minute or so */
+    uint64_t keep_completed_most, keep_dead_most;
 } vigil_jobs_options;
 #define VIGIL_JOBS_OPTIONS_INIT VG_SIZED(vigil_jobs_options)
 
@@ -505,6 +508,9 @@ typedef struct vigil_jobs_stats {
     uint64_t pinned_ms;
     uint64_t spooled;  /* jobs that were written to the spool */
     uint64_t replayed; /* jobs that came out of it */
+    /* running jobs whose lease ran out and whose row the engine refuses to change: they are left
+       out of the sweep, and one of them is named on stderr */
+    uint64_t bad_rows;
 } vigil_jobs_stats;
 #define VIGIL_JOBS_STATS_INIT VG_SIZED(vigil_jobs_stats)
 

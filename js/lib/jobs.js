@@ -141,7 +141,8 @@ function receive(raw, status) {
 
 // ---- a queue ------------------------------------------------------------------------------------------------------
 
-const OPEN_TIMES = ['concurrency', 'lease', 'poll', 'maxPayload', 'keepCompleted', 'keepDead', 'maxWaiting', 'fullWait'];
+const OPEN_TIMES = ['concurrency', 'lease', 'poll', 'maxPayload', 'keepCompleted', 'keepDead', 'keepCompletedMost',
+  'keepDeadMost', 'maxWaiting', 'fullWait'];
 const KIND_TIMES = ['version', 'maxErrors', 'backoff', 'backoffMax', 'limit', 'cap', 'rate', 'tenantCap', 'tenantRate'];
 const JOB_TIMES = ['delay', 'version', 'maxErrors', 'limit', 'uniqueFor'];
 

@@ -2,6 +2,7 @@
 /* The suite of the engines on PostgreSQL, in a schema that every test makes anew. */
 #include "server.h"
 #include "suite.h"
+#include "suite_bad.h"
 #include "suite_dead.h"
 #include "suite_ends.h"
 #include "suite_limits.h"
@@ -81,6 +82,20 @@ static void end_transaction(void *connection, bool commit)
 static void run_sql(const char *address, const char *sql)
 {
     execute(address, sql);
+}
+
+static void refuse_changes(const char *address, uint64_t id)
+{
+    run_sql_of(address,
+               "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; "
+               "END'; CREATE TRIGGER refuse BEFORE UPDATE ON vigil_jobs FOR EACH ROW WHEN (OLD.id = %" PRIu64
+               ") EXECUTE FUNCTION refuse()",
+               id);
+}
+
+static void allow_changes(const char *address)
+{
+    execute(address, "DROP TRIGGER refuse ON vigil_jobs; DROP FUNCTION refuse()");
 }
 
 static const char *unsafe_queue(const char **word)
@@ -313,6 +328,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         JOBS_SUITE,
+        JOBS_SUITE_BAD,
         JOBS_SUITE_DEAD,
         JOBS_SUITE_ENDS,
         JOBS_SUITE_LIMITS,

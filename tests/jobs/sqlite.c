@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The suite of the engines on SQLite, in a file that every test makes anew. */
 #include "suite.h"
+#include "suite_bad.h"
 #include "suite_dead.h"
 #include "suite_ends.h"
 #include "suite_limits.h"
@@ -64,6 +65,19 @@ static void run_sql(const char *path, const char *sql)
     must_equal(sqlite3_busy_timeout(db, 60000), SQLITE_OK); /* the queue writes at the same time */
     must_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     must_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void refuse_changes(const char *path, uint64_t id)
+{
+    run_sql_of(path,
+               "CREATE TRIGGER refuse BEFORE UPDATE ON vigil_jobs WHEN OLD.id = %" PRIu64
+               " BEGIN SELECT RAISE(ABORT, 'refused'); END",
+               id);
+}
+
+static void allow_changes(const char *path)
+{
+    run_sql(path, "DROP TRIGGER refuse");
 }
 
 static const char *unsafe_queue(const char **word)
@@ -241,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_disk_refuses_and_loses_nothing), /* forks: before there are threads, and no watchdog */
         JOBS_SUITE,
+        JOBS_SUITE_BAD,
         JOBS_SUITE_DEAD,
         JOBS_SUITE_ENDS,
         JOBS_SUITE_LIMITS,
