@@ -39,8 +39,11 @@ static inline unsigned vg_batch_next(unsigned interval, unsigned most, uint64_t 
         return 1;
     if (took > VG_BATCH_SPAN && interval > 1)
         return interval / 2;
-    if (took < VG_BATCH_SPAN / 2 && may_grow && interval < most)
-        return interval * 2;
+    if (took < VG_BATCH_SPAN / 2 && may_grow && interval < most) {
+        const unsigned next =
+            took < VG_BATCH_SPAN / 16 ? interval * 8 : interval * 2; /* a note costs seven short calls */
+        return next < most ? next : most;
+    }
     return interval;
 }
 
