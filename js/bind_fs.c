@@ -52,6 +52,14 @@ static vg_val list_of(vg_fs_op *op, vg_engine *engine)
     return array;
 }
 
+/* The array owns the data from here on. */
+static vg_val bytes_of(vg_fs_op *op, vg_engine *engine)
+{
+    char *data = op->data;
+    op->data = NULL;
+    return vg_bytes(engine, data, op->data_length, free_data, NULL);
+}
+
 static vg_val outcome(vg_fs_op *op, vg_engine *engine)
 {
     vg_val value;
@@ -67,13 +75,16 @@ static vg_val outcome(vg_fs_op *op, vg_engine *engine)
             items[i] = vg_number(engine, op->stat[i]);
         return vg_array(engine, VG_FS_STATS, items);
     }
+    case VG_FS_READ_NEW:
+        if (op->result == 0)
+            return vg_number(engine, 0);
+        value = bytes_of(op, engine);
+        return value ? value : vg_number(engine, -ENOMEM);
     case VG_FS_READ_FILE:
         if (op->n3 != 0) {
             value = vg_text(engine, op->data, op->data_length);
         } else {
-            char *data = op->data;
-            op->data = NULL; /* the array's from here on */
-            value = vg_bytes(engine, data, op->data_length, free_data, NULL);
+            value = bytes_of(op, engine);
         }
         return value ? value : vg_number(engine, -ENOMEM);
     case VG_FS_READDIR:

@@ -63,15 +63,16 @@ static void keep_stat(vg_fs_op *op, const struct statx *stat)
 static int64_t read_to_end(vg_fs_op *op, int fd)
 {
     struct stat stat;
-    size_t room, used = 0;
+    size_t room, used = 0, size;
     if (fstat(fd, &stat) < 0)
         return -errno;
     if (S_ISDIR(stat.st_mode))
         return -EISDIR;
     if (S_ISREG(stat.st_mode) && stat.st_size >= FILE_MAX)
         return -EFBIG;
-    /* One more byte than the file has, so that the end is found without growing. */
-    room = S_ISREG(stat.st_mode) && stat.st_size > 0 ? (size_t)stat.st_size + 1 : 8192;
+    /* The end of a file that tells its size is there; others, and those of /proc, are read until nothing comes. */
+    size = S_ISREG(stat.st_mode) ? (size_t)stat.st_size : 0;
+    room = size > 0 ? size : 8192;
     op->data = malloc(room);
     while (op->data) {
         ssize_t got;
@@ -85,6 +86,8 @@ static int64_t read_to_end(vg_fs_op *op, int fd)
         if (got == 0)
             break;
         used += (size_t)got;
+        if (used == size)
+            break;
         if (used == room) {
             char *more = realloc(op->data, room * 2);
             if (!more)
@@ -156,6 +159,25 @@ static int64_t read_some(vg_fs_op *op)
                           : read((int)op->n1, op->bytes, op->length);
     while (got < 0 && errno == EINTR);
     return answer(got);
+}
+
+/* The same into memory of its own, n2 bytes at most. What a short read leaves over is returned. */
+static int64_t read_new(vg_fs_op *op)
+{
+    int64_t got;
+    op->length = (size_t)op->n2;
+    op->data = malloc(op->length ? op->length : 1);
+    if (!op->data)
+        return -ENOMEM;
+    op->bytes = (unsigned char *)op->data;
+    got = read_some(op);
+    op->bytes = NULL;
+    op->data_length = got > 0 ? (size_t)got : 0;
+    if (op->data_length < op->length / 2) {
+        char *less = realloc(op->data, op->data_length + 1);
+        op->data = less ? less : op->data;
+    }
+    return got;
 }
 
 static int64_t write_some(vg_fs_op *op)
@@ -403,6 +425,8 @@ static int64_t run(vg_fs_op *op)
         return answer(close((int)op->n1));
     case VG_FS_READ:
         return read_some(op);
+    case VG_FS_READ_NEW:
+        return read_new(op);
     case VG_FS_WRITE:
         return write_some(op);
     case VG_FS_STAT:

@@ -7,6 +7,7 @@
 const { codes, AbortError, validateFunction, validateInteger, validateBoolean, validateAbortSignal } = load('errors');
 const { make: systemError } = load('fserrors');
 const { fsNow, fsLater, fsCancel } = binding;
+const { name: nameNow } = load('sched');
 const path = load('path');
 
 const { fsOp: OP, priority: PRIORITY } = load('constants');
@@ -169,47 +170,57 @@ function priorityOf(options) {
   }
   return PRIORITY[wanted];
 }
+function conclude(it, result, callback) {
+  nameNow(callback);
+  if (typeof result === 'number' && result < 0) {
+    callback(errorOf(it, result));
+    return;
+  }
+  if (it.finish === undefined) {
+    callback(null);
+    return;
+  }
+  let value;
+  try {
+    value = it.finish(result);
+  } catch (error) {
+    callback(error);
+    return;
+  }
+  callback(null, value);
+}
+function begin(it, priority, id) {
+  const { args } = it;
+  const begun = it.reading ? fsLater(id, priority, args[0], args[1], args[2], args[3], args[4], args[5])
+    : Reflect.apply(fsLater, undefined, [id, priority].concat(args));
+  if (begun === 0) return true;
+  process.nextTick(() => binding.finishNow(id, begun));
+  return false;
+}
 function run(it, callback) {
   const signal = it.options?.signal;
-  validateAbortSignal(signal, 'options.signal');
   const priority = priorityOf(it.options);
-  if (signal?.aborted) {
+  if (signal === undefined) begin(it, priority, binding.expect((result) => conclude(it, result, callback)));
+  else runUntil(it, callback, signal, priority);
+}
+function runUntil(it, callback, signal, priority) {
+  validateAbortSignal(signal, 'options.signal');
+  if (signal.aborted) {
     process.nextTick(() => callback(errorOf(it, -125)));
     return;
   }
-  const onAbort = signal === undefined ? undefined : () => fsCancel(id);
+  const onAbort = () => fsCancel(id);
   const id = binding.expect((result) => {
-    load('sched').name(callback);
-    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', onAbort);
     // Aborted after it was done, but before anybody heard of it: still aborted.
-    if (signal?.aborted) result = -125;
-    if (typeof result === 'number' && result < 0) {
-      callback(errorOf(it, result));
-      return;
-    }
-    if (it.finish === undefined) {
-      callback(null);
-      return;
-    }
-    let value;
-    try {
-      value = it.finish(result);
-    } catch (error) {
-      callback(error);
-      return;
-    }
-    callback(null, value);
+    conclude(it, signal.aborted ? -125 : result, callback);
   });
-  const begun = Reflect.apply(fsLater, undefined, [id, priority].concat(it.args));
-  if (begun < 0) {
-    process.nextTick(() => binding.finishNow(id, begun));
-    return;
-  }
-  if (onAbort !== undefined) signal.addEventListener('abort', onAbort, { once: true });
+  if (begin(it, priority, id)) signal.addEventListener('abort', onAbort, { once: true });
 }
 
 // ---- the plans ----------------------------------------------------------------------------------------------------
 
+const READ_WHOLE = { __proto__: null, encoding: null, flag: 'r' };
 const LINK_ITSELF = 1; // of chown and utimes: a symbolic link is not followed
 let warnedOfX = false;
 let warnedOfRecursive = false;
@@ -242,13 +253,13 @@ const plans = {
   },
   fstat: (fd, options) => plan('fstat', [OP.fstat, undefined, undefined, toFd(fd)], (v) => statsOf(v, options), options),
   readFile(file, options) {
-    options = toOptions(options, { encoding: null, flag: 'r' });
+    options = options === undefined ? READ_WHOLE : toOptions(options, READ_WHOLE);
     const byFd = isFd(file);
     if (!byFd) file = toPath(file);
-    const text = isUtf8(options.encoding);
+    const { encoding } = options;
+    const text = isUtf8(encoding);
     const args = [OP.readFile, byFd ? undefined : file, undefined, byFd ? file : 0, toFlags(options.flag, 0), text ? 1 : 0];
-    const finish = (data) => text ? data : options.encoding && options.encoding !== 'buffer'
-      ? asBuffer(data).toString(options.encoding) : asBuffer(data);
+    const finish = text ? (data) => data : encoding && encoding !== 'buffer' ? (data) => asBuffer(data).toString(encoding) : asBuffer;
     const it = plan('open', args, finish, options, byFd ? undefined : file);
     it.reading = true;
     return it;
@@ -423,6 +434,10 @@ function readPlan(fd, buffer, offset, length, position) {
   const bytes = span(buffer, offset, length);
   return plan('read', [OP.read, undefined, undefined, fd, 0, place(position, bytes.length), bytes], (n) => n);
 }
+// Up to `length` bytes as a Buffer of their own, which nobody has to clear or to copy; 0 at the end of the file.
+function readNew(fd, length, position, callback) {
+  run(plan('read', [OP.readNew, undefined, undefined, fd, length, position], (data) => (data === 0 ? 0 : asBuffer(data))), callback);
+}
 function writePlan(fd, data, offset, length, position) {
   toFd(fd);
   if (typeof data !== 'string' && !ArrayBuffer.isView(data)) {
@@ -549,4 +564,4 @@ for (const name of Object.keys(LAZY)) {
   });
 }
 Object.defineProperty(fs, 'promises', { enumerable: true, configurable: true, get: () => load('fs_promises') });
-Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, runSync, readPlan, writePlan, statsOf, plan, place, toFd, toOptions, toFlags, toPath, more } });
+Object.defineProperty(fs, Symbol.for('vigil.host'), { value: { plans, run, runSync, readPlan, writePlan, readNew, read: fs.read, statsOf, plan, place, toFd, toOptions, toFlags, toPath, more } });

@@ -170,8 +170,12 @@ async function writeWhole(file, data, options, flag) {
 api.open = async function open(file, flags = 'r', mode = 0o666) {
   return new FileHandle(await later(plans.open(file, flags, mode)));
 };
-api.readFile = async function readFile(file, options) {
-  return later(plans.readFile(target(file, 'read'), options));
+api.readFile = function readFile(file, options) {
+  try {
+    return later(plans.readFile(target(file, 'read'), options));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 };
 api.writeFile = async function writeFile(file, data, options) {
   return writeWhole(file, data, options, 'w');

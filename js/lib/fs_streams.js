@@ -6,7 +6,7 @@ const fs = load('fs');
 const { Readable, Writable, finished } = load('stream');
 const { codes, validateInteger, validateFunction, validateBoolean } = load('errors');
 const { Buffer } = load('buffer');
-const { toPath } = fs[Symbol.for('vigil.host')];
+const { toPath, readNew, read: ownRead } = fs[Symbol.for('vigil.host')];
 
 function optionsOf(options, defaults) {
   if (options === undefined || options === null) return { ...defaults };
@@ -172,9 +172,8 @@ ReadStream.prototype._read = function (wanted) {
     this.push(null);
     return;
   }
-  const buffer = Buffer.allocUnsafeSlow(room);
   this[kBusy] = true;
-  this[kCalls].read(this.fd, buffer, 0, room, this.pos ?? null, (error, count) => {
+  const done = (error, count, buffer) => {
     if (back(this, error)) return;
     if (error) {
       this.destroy(error);
@@ -182,8 +181,14 @@ ReadStream.prototype._read = function (wanted) {
     }
     if (this.pos !== undefined) this.pos += count;
     this.bytesRead += count;
-    this.push(count === 0 ? null : count === room ? buffer : buffer.subarray(0, count));
-  });
+    this.push(count === 0 ? null : count === buffer.length ? buffer : buffer.subarray(0, count));
+  };
+  if (this[kCalls] === fs && fs.read === ownRead) {
+    readNew(this.fd, room, this.pos ?? -1, (error, data) => done(error, data ? data.length : 0, data));
+    return;
+  }
+  const buffer = Buffer.allocUnsafeSlow(room);
+  this[kCalls].read(this.fd, buffer, 0, room, this.pos ?? null, (error, count) => done(error, count, buffer));
 };
 ReadStream.prototype.close = closeMethod;
 
