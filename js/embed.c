@@ -135,7 +135,8 @@ int vigil_js_error_get(vigil_js *js, vigil_js_error *error)
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *value)
+/* closed: the checkpoint was made. */
+static int finish(vigil_js *js, vg_val result, vg_val thrown, bool closed, vigil_js_value *value)
 {
     int status = 0;
     if (thrown && !js->ended)
@@ -145,10 +146,10 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, vigil_js_value *va
         status = vg_js_why(-ECANCELED, "the call was ended before it returned");
     if (value)
         *value = result;
-    if (js->depth == 0)
+    if (js->depth == 0 && !closed)
         vg_js_dispatch(js, VG_DISPATCH_CHECKPOINT, NULL, NULL, NULL);
     /* A program that has ended itself has no checkpoint, but the loop has to hear of it. */
-    if (js->ended)
+    if (js->ended || (js->depth == 0 && closed))
         vg_js_sync(js);
     return js->ended && !result ? vg_js_why(-ECANCELED, "the program has ended") : status;
 }
@@ -168,9 +169,23 @@ int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *nam
     vg_js_limit_begin(js);
     result = vg_eval(js->engine, text, length, name, 1, &thrown);
     js->depth--;
-    status = finish(js, result, thrown, value);
+    status = finish(js, result, thrown, false, value);
     vg_engine_leave(js->engine);
     return status;
+}
+
+#define ENTER_ARGS 8
+
+/* The call and its checkpoint in one crossing: that costs more than most functions do. */
+static vg_val call_and_close(vigil_js *js, vg_val function, vg_val self, size_t count, const vg_val *args,
+                             vg_val *thrown)
+{
+    vg_val all[2 + ENTER_ARGS];
+    all[0] = function;
+    all[1] = self && vg_type_of(js->engine, self) == VG_OBJECT ? self : vg_undefined(js->engine);
+    for (size_t i = 0; i < count; i++)
+        all[2 + i] = args[i];
+    return vg_apply(js->engine, js->enter, NULL, 2 + count, all, thrown);
 }
 
 int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, size_t count, const vigil_js_value *args,
@@ -178,6 +193,7 @@ int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, si
 {
     vg_val thrown = NULL, result;
     int status = vg_js_why_not_owner(js);
+    bool closes;
     if (status < 0)
         return status;
     if (count && !args)
@@ -189,9 +205,12 @@ int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, si
     vg_engine_enter(js->engine);
     js->depth++;
     vg_js_limit_begin(js);
-    result = vg_apply(js->engine, function, self, count, args, &thrown);
+    closes = js->depth == 1 && count <= ENTER_ARGS && vg_engine_can_drain(js->engine);
+    result = closes ? call_and_close(js, function, self, count, args, &thrown)
+                    : vg_apply(js->engine, function, self, count, args, &thrown);
     js->depth--;
-    status = finish(js, result, thrown, value);
+    /* What was ended from outside had no checkpoint, or not all of it. */
+    status = finish(js, result, thrown, closes && (result || thrown), value);
     vg_engine_leave(js->engine);
     return status;
 }

@@ -56,6 +56,7 @@ static vg_val run_first(vigil_js *js, const char *file, const char *url)
 static bool boot(vigil_js *js)
 {
     vg_engine *engine = js->engine;
+    vg_val thrown;
     js->binding = vg_object(engine);
     vg_hold(engine, js->binding);
     if (!vg_js_bind_core(js) || !vg_js_bind_system(js) || !vg_js_bind_text(js) || !vg_js_bind_decode(js) ||
@@ -79,7 +80,8 @@ static bool boot(vigil_js *js)
     if (!run_first(js, "safe.js", "vigil:safe") || !(js->dispatch = run_first(js, "boot.js", "vigil:boot")))
         return false;
     vg_hold(engine, js->dispatch);
-    return true;
+    js->enter = vg_get(engine, js->binding, "enter", &thrown);
+    return js->enter != NULL;
 }
 
 static void before_exit(void *arg);

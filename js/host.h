@@ -21,6 +21,7 @@ struct vigil_js {
     vigil_pool *pool;
     bool own_loop, own_pool;
     vg_val dispatch, binding;
+    vg_val enter; /* of binding: calls a function, and makes the checkpoint behind it */
     double state[VG_STATE_COUNT];
 
     /* turn.c */

@@ -186,6 +186,15 @@ function complete(at, a, b) {
   return sched.inScope(callback, undefined, [a, b]);
 }
 
+// A function that C calls while no JavaScript is on the stack: the call and its checkpoint are one crossing.
+binding.enter = (callback, self, ...args) => {
+  try {
+    return Reflect.apply(callback, self, args);
+  } finally {
+    sched.close();
+  }
+};
+
 // What C waits for, and the modules that the program gives to its scripts.
 const { apply } = Reflect;
 const { resolve, prototype: { then } } = Promise;
