@@ -4,6 +4,7 @@
 set(VIGIL_CHECK_WRAPS
   malloc calloc realloc free aligned_alloc posix_memalign strdup mmap munmap mremap madvise mprotect
   reallocarray malloc_usable_size strerror
+  strlen strnlen strcpy stpcpy strncpy strcat strcmp strncmp snprintf vsnprintf
   memcpy memmove memset memcmp
   pthread_create pthread_join pthread_self pthread_detach pthread_setname_np pthread_getname_np pthread_setaffinity_np
   pthread_sigmask pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock sched_yield
@@ -22,9 +23,11 @@ set(VIGIL_CHECK_WRAPS
 list(APPEND VIGIL_CHECK_WRAPS
   pthread_cancel pthread_kill pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_spin_init
   pthread_spin_lock pthread_spin_trylock pthread_spin_unlock pthread_mutex_consistent sem_open tss_create vfork
+  fork posix_spawn posix_spawnp system
   select pselect ppoll pause sigsuspend sigwait sigwaitinfo sigtimedwait epoll_create accept accept4 connect
   recv recvfrom recvmsg send sendto sendmsg flock lockf mq_receive mq_send msgrcv semop timer_create)
-set(VIGIL_CHECK_LINK_FLAGS "")
+# The run time of C++ comes behind the engine on the line of the linker, and calls these too.
+set(VIGIL_CHECK_LINK_FLAGS -Wl,--undefined=__wrap_strlen)
 foreach(name ${VIGIL_CHECK_WRAPS})
   list(APPEND VIGIL_CHECK_LINK_FLAGS "-Wl,--wrap=${name}")
 endforeach()

@@ -3,7 +3,9 @@
 #include <vigil_check.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -205,4 +207,46 @@ VGC_SCENARIO(strangers_descriptor, "a write to a number that is another's by now
     uint64_t count = 0;
     vgc_assert(read(strangers, &count, sizeof count) < 0, "nobody has written to the stranger's");
     close(strangers);
+}
+
+static char shared_text[32];
+
+static void *copy_text(void *arg)
+{
+    strcpy(shared_text, arg);
+    return NULL;
+}
+
+VGC_SCENARIO(text_race_strcpy, "a race of two text functions is found", .expect = VGC_DATA_RACE)
+{
+    pthread_t t = vgc_thread_start(copy_text, (void *)(uintptr_t) "hello");
+    vgc_assert(strcmp(shared_text, "bye") != 0, "nobody writes that");
+    vgc_thread_join(t);
+}
+
+static void *print_text(void *arg)
+{
+    (void)snprintf(shared_text, sizeof shared_text, "%d", (int)(intptr_t)arg);
+    return NULL;
+}
+
+VGC_SCENARIO(text_race_snprintf, "a race with text that is made is found", .expect = VGC_DATA_RACE)
+{
+    pthread_t t = vgc_thread_start(print_text, (void *)(intptr_t)7);
+    shared_text[0] = 'x';
+    vgc_thread_join(t);
+}
+
+VGC_SCENARIO(text_behind_the_end, "text that is longer than its block is found", .expect = VGC_USE_AFTER_FREE)
+{
+    char *block = malloc(4);
+    copy_text((void *)(uintptr_t) "hello");
+    strcpy(block, shared_text);
+    free(block);
+}
+
+VGC_SCENARIO(process_fork, "a process that is made is refused", .expect = VGC_MISUSE)
+{
+    if (fork() == 0)
+        _exit(0);
 }
