@@ -40,41 +40,27 @@ static JSClassRef make_class(const char *name, JSObjectCallAsFunctionCallback ca
 }
 
 /*
- * Options of the engine. It reads them from the environment, once for the process, when the first virtual machine is made; there is a
- * function for it too, but that crashes where somebody else has made one before.
- *
- * usePollingTraps: how the engine learns that a limit has run out. Left to itself it has a thread that stops ours by a signal, a thousand
- * times a second, until some JavaScript has seen it: an idle program would never sleep, and the compiled code of what runs is thrown away
- * each time. With this option its code looks by itself.
- *
- * thresholdForFTLOptimizeAfterWarmUp: the last of the engine's compilers costs more than it saves in programs that run for less than a
- * second: of the CPU time for 10 000 calls of readFile it took a sixth. It comes four times later than the engine would have it.
+ * How the engine learns that a limit has run out. Left to itself it has a thread that stops ours by a signal, a thousand times a second,
+ * until some JavaScript has seen it: an idle program would never sleep, and the compiled code of what runs is thrown away each time.
+ * With this option its code looks by itself. The engine reads it from the environment, once for the process, when the first
+ * virtual machine is made; there is a function for it too, but that crashes where somebody else has made one before.
  */
-static const struct {
-    const char *name, *value;
-} options[] = {
-    {"JSC_usePollingTraps", "1"},
-    {"JSC_thresholdForFTLOptimizeAfterWarmUp", "256000"},
-};
-#define OPTIONS (sizeof options / sizeof *options)
+static const char polling_option[] = "JSC_usePollingTraps";
 
-/* Before the machine is made. What the user has set stays; `ours`: what forget_options removes. */
-static void set_options(bool ours[OPTIONS])
+/* Before the machine is made; true: forget_polling is to follow. */
+static bool ask_for_polling(void)
 {
     static _Atomic uint32_t asked;
     /* relaxed: only one thread may do this. Whoever makes a second engine at the same moment may make the first machine without it, and is
        not worse off than before. */
-    const bool first = atomic_exchange_explicit(&asked, 1, memory_order_relaxed) == 0;
-    for (size_t i = 0; i < OPTIONS; i++)
-        ours[i] = first && !getenv(options[i].name) && setenv(options[i].name, options[i].value, 0) == 0;
+    return atomic_exchange_explicit(&asked, 1, memory_order_relaxed) == 0 && !getenv(polling_option) &&
+           setenv(polling_option, "1", 0) == 0;
 }
 
-/* They are not the program's, nor its children's. */
-static void forget_options(const bool ours[OPTIONS])
+/* It is not the program's, nor its children's. */
+static void forget_polling(void)
 {
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (ours[i])
-            (void)unsetenv(options[i].name);
+    (void)unsetenv(polling_option);
 }
 
 vg_engine *vg_engine_new(void *host, const char **why)
@@ -96,10 +82,10 @@ vg_engine *vg_engine_new(void *host, const char **why)
     g_main_context_push_thread_default(engine->later);
     if (engine->extra->initialize_main_thread)
         engine->extra->initialize_main_thread();
-    bool set[OPTIONS];
-    set_options(set);
+    const bool asked = ask_for_polling();
     engine->group = JSContextGroupCreate();
-    forget_options(set);
+    if (asked)
+        forget_polling();
     engine->context = engine->group ? JSGlobalContextCreateInGroup(engine->group, NULL) : NULL;
     g_main_context_pop_thread_default(engine->later);
     if (!engine->context) {
