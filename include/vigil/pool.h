@@ -33,7 +33,8 @@
  *   inherits its class. If no spare can be had (no_spares, or max_spares are at work), it helps
  *   with any task, to the same depth, because a task that everybody waits for could stay queued.
  *   A wait for another pool sleeps; without a spare it helps with what workers of other pools wait
- *   for in its own.
+ *   for in its own. A task under such a stranger goes on only after it, so waits that are no circle
+ *   on stacks of their own can become one: the watchdog names it, and more spares avoid it.
  *
  * Three ways to hand over work
  *

@@ -125,14 +125,6 @@ static bool job_claim(vg_job *job)
     return true;
 }
 
-unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room)
-{
-    unsigned count = 0;
-    for (const vg_job *job = worker->job; job != NULL && count < room; job = job->outer)
-        jobs[count++] = (uintptr_t)job;
-    return count;
-}
-
 bool vg_job_claim(vigil_task *task)
 {
     return job_claim(vg_job_of(task));

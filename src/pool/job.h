@@ -25,7 +25,6 @@ vg_job_work vg_job_work_of(vigil_task *task);
 void vg_job_cancel(vigil_task *task);         /* its cancel callback */
 uint64_t vg_job_id(const vigil_task *task);   /* names it in records; 0: nobody has its handle */
 bool vg_job_is_alone(const vigil_task *task); /* of a claimed one: nobody else has its handle, or watches it */
-unsigned vg_job_chain(const vg_worker *worker, uintptr_t *jobs, unsigned room); /* the jobs it runs */
 
 /* A job as it is before its submit, held `references` times. NULL: no memory. *name: its handle. */
 struct vg_job *vg_job_make(vigil_pool *pool, uint32_t references, uint64_t *name);

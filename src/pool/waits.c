@@ -5,9 +5,33 @@
  */
 #include "waits.h"
 
-#include "job.h"
+#include "job_struct.h"
 
 #include <stddef.h>
+
+/* Add to the first `count` of the holds. Returns how many they are then. */
+static unsigned note_hold(vg_seat *seat, unsigned count, const void *object, bool *known)
+{
+    *known = false;
+    for (unsigned i = 0; i < count && !*known; i++)
+        *known = atomic_load_explicit(&seat->holds[i], memory_order_relaxed) == (uintptr_t)object;
+    if (*known || count == VG_FACT_HOLDS)
+        return count;
+    atomic_store_explicit(&seat->holds[count], (uintptr_t)object, memory_order_relaxed);
+    return count + 1;
+}
+
+/* What the wait below has noted, and what has come on top of it since. */
+static unsigned note_holds(const vg_worker *worker, vg_seat *seat, unsigned count)
+{
+    bool known = false;
+    for (const vg_job *job = worker->job; job != NULL && !known; job = job->outer)
+        count = note_hold(seat, count, job, &known);
+    const vigil_group *group = worker->group;
+    for (unsigned i = 0; i < VG_NOTE_GROUPS && group != NULL; i++, group = group->vg_parent)
+        count = note_hold(seat, count, group, &known);
+    return count;
+}
 
 uint64_t vg_wait_note_begin(vg_worker *worker, vg_wait_what what, const void *object, const void *function,
                             uint64_t deadline_ns, const void *word)
@@ -17,25 +41,18 @@ uint64_t vg_wait_note_begin(vg_worker *worker, vg_wait_what what, const void *ob
     const uint32_t at = atomic_load_explicit(&seat->note_count, memory_order_relaxed); /* written by us alone */
     if (at < VG_WAIT_NOTES) {
         vg_wait_note *note = &seat->notes[at];
-        uintptr_t jobs[VG_NOTE_JOBS];
-        const unsigned count = vg_job_chain(worker, jobs, VG_NOTE_JOBS);
-        const vigil_group *group = worker->group;
+        const unsigned below = at == 0 ? 0 : atomic_load_explicit(&seat->notes[at - 1].holds, memory_order_relaxed);
         /* All relaxed: the watchdog believes a note only if its number is the same before, after, and at its next
            look. A torn note is at worst a missing or a short-lived arrow. */
         atomic_store_explicit(&note->number, 0, memory_order_relaxed);
         atomic_store_explicit(&note->what, (uint32_t)what, memory_order_relaxed);
         atomic_store_explicit(&note->limited, deadline_ns != VG_NO_DEADLINE, memory_order_relaxed);
+        atomic_store_explicit(&note->holds, (uint16_t)note_holds(worker, seat, below), memory_order_relaxed);
         atomic_store_explicit(&note->since, vg_now_ns(), memory_order_relaxed);
         atomic_store_explicit(&note->object, (uintptr_t)object, memory_order_relaxed);
         atomic_store_explicit(&note->function, (uintptr_t)function, memory_order_relaxed);
         atomic_store_explicit(&note->word, (uintptr_t)word, memory_order_relaxed);
         atomic_store_explicit(&note->owner, 0, memory_order_relaxed);
-        for (unsigned i = 0; i < VG_NOTE_JOBS; i++)
-            atomic_store_explicit(&note->jobs[i], i < count ? jobs[i] : 0, memory_order_relaxed);
-        for (unsigned i = 0; i < VG_NOTE_GROUPS; i++) {
-            atomic_store_explicit(&note->groups[i], (uintptr_t)group, memory_order_relaxed);
-            group = group != NULL ? group->vg_parent : NULL;
-        }
         atomic_store_explicit(&note->number, number, memory_order_relaxed);
     }
     atomic_store_explicit(&seat->note_count, at + 1, memory_order_relaxed);

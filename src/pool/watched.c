@@ -50,15 +50,6 @@ static vg_doing worker_doing(vg_seat *seat, uint64_t state)
     }
 }
 
-static void add_hold(vg_worker_fact *fact, uintptr_t object)
-{
-    for (unsigned i = 0; i < fact->hold_count; i++)
-        if (fact->holds[i] == object)
-            return;
-    if (fact->hold_count < VG_FACT_HOLDS)
-        fact->holds[fact->hold_count++] = object;
-}
-
 /* The word may be gone: the kernel copies it or fails. */
 static int read_owner(uintptr_t word)
 {
@@ -97,17 +88,10 @@ static void read_waits(vg_seat *seat, vg_worker_fact *fact)
     fact->wait.owner = read_owner(atomic_load_explicit(&top->owner, memory_order_relaxed));
     if (atomic_load_explicit(&seat->counts->wait.kind, memory_order_relaxed) == VG_WAIT_JOB)
         fact->wait.id = atomic_load_explicit(&seat->counts->wait.on, memory_order_relaxed);
-    for (unsigned i = 0; i < VG_NOTE_JOBS; i++) {
-        const uintptr_t job = atomic_load_explicit(&top->jobs[i], memory_order_relaxed);
-        if (job != 0)
-            add_hold(fact, job);
-    }
-    for (uint32_t n = 0; n < count; n++)
-        for (unsigned i = 0; i < VG_NOTE_GROUPS; i++) {
-            const uintptr_t group = atomic_load_explicit(&seat->notes[n].groups[i], memory_order_relaxed);
-            if (group != 0)
-                add_hold(fact, group);
-        }
+    fact->wait.on_others = count > 1;
+    const unsigned holds = atomic_load_explicit(&top->holds, memory_order_relaxed);
+    for (; fact->hold_count < holds && fact->hold_count < VG_FACT_HOLDS; fact->hold_count++)
+        fact->holds[fact->hold_count] = atomic_load_explicit(&seat->holds[fact->hold_count], memory_order_relaxed);
     if (number == 0 || atomic_load_explicit(&top->number, memory_order_relaxed) != number ||
         atomic_load_explicit(&seat->note_count, memory_order_relaxed) != count) {
         fact->wait.what = VG_WAITS_NOT; /* it changed during the copy */

@@ -10,6 +10,7 @@
 #include "base/handles.h"
 #include "base/raise.h"
 #include "base/slab.h"
+#include "record/facts.h"
 #include "record/format_pool.h"
 #include "record/record.h"
 #include "deque.h"
@@ -54,25 +55,23 @@ enum {
 }; /* LEFT: the thread has ended or is about to; not joined */
 
 /*
- * A wait on the worker's stack, for the watchdog: what it waits for, and which jobs and groups it holds up. The
- * watchdog follows none of the pointers (waits.c).
+ * A wait on the worker's stack, for the watchdog: what it waits for. The watchdog follows none of the pointers
+ * (waits.c).
  */
 enum {
-    VG_WAIT_NOTES = 8, /* deeper waits are only counted */
-    VG_NOTE_JOBS = 8,
-    VG_NOTE_GROUPS = 6
+    VG_WAIT_NOTES = VIGIL_HELP_DEPTH + 8, /* deeper waits are only counted */
+    VG_NOTE_GROUPS = 6                    /* of one wait: the task's group and its parents */
 };
 typedef struct vg_wait_note {
     _Atomic uint64_t number; /* 0: being written */
     _Atomic uint32_t what;   /* vg_wait_what */
-    _Atomic uint32_t limited;
+    _Atomic uint16_t limited;
+    _Atomic uint16_t holds;     /* of seat.holds: what this wait and those below it hold up */
     _Atomic uint64_t since;     /* ns */
     _Atomic uintptr_t object;   /* job, group, or what else it waits for */
     _Atomic uintptr_t function; /* of the job */
     _Atomic uintptr_t word;     /* where it sleeps, if not on the seat's own word; an address to wake, no more */
     _Atomic uintptr_t owner;    /* the word with the thread id of a lock's holder; 0: none */
-    _Atomic uintptr_t jobs[VG_NOTE_JOBS]; /* that this worker runs, innermost first; 0 ends the list */
-    _Atomic uintptr_t groups[VG_NOTE_GROUPS];
 } vg_wait_note;
 
 typedef struct vg_seat {
@@ -97,8 +96,9 @@ typedef struct vg_seat {
     _Atomic uint32_t note_count; /* waits on the stack */
     _Atomic uint64_t age_debt; /* what lower classes have had in advance, as in vg_worker.age_owed; for the watchdog */
     vg_wait_note notes[VG_WAIT_NOTES];
-    vg_file_worker *counts;       /* its slot in the recorder */
-    vg_deque *deques[VG_CLASSES]; /* in the worker's queues; written before the seat is shown */
+    _Atomic uintptr_t holds[VG_FACT_HOLDS]; /* jobs that run, and groups of tasks, under the noted waits */
+    vg_file_worker *counts;                 /* its slot in the recorder */
+    vg_deque *deques[VG_CLASSES];           /* in the worker's queues; written before the seat is shown */
 } vg_seat;
 
 typedef struct vg_worker vg_worker;

@@ -13,7 +13,7 @@
 
 enum {
     VG_FACT_CLASSES = 5, /* priorities, CRITICAL first */
-    VG_FACT_HOLDS = 32   /* jobs and groups on one stack */
+    VG_FACT_HOLDS = 64   /* jobs and groups on one stack */
 };
 
 typedef enum vg_doing {
@@ -46,6 +46,7 @@ typedef struct vg_wait_fact {
     uint64_t id;          /* the job's; 0: a group, or unknown */
     const void *function; /* of the job, or NULL */
     int owner;            /* thread that holds the lock; 0: unknown */
+    bool on_others;       /* other waits lie below it on the stack */
 } vg_wait_fact;
 
 typedef struct vg_worker_fact {

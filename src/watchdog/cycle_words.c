@@ -172,7 +172,8 @@ void vg_cycle_find(const vg_cycle_graph *all, size_t begin, const vg_look *look)
     bool one_pool = true;
     size_t mutexes = 0; /* locks of either library */
     size_t joins = 0;
-    size_t outside = 0; /* loops and threads that wait for tasks */
+    size_t outside = 0;   /* loops and threads that wait for tasks */
+    bool stacked = false; /* a wait lies on that of another task */
     for (size_t i = begin; i < all->length; i++) {
         const vg_cycle_node *at = &all->nodes[all->path[i]];
         const uint64_t since = vg_cycle_since(at, look);
@@ -180,6 +181,7 @@ void vg_cycle_find(const vg_cycle_graph *all, size_t begin, const vg_look *look)
         joins += at->lock.what == VG_LOCK_JOIN;
         mutexes += arrow_is_lock(at);
         outside += at->outer.kind != VG_WAIT_NONE && at->outer.kind != VG_WAIT_LOCK;
+        stacked = stacked || (vg_cycle_noted(at) && at->worker->wait.on_others);
         newest = since > newest ? since : newest;
         if (rejectable_first(at, youngest))
             youngest = at;
@@ -252,9 +254,14 @@ void vg_cycle_find(const vg_cycle_graph *all, size_t begin, const vg_look *look)
         vg_say(&advice, "Do not wait inside a callback: the loop settles its promises itself, and does nothing else "
                         "while it waits. Let the job's end come back as a promise (vigil_async) or a post.");
     else
-        vg_say(&advice, "A task must not wait for one that may wait for it: split the work at the wait, or submit a "
-                        "follow-up instead of waiting. VIGIL_RECOVER_REJECT breaks the circle: its youngest wait for a "
-                        "job returns -EDEADLK.");
+        vg_say(&advice,
+               "A task must not wait for one that may wait for it: split the work at the wait, or submit a "
+               "follow-up instead of waiting. VIGIL_RECOVER_REJECT breaks the circle: its youngest wait for a "
+               "job returns -EDEADLK.%s",
+               stacked
+                   ? " If the program has no such circle: these tasks lie on the stacks of others that wait, because "
+                     "the pool could have no more spares. Raise max_spares."
+                   : "");
     if (vg_cycle_noted(youngest) && youngest->worker->wait.rejectable) {
         finding->reject_serial = youngest->pool->serial;
         finding->reject_worker = youngest->worker->index;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* W6, W7: Tasks that wait for each other in a circle: told with everybody who is in it, and broken at its youngest wait if allowed. */
+/* P17, W6, W7: Tasks that wait for each other in a circle: told with everybody who is in it, and broken at its youngest wait if allowed. */
 #include "watchdog_test.h"
 
 struct ring;
@@ -209,6 +209,125 @@ static void a_chain_of_waits_is_no_cycle(void **state)
     pool_close(chain.pool);
 }
 
+/*
+ * No circle of the program: two bottom jobs wait for jobs that end, and two top jobs wait for the other pool's bottom
+ * job. But both pools have one worker and no spares, so each top job is run on the stack of its pool's bottom job.
+ */
+enum {
+    LAYERS_MOST = 12 /* more than the notes that a worker has room for from the start */
+};
+
+struct layers;
+struct layer {
+    struct layers *on;
+    unsigned height;
+    struct event begun;
+};
+
+struct layers {
+    vigil_pool *pool, *helpers; /* of one worker; of many */
+    struct layers *other;
+    unsigned height;  /* of the top */
+    vigil_job bottom; /* its layer 0 */
+    struct gate *gate;
+    struct meeting *tops;
+    int result; /* of the top's wait */
+    struct layer layer[LAYERS_MOST];
+};
+
+static int pass_a_gate(void *arg)
+{
+    gate_pass(arg);
+    return 0;
+}
+
+static void call_and_wait(vigil_pool *pool, int (*fn)(void *arg), void *arg)
+{
+    vigil_job job;
+    must_equal(vigil_job_call(pool, fn, arg, NULL, &job), 0);
+    must_equal(vigil_job_wait(pool, job, VIGIL_FOREVER, NULL), 0);
+    must_equal(vigil_job_unref(pool, job), 0);
+}
+
+static int lie_here(void *arg)
+{
+    struct layer *layer = arg;
+    struct layers *on = layer->on;
+    event_set(&layer->begun);
+    if (layer->height < on->height) {
+        call_and_wait(on->helpers, pass_a_gate, on->gate);
+        return 0;
+    }
+    (void)meeting_join(on->tops);
+    on->result = vigil_job_wait(on->other->pool, on->other->bottom, VIGIL_FOREVER, NULL);
+    return 0;
+}
+
+/* A worker of the third pool waits for the layer, so whoever sleeps in a wait for another pool runs it. */
+static int lay_down(void *arg)
+{
+    struct layer *layer = arg;
+    call_and_wait(layer->on->pool, lie_here, layer);
+    return 0;
+}
+
+static void crosswise(unsigned height)
+{
+    struct heard heard;
+    struct gate gate = {0};
+    struct meeting tops = {.size = 2};
+    struct layers side[2] = {0};
+    vigil_pool_options one = VIGIL_POOL_OPTIONS_INIT;
+    one.workers = 1;
+    one.no_spares = true;
+    vigil_pool *helpers = pool_of(4 * LAYERS_MOST);
+    watch_with(&heard, VIGIL_STALL_WAIT_CYCLE, VIGIL_RECOVER_REJECT);
+    for (unsigned i = 0; i < 2; i++) {
+        side[i] = (struct layers){.pool = pool_with(&one), .helpers = helpers, .other = &side[1 - i], .height = height};
+        side[i].gate = &gate;
+        side[i].tops = &tops;
+        side[i].result = 1;
+        for (unsigned h = 0; h <= height; h++)
+            side[i].layer[h] = (struct layer){.on = &side[i], .height = h};
+        must_equal(vigil_job_call(side[i].pool, lie_here, &side[i].layer[0], NULL, &side[i].bottom), 0);
+        event_wait(&side[i].layer[0].begun);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned h = 1; h <= height; h++) {
+            must_equal(vigil_pool_call(helpers, lay_down, NULL, &side[i].layer[h], VIGIL_NORMAL), 0);
+            event_wait(&side[i].layer[h].begun);
+        }
+    gate_open(&gate); /* now nothing but the tops hold the bottoms up */
+    event_wait(&heard.raised[VIGIL_STALL_WAIT_CYCLE]);
+    const vigil_verdict *verdict = &heard.first[VIGIL_STALL_WAIT_CYCLE];
+    must_equal(verdict->severity, VIGIL_SEVERITY_ERROR);
+    must_say(verdict->reason, "2 tasks wait for each other in a circle");
+    must_say(verdict->evidence, "inside lie_here, for a job (lie_here) that cannot end before worker 0");
+    must_say(verdict->advice, "max_spares");
+    for (unsigned i = 0; i < 2; i++) {
+        must_equal(vigil_job_wait(side[i].pool, side[i].bottom, VIGIL_FOREVER, NULL), 0);
+        must_equal(vigil_job_unref(side[i].pool, side[i].bottom), 0);
+    }
+    must_equal(side[0].result + side[1].result, -EDEADLK); /* one of them, the other has its answer */
+    event_wait(&heard.cleared[VIGIL_STALL_WAIT_CYCLE]);
+    must_equal(vigil_watchdog_stop(), 0);
+    pool_close(helpers);
+    pool_close(side[0].pool);
+    pool_close(side[1].pool);
+}
+
+static void waits_that_lie_crosswise_on_two_stacks_are_a_cycle(void **state)
+{
+    (void)state;
+    crosswise(1);
+}
+
+static void a_cycle_under_many_waits_is_named_too(void **state)
+{
+    (void)state;
+    crosswise(LAYERS_MOST - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +336,8 @@ int main(void)
         test(a_child_that_waits_for_its_parent_is_a_cycle),
         test(without_recovery_the_circle_stays_and_only_a_timeout_ends_it),
         test(a_chain_of_waits_is_no_cycle),
+        test(waits_that_lie_crosswise_on_two_stacks_are_a_cycle),
+        test(a_cycle_under_many_waits_is_named_too),
     };
     return run_all(tests);
 }
