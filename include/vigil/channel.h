@@ -96,7 +96,8 @@ typedef struct vigil_channel_case {
 } vigil_channel_case;
 
 /* Do one of the cases, whichever can be done first; a closed channel can. If several can, one of
-   them is picked at random. Any thread; blocks for at most timeout_ns.
+   them is picked at random. count is 1 to 64, and at least one case has a channel. Any thread;
+   blocks for at most timeout_ns.
    Returns the index of the case that was done, and its status is set; -ETIMEDOUT; -EINVAL; the
    token's status. */
 VIGIL_API int vigil_channel_select(vigil_channel_case *cases, size_t count, int64_t timeout_ns,
