@@ -7,7 +7,7 @@
  * costs wakes until the processes are started again.
  *
  * Wakes. Each runner owns a slot with one futex word. A waker adds its events to the word by compare-and-swap and
- * clears SLEEPING; whoever clears it makes the system call, so a burst costs one. The runner sets SLEEPING only on a
+ * clears SLEEPING; the clearer makes the system call, so a burst costs one. The runner sets SLEEPING only on a
  * word without events. Both sides change one word alone, so no fence is needed beyond acquire and release, and no wake
  * is lost.
  *

@@ -7,7 +7,7 @@
  * transaction looks, the row comes, its owner looks and finds the job alive, the transaction commits and tells nobody.
  *
  * The locks of the server show who may have missed the row. A statement locks the tables it reads before it takes its
- * snapshot, and the lock stays until the end of the transaction. So whoever has no lock on the table when the row is
+ * snapshot, and the lock stays until the end of the transaction. So one without a lock on the table when the row is
  * there will see the row. The others are the lookers. Until they have ended, one who waits looks again in pauses that
  * begin with a millisecond and double: it is late by about the time for which the transaction was open. Nobody waits
  * for a lock, and the transactions that end jobs pay nothing.

@@ -2,7 +2,7 @@
 /*
  * token.c - the token of a run, made when somebody asks for it, and how a run is told to stop.
  *
- * Whoever stops a run says so and then looks for a source. Whoever makes the source puts it there and then looks
+ * A stopping thread says so and then looks for a source. A thread that makes the source puts it there and then looks
  * whether the run is to stop. One of the two sees the other, and aborts the token.
  */
 #include "token.h"

@@ -3,7 +3,7 @@
  * waiter.c - promises of jobs that have yet to end.
  *
  * The waiter's thread has a connection and a list of those it waits for. After each end, of any job, it asks in one
- * statement which of its jobs are gone from the live ones, and settles their promises. Whoever adds one pokes it out of
+ * statement which of its jobs are gone from the live ones, and settles their promises. Adding one pokes it out of
  * the engine's wait. The count of ends and pokes is read before the question, so what happens after the question ends
  * the next sleep at once.
  *

@@ -74,7 +74,7 @@ void vg_set_bytes(vg_engine *engine, vg_val object, const char *name, const void
 
 void vg_queue_hold(vg_queue *queue)
 {
-    /* relaxed: whoever holds one already may make another. */
+    /* relaxed: a holder may make another. */
     atomic_fetch_add_explicit(&queue->refs, 1, memory_order_relaxed);
 }
 

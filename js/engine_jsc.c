@@ -51,7 +51,7 @@ static const char polling_option[] = "JSC_usePollingTraps";
 static bool ask_for_polling(void)
 {
     static _Atomic uint32_t asked;
-    /* relaxed: only one thread may do this. Whoever makes a second engine at the same moment may make the first machine without it, and is
+    /* relaxed: only one thread may do this. A thread that makes a second engine now may make the first machine without it, and is
        not worse off than before. */
     return atomic_exchange_explicit(&asked, 1, memory_order_relaxed) == 0 && !getenv(polling_option) &&
            setenv(polling_option, "1", 0) == 0;

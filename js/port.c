@@ -67,7 +67,7 @@ vg_port *vg_port_new(vigil_js *js)
 
 void vg_port_hold(vg_port *port)
 {
-    /* relaxed: whoever holds one already may make another. */
+    /* relaxed: a holder may make another. */
     atomic_fetch_add_explicit(&port->refs, 1, memory_order_relaxed);
 }
 

@@ -66,7 +66,7 @@ static message *message_new(vg_worker *worker, int kind, const void *bytes, size
     *it = (message){.done = {.drop = drop}, .worker = worker, .kind = kind, .length = length};
     if (length > 0)
         memcpy(it->bytes, bytes, length);
-    /* relaxed: whoever holds one already may make another. */
+    /* relaxed: a holder may make another. */
     atomic_fetch_add_explicit(&worker->refs, 1, memory_order_relaxed);
     return it;
 }

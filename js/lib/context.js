@@ -25,7 +25,7 @@ const context = {
   hooks: [], // of createHook: those that are enabled
 };
 let lastId = 1;
-let quiet = false; // whoever reads `constructor` now does not wait
+let quiet = false; // a reader of `constructor` does not wait now
 
 function emit(kind, id, type, trigger, resource) {
   const { hooks } = context;
@@ -111,7 +111,7 @@ function activate() {
     },
   };
   Object.defineProperty(proto, 'then', { value: methods.then, writable: true, configurable: true, enumerable: false });
-  // Of a promise this is the promise itself: whoever has it does not wait yet.
+  // Of a promise this is the promise itself: its holder does not wait yet.
   const statics = {
     resolve(value) { return quietly(resolve, this, [value]); },
   };

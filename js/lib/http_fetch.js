@@ -51,7 +51,7 @@ class Body {
     this.#body = body;
     if (isStream(body)) this.#stream = body;
   }
-  // Whoever reads or cancels the stream has used the body; the stream knows it.
+  // A caller that reads or cancels the stream has used the body; the stream knows it.
   get bodyUsed() { return this.#used || (this.#stream !== null && this.#stream._disturbed); }
   // Text or bytes that need not be iterated; undefined otherwise.
   static peek(message) {

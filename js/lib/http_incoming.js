@@ -345,7 +345,7 @@ IncomingMessage.prototype[Symbol.asyncIterator] = async function* () {
     if (this.complete && this._queue === null) {
       this._endIfDone();
     } else if (!this.destroyed) {
-      // Whoever leaves the loop wants no more of the body, but can still answer: as in Node the connection stays.
+      // A caller that leaves the loop wants no more of the body, but can still answer: as in Node the connection stays.
       this.aborted = true;
       this.emit('aborted');
       this._close();

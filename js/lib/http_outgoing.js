@@ -128,7 +128,7 @@ function afterEnd(response, callback) {
   refuse(response, error, callback);
   return false;
 }
-// Whoever is told by the callback is told once; of what was destroyed no more is told.
+// The callback is called once, and not after the message was destroyed.
 function refuse(response, error, callback) {
   const quiet = response.destroyed;
   process.nextTick(() => {

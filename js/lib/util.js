@@ -192,7 +192,7 @@ module.exports = {
     }
     return map;
   },
-  // The resource is held by whoever waits for it; here nothing else is done about it.
+  // The resource is held by its waiter; here nothing else is done about it.
   async aborted(signal, resource) {
     if (signal === undefined) throw new codes.ERR_INVALID_ARG_TYPE('signal', 'AbortSignal', signal);
     validateAbortSignal(signal, 'signal');

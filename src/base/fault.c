@@ -51,7 +51,7 @@ uint32_t vg_fault_argument(vg_fault_kind kind)
 
 void vg_fault_lose(void *it)
 {
-    /* release: the task is whole for whoever puts it back; pairs with the acquire below */
+    /* release: the task is whole for a thread that puts it back; pairs with the acquire below */
     atomic_store_explicit(&fault_lost_task, it, memory_order_release);
 }
 

@@ -60,7 +60,7 @@ typedef struct vg_slab_chunk {
     vg_slab_cache *owner;
     struct vg_slab_chunk *next; /* in the slab's list of what is to be freed */
     size_t bytes;               /* to be freed: a huge page has its first chunk in the list; 0: the others in it */
-    uint32_t number;            /* the owner's: whoever frees an object must not touch the line that the owner writes */
+    uint32_t number;            /* a copy of the owner's: a free must not touch the line that the owner writes */
     uint32_t free;              /* first chunk of a huge page: its free objects, counted by vg_slab_trim; else 0 */
 } vg_slab_chunk;
 

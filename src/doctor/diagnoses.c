@@ -507,7 +507,7 @@ static void find_states(vg_exam *exam, const vg_needed *needed)
                   answerer != NULL ? " does not answer" : "");
             add_waiter(exam, f, needed->waiter[p]);
             ADVICE(f, answerer != NULL
-                          ? "The program is not to blame: look at the file system (mount, findmnt) and at whoever "
+                          ? "The program is not to blame: look at the file system (mount, findmnt) and at what "
                             "serves it. A signal that kills ends the wait; unmounting by force ends it for all."
                           : "The program is not to blame: look at the disk, the network file system or the driver "
                             "(dmesg).");

@@ -108,7 +108,7 @@ typedef struct vg_exam_thread {
     bool spins;
     long spin_call;    /* in a loop over this system call; -1: none, or several */
     bool yields;       /* it gives its processor up whenever it gets one */
-    bool owner_steady; /* whoever holds what it waits for was the same in all looks */
+    bool owner_steady; /* the holder of what it waits for was the same in all looks */
     bool stop_seen;    /* it was stopped in an earlier look, too */
     pid_t owner_before;
     bool is_main;

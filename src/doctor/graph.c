@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The greatest set of threads that all wait for members of the set alone: begin with everybody who slept during all
- * looks, and take out whoever could be woken from outside of it, until nobody is left to take out. Members were asleep
+ * looks, and take out those that could be woken from outside, until nobody is left to take out. Members were asleep
  * at the same moment, because none of them ran between its first and its last look: so the set stood as a whole at that
  * moment, and nothing in it can ever move.
  */

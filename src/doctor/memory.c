@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A page of the patient may never arrive: it belongs to a userfaultfd that nobody serves, or to a file on a disk or
- * server that does not answer. Whoever reads it then waits in the kernel, and only SIGKILL ends that. So a page is read
+ * server that does not answer. A reader then waits in the kernel, and only SIGKILL ends that. So a page is read
  * directly if the kernel says that it is in memory (pagemap); all others are read by a child, for a limited time.
  */
 #ifndef _GNU_SOURCE

@@ -65,7 +65,7 @@ int vg_readiness_wait(vg_readiness *it, uint32_t events, uint64_t deadline_ns, u
             return 0;
         }
         if ((now & VG_READY_SLEEPERS) == 0) {
-            /* relaxed: whoever reports or closes reads this word itself */
+            /* relaxed: reports and closes read this word themselves */
             if (!atomic_compare_exchange_weak_explicit(&it->word, &now, now | VG_READY_SLEEPERS, memory_order_relaxed,
                                                        memory_order_relaxed))
                 continue;

@@ -3,9 +3,9 @@
  * readiness.h - what a descriptor was ready for, in one word that threads can sleep on.
  *
  * The word holds the events, whether it is closed, whether a thread sleeps, and a number that grows with each report.
- * R1  A report changes the number: whoever compared the word before does not fall asleep on it.
+ * R1  A report changes the number: a thread that compared the word before does not fall asleep on it.
  * R2  A clear names the number it has seen: it never takes away what was reported later.
- * R3  A thread sleeps only on a word with SLEEPERS; whoever reports or closes takes SLEEPERS away and wakes all.
+ * R3  A thread sleeps only on a word with SLEEPERS; a report or close takes SLEEPERS away and wakes all.
  * So a thread that sleeps has seen neither its events nor the close, and the next of either wakes it. The number has 24
  * bits: a thread would have to miss 2^24 reports between its look and its sleep to be wrong.
  */

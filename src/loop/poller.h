@@ -66,7 +66,7 @@ int vg_poller_wait(vg_poller *poller, uint64_t deadline_ns, vg_poll_event *event
 /* 0; -EBADF: somebody has closed our descriptor. */
 int vg_poller_wake(vg_poller *poller);
 
-/* Whoever calls it excludes other changes of the set: a wake descriptor that somebody has closed is made anew. 0, or an
+/* The caller excludes other changes of the set: a wake descriptor that somebody has closed is made anew. 0, or an
    error. */
 int vg_poller_mend_wake(vg_poller *poller);
 

@@ -202,7 +202,7 @@ static void after_sleeping(vigil_loop *loop)
 {
     /* S2: Sleeping comes before the last look at every source; pairs with the fence W1 in vg_loop_wake */
     atomic_thread_fence(memory_order_seq_cst);
-    /* Whoever is given a place from now on sees Sleeping. */
+    /* A thread that is given a place from now on sees Sleeping. */
     if (vg_ingress_idle(&loop->ingress))
         return;
     /* Most likely the place is published by now, or in a moment. */

@@ -216,7 +216,7 @@ void vg_watch_drop_all(vigil_loop *loop)
 void vg_watch_heal(vigil_loop *loop, int error)
 {
     vg_mutex_lock(&loop->watches.lock);
-    int rc = refill(loop, false); /* whoever closed our descriptor may own its number by now */
+    int rc = refill(loop, false); /* its number may belong to other code by now */
     vg_mutex_unlock(&loop->watches.lock);
     vg_emit(loop, VIGIL_LOOP_POLL_FAILED, -1, error, 1,
             rc == 0 ? "the poller's descriptor was not usable any more (closed by mistake?); it was made anew"

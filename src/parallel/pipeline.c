@@ -113,7 +113,7 @@ static bool begin_to_read(pipeline_run *run, pipe_token *token)
     return mine;
 }
 
-/* Whoever comes next reads. One free token is offered to workers that have nothing to do; it stays in the deque while
+/* The next thread reads. One free token is offered to workers that have nothing to do; it stays in the deque while
    all are busy, and the tokens that run read one after the other without a queue. */
 static void end_to_read(pipeline_run *run, bool ended)
 {

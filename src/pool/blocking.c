@@ -31,7 +31,7 @@ static bool give_credit(vigil_pool *pool)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&pool->compensated, &given, given + 1, memory_order_relaxed,
                                                     memory_order_relaxed));
-    /* K1 release: whoever takes the credit sees that we wait for a group and could work ourselves; pairs with K2 */
+    /* K1 release: the taker of the credit sees that we wait for a group and could work ourselves; pairs with K2 */
     (void)atomic_fetch_add_explicit(&pool->idle.word, VG_CREDIT_ONE, memory_order_release);
     vg_offer_credit(pool);
     return true;

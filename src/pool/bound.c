@@ -30,8 +30,8 @@ static bool bound_try(vigil_pool *pool, uint64_t count)
     return true;
 }
 
-/* The wake in flight has arrived. relaxed: a full fence follows, R1 or R2. So we see the place of whoever left its wake
-   to us, whose R2 comes before its exchange. */
+/* The wake in flight has arrived. relaxed: a full fence follows, R1 or R2: we see the place of the one that left its
+   wake to us, whose R2 comes before its exchange. */
 static void wake_arrived(vigil_pool *pool)
 {
     (void)atomic_exchange_explicit(&pool->room_waking, 0, memory_order_relaxed);
@@ -122,7 +122,7 @@ void vg_room_signal(vigil_pool *pool)
         atomic_load_explicit(&pool->queued_places, memory_order_relaxed) >= pool->max_queue)
         return;
     const bool all = atomic_load_explicit(&pool->room_batches, memory_order_relaxed) != 0;
-    /* relaxed: R2 shows the free place to whoever takes the flag down (wake_arrived) */
+    /* relaxed: R2 shows the free place to the thread that takes the flag down (wake_arrived) */
     if (atomic_exchange_explicit(&pool->room_waking, 1, memory_order_relaxed) != 0 && !all)
         return;
     (void)atomic_fetch_add_explicit(&pool->room_seq, 1, memory_order_relaxed);

@@ -76,7 +76,7 @@ vigil_task *vg_deque_pop_open(vg_deque_owner *owner, int64_t bottom)
         if (top < bottom)
             return task;
         const int64_t open = atomic_load_explicit(&deque->open, memory_order_relaxed);
-        /* The last one: whoever moves top has it. Relaxed: the owner wrote the task; D10 orders the race. */
+        /* The last one: the thread that moves top has it. Relaxed: the owner wrote the task; D10 orders the race. */
         if (top == bottom && atomic_compare_exchange_strong_explicit(&deque->top, &top, open, memory_order_relaxed,
                                                                      memory_order_relaxed))
             after = open;
@@ -113,7 +113,7 @@ vg_steal_result vg_deque_steal(vg_deque *deque, vg_fence_mode fences, vigil_task
         /* D5 heavy fence: open is raised before bottom is read; pairs with the owner's D3. And top is read before
            bottom; pairs with D10. */
         vg_fence_heavy(fences);
-        /* D13 release: whoever sees it comes after the fence; pairs with D12 */
+        /* D13 release: a thread that sees it comes after the fence; pairs with D12 */
         raise_open(&deque->active, open, memory_order_release);
     }
     /* D4 acquire: pairs with D1 and D2 */

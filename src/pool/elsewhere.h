@@ -17,7 +17,7 @@ int vg_group_wait_elsewhere(vg_worker *worker, vigil_group *group, uint64_t dead
 
 /* Register a thread outside with the group. true: all tasks have ended, and nobody will ring. */
 bool vg_group_begin_outside(vigil_group *group, vg_bell *bell);
-/* Leave again, after the last touch of whoever rings. `down` is what begin returned. true: all tasks have ended. */
+/* Leave again, after the ringing thread's last touch. `down` is what begin returned. true: all tasks have ended. */
 bool vg_group_end_outside(vigil_group *group, bool down);
 
 #endif

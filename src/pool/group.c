@@ -44,7 +44,7 @@ static void group_keep_status(vigil_group *group, int status)
                                                   memory_order_relaxed);
 }
 
-/* Nobody is woken: whoever takes one of its tasks discards it, and that brings the count down. */
+/* Nobody is woken: a thread that takes one of its tasks discards it, and that brings the count down. */
 static void group_cancel(vigil_group *group)
 {
     group_keep_status(group, -ECANCELED);

@@ -391,7 +391,7 @@ bool vg_park(vg_worker *worker, unsigned looked_at, const vg_wait *wait)
     count_mail_waits(pool, worker->mail_ready, UINT32_MAX);
     vg_stack_open_signal();
 
-    /* Whoever claimed our bit uncounted us and gave us its token. If nobody did, we count as searching again: our
+    /* A thread that claimed our bit uncounted us and gave us its token. If nobody did, we count as searching again: our
        last look is stale. */
     if ((atomic_fetch_and_explicit(bits, ~bit, memory_order_relaxed) & bit) != 0)
         (void)atomic_fetch_add_explicit(&pool->idle.word, VG_SEARCH_ONE - step, memory_order_relaxed);

@@ -161,7 +161,7 @@ void vg_job_finish(vigil_pool *pool, vigil_task *task, int status, bool cancelle
         return;
     }
     if (vg_current_worker != NULL)
-        vg_current_worker->job = job->outer; /* whoever claims a job ends it, and jobs on a stack are nested */
+        vg_current_worker->job = job->outer; /* the thread that claims a job ends it, and jobs on a stack are nested */
     vg_job_settle(pool, job, status, cancelled);
 }
 
@@ -354,7 +354,7 @@ static int job_sleep_until_ended(vg_job *job, uint64_t deadline_ns)
         if (!in_time)
             return -ETIMEDOUT;
         if ((state & VG_JOB_WAIT_OUTSIDE) == 0) {
-            /* relaxed: whoever ends the job reads the flag from the same word */
+            /* relaxed: the thread that ends the job reads the flag from the same word */
             if (!atomic_compare_exchange_weak_explicit(vg_job_state(job), &state, state | VG_JOB_WAIT_OUTSIDE,
                                                        memory_order_relaxed, memory_order_relaxed))
                 continue;
@@ -421,7 +421,7 @@ static int job_sleep_on_worker(vg_worker *worker, vg_job *job, uint64_t deadline
     vigil_pool *pool = worker->pool;
     const uintptr_t outer = atomic_load_explicit(&worker->seat.waiting_on, memory_order_relaxed);
     atomic_store_explicit(&worker->seat.waiting_on, (uintptr_t)job, memory_order_relaxed);
-    /* H3 release: whoever ends the job sees what the seat waits for; pairs with H1's acquire */
+    /* H3 release: the thread that ends the job sees what the seat waits for; pairs with H1's acquire */
     (void)atomic_fetch_or_explicit(vg_job_state(job), VG_JOB_WAIT_WORKER, memory_order_release);
     /* H8 full fence: the flag and the seat before the look at due; pairs with H7 */
     atomic_thread_fence(memory_order_seq_cst);

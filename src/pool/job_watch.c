@@ -12,7 +12,7 @@ bool vg_job_watch_add(vg_job *job, struct vg_job_watch *watch)
             (void)atomic_load_explicit(vg_job_state(job), memory_order_acquire);
             return false;
         }
-        /* relaxed: whoever ends the job reads the flag from the same word, and the list under the lock */
+        /* relaxed: the thread that ends the job reads the flag from the same word, and the list under the lock */
     } while (!atomic_compare_exchange_weak_explicit(vg_job_state(job), &state, state | VG_JOB_WATCHED,
                                                     memory_order_relaxed, memory_order_relaxed));
     watch->next = job->watches;

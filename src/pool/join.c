@@ -61,7 +61,7 @@ static int run_b(vigil_task *task)
 
 /*
  * Make task and group. Its owner and the taker of its entry may come at the same time: one makes, the other waits for
- * these few stores. Whoever waits has nothing better to do: the owner needs the taker's end, the taker needs the task.
+ * these few stores. The waiter has nothing better to do: the owner needs the taker's end, the taker needs the task.
  */
 static void join_make(join_frame *both, const vg_own_queue *of)
 {
@@ -82,7 +82,7 @@ static void join_make(join_frame *both, const vg_own_queue *of)
     both->vg_task.vg_group = &both->vg_own;
     vg_task_set_tail(&both->vg_task, of->tail);
     both->vg_raised = 0;
-    /* N2 release: whoever sees it made sees task and group; pairs with N1 */
+    /* N2 release: a thread that sees it made sees task and group; pairs with N1 */
     atomic_store_explicit(&both->vg_made, JOIN_MADE, memory_order_release);
 }
 

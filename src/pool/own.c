@@ -20,7 +20,7 @@ void vg_push_own_slow(vg_worker *worker, vg_own_queue *queue, vigil_task *task)
     const unsigned class_ = queue->class_;
     if ((worker->announced & (1U << class_)) == 0) {
         const unsigned index = worker->seat.index;
-        /* S2 release: whoever sees the bit sees the seat and its deques; pairs with the acquires in idle.c, take.c */
+        /* S2 release: seeing the bit means seeing the seat and its deques; pairs with the acquires in idle.c, take.c */
         (void)atomic_fetch_or_explicit(&pool->spawners[class_][index / VG_SEAT_BITS],
                                        UINT64_C(1) << (index % VG_SEAT_BITS), memory_order_release);
         worker->announced |= 1U << class_;

@@ -36,7 +36,7 @@ static void unlink_idle_watch(vigil_pool *pool, vg_idle_watch *before, vg_idle_w
     (void)atomic_fetch_sub_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
 }
 
-/* Call the watches with these tickets. Whoever has seen a ticket has seen its watch: I1 and I2. */
+/* Call the watches with these tickets. A thread that has seen a ticket has seen its watch: I1 and I2. */
 static void call_watches(vigil_pool *pool, uint32_t tickets)
 {
     if (atomic_load_explicit(&pool->idle_watches, memory_order_relaxed) == NULL)
@@ -135,7 +135,7 @@ int vg_wait_until_idle(vigil_pool *pool, uint64_t deadline_ns)
     const bool blocked = vg_block_elsewhere();
     const vg_waiting waiting = vg_trace_wait(pool, NULL, VG_WAIT_IDLE, pool->block.serial, NULL);
     (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
-    /* I1 release: whoever sees our ticket sees what we submitted; pairs with I2 */
+    /* I1 release: a thread that sees our ticket sees what we submitted; pairs with I2 */
     const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
     atomic_store_explicit(&pool->idle_debt, 0, memory_order_relaxed); /* ends before us were not subtracted; see N */
     bool in_time = true;
@@ -177,7 +177,7 @@ void vg_idle_watch_add(vigil_pool *pool, vg_idle_watch *watch)
     (void)atomic_fetch_add_explicit(&pool->idle_waiters, 1, memory_order_relaxed);
     watch->next = atomic_load_explicit(&pool->idle_watches, memory_order_relaxed);
     atomic_store_explicit(&pool->idle_watches, watch, memory_order_relaxed);
-    /* I1 release: whoever sees our ticket sees the watch, and what we submitted; pairs with I2 */
+    /* I1 release: a thread that sees our ticket sees the watch, and what we submitted; pairs with I2 */
     const uint32_t ticket = atomic_fetch_add_explicit(&pool->idle_tickets, 1, memory_order_release) + 1;
     watch->ticket = ticket;
     atomic_store_explicit(&pool->idle_debt, 0, memory_order_relaxed); /* ends before us were not subtracted; see N */

@@ -23,7 +23,7 @@
 static bool must_leave(vg_worker *worker, void *arg)
 {
     (void)arg;
-    /* relaxed: whoever sets these calls vg_unpark afterwards, which orders them */
+    /* relaxed: a thread that sets these calls vg_unpark afterwards, which orders them */
     return atomic_load_explicit(&worker->pool->quit, memory_order_relaxed) != 0 ||
            atomic_load_explicit(&worker->seat.retire, memory_order_relaxed) != 0;
 }
@@ -158,7 +158,7 @@ static int prepare_seat(vigil_pool *pool, unsigned index, bool spare, bool guest
         *worker = worker_make(pool, index, spare, guest);
         if (*worker == NULL)
             return -ENOMEM;
-        /* S1 release: whoever finds the seat in the table sees all of it; pairs with vg_seat_at */
+        /* S1 release: a thread that finds the seat in the table sees all of it; pairs with vg_seat_at */
         atomic_store_explicit(&pool->seats[index], &(*worker)->seat, memory_order_release);
         return 0;
     }
@@ -193,7 +193,7 @@ int vg_seat_start(vigil_pool *pool, unsigned index)
     int error = prepare_seat(pool, index, false, false, &worker);
     if (error != 0)
         return error;
-    /* relaxed: the thread starts later, so whoever sees its bits sees this (IDLE.md, "Tables") */
+    /* relaxed: the thread starts later, so a thread that sees its bits sees this (IDLE.md, "Tables") */
     if (index >= atomic_load_explicit(&pool->high, memory_order_relaxed))
         atomic_store_explicit(&pool->high, index + 1, memory_order_relaxed);
     error = start_thread(worker);
@@ -243,7 +243,7 @@ int vg_guest_seat(vigil_pool *pool, vg_worker **worker)
         return error;
     (*worker)->guest_here = true;
     pool->guests_made++;
-    /* relaxed: whoever sees its bits sees this (IDLE.md, "Tables") */
+    /* relaxed: a thread that sees its bits sees this (IDLE.md, "Tables") */
     atomic_store_explicit(&pool->spare_high, next + 1, memory_order_relaxed);
     return 0;
 }

@@ -73,7 +73,7 @@ bool vg_urgent_visible(vigil_pool *pool)
     if (atomic_load_explicit(&pool->urgent_count, memory_order_relaxed) == 0)
         return false;
     vg_mutex_lock(&pool->urgent_lock);
-    /* U2 again: whoever makes an entry fit to begin after our look sees us and the entry */
+    /* U2 again: a thread that makes an entry fit to begin after our look sees us and the entry */
     atomic_thread_fence(memory_order_seq_cst);
     const bool visible = find_one(pool) != NULL;
     vg_mutex_unlock(&pool->urgent_lock);

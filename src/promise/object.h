@@ -38,8 +38,8 @@ enum {
 
 /* kind: never changes */
 enum {
-    VG_KIND_ROOT = 0, /* whoever has it may settle it */
-    VG_KIND_RESOLVER, /* whoever has the resolver may */
+    VG_KIND_ROOT = 0, /* its holder may settle it */
+    VG_KIND_RESOLVER, /* the holder of the resolver may */
     VG_KIND_DERIVED   /* its handler, or the operation behind it, does */
 };
 

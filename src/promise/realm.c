@@ -164,7 +164,7 @@ static bool realm_gone(vg_upstairs *upstairs, vigil_loop *loop)
     return true; /* it has been freed just now, or will be */
 }
 
-/* Whoever held a lock at the fork is not here. */
+/* A thread that held a lock at the fork is not here. */
 static void realm_forked(vg_upstairs *upstairs, vigil_loop *loop)
 {
     vg_realm *realm = (vg_realm *)upstairs;

@@ -147,7 +147,7 @@ int vigil_promise_condition(vigil_loop *loop, vigil_condition *condition, vigil_
 {
     if (condition == NULL || mutex == NULL)
         return condition == NULL ? VG_WHY_NULL("condition") : VG_WHY_NULL("mutex");
-    /* relaxed: whoever holds it has acquired it */
+    /* relaxed: the holder has acquired it */
     if ((atomic_load_explicit(&mutex->vg_waiters.vg_word, memory_order_relaxed) & VG_OWNER_ASYNC) == 0)
         return vg_why(-EPERM, "no asynchronous function holds the mutex");
     vg_shared with = {.kind = &condition_kind,

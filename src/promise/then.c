@@ -353,7 +353,7 @@ static void cancel_user_reaction(vigil_post *post)
     reaction->vg_source = NULL;
     int status = reaction->cancel != NULL ? call_reaction_cancel(reaction) : 0;
     if (source == NULL)
-        return; /* whoever dropped the promise must not see this raise */
+        return; /* the call that dropped the promise must not see this raise */
     vg_promise_unhold(source);
     if (status != 0)
         vigil_raise(status); /* to the loop, which is ending */

@@ -74,7 +74,7 @@ typedef struct vg_file_pool {
     vg_cell max_spares;
     vg_cell spares_started, spares_refused; /* several writers */
     vg_cell delayed[VG_FILE_CLASSES];       /* accepted and not due; several writers */
-    /* Written by whoever last looked into the queues. */
+    /* Written by the thread that last looked into the queues. */
     vg_cell sampled_at;              /* ticks; 0: never */
     vg_cell oldest[VG_FILE_CLASSES]; /* submit stamp of the oldest in the shared queue; 0: none */
     vg_cell audited_at;              /* ticks; 0: never */

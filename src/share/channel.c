@@ -2,7 +2,7 @@
 /*
  * channel.c - what the flavors share: waiting, waking, closing, select. CHANNELS.md is the argument.
  *
- * A wait first tries, then joins the lists of its cases, looks again, and sleeps. Whoever changes a ring or list looks
+ * A wait first tries, then joins the lists of its cases, looks again, and sleeps. Any change of a ring or list looks
  * at the word of the other side's list afterwards and wakes one waiter, who tries again. In a hand the message goes
  * from waiter to waker directly.
  */
@@ -305,7 +305,7 @@ static void await_patiently(const vg_sleeper *sleeper, vg_channel_side *side, ui
     side_was_patient(side, ended);
 }
 
-/* Of a hand: whoever comes meets us while we wait, so there is nothing to try again. */
+/* Of a hand: the next one meets us while we wait, so there is nothing to try again. */
 static int wait_in_hand(vg_channel_wait *wait, vg_sleep_how *how)
 {
     vg_sleeper sleeper;
@@ -316,7 +316,7 @@ static int wait_in_hand(vg_channel_wait *wait, vg_sleep_how *how)
         return answer;
     await_patiently(&sleeper, side_of(wait), how->deadline_ns);
     const uint32_t end = vg_sleeper_wait(&sleeper, how, CHANNEL_HAND_SPINS);
-    if (end == VG_SLEEP_GIVEN || end == VG_SLEEP_CLOSED) /* whoever claimed us has taken us out */
+    if (end == VG_SLEEP_GIVEN || end == VG_SLEEP_CLOSED) /* the claimer has taken us out */
         return end == VG_SLEEP_GIVEN ? VG_CHANNEL_DONE : VG_CHANNEL_CLOSED;
     vg_channel_leave(wait, 1);
     return vg_sleeper_error(end, how->token);

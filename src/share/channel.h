@@ -112,7 +112,7 @@ typedef struct vg_channel_wait {
     vg_entry entry;
 } vg_channel_wait;
 
-/* Send or receive at once, and wake whoever can go on now. */
+/* Send or receive at once, and wake those that can go on now. */
 int vg_channel_try(vigil_channel *channel, const void *send, void *receive);
 
 /* Try the cases once, beginning with `from`. The index of the one that was done, or -1; its answer in *status. */

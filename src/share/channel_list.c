@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * channel_list.c - an unbounded queue for many on both sides: a list of blocks. A position counts slots, and one that
- * does not exist at the end of each block: whoever is there waits until the next block is in place. Bit 0 of the tail
+ * does not exist at the end of each block: a thread there waits until the next block is in place. Bit 0 of the tail
  * says closed; bit 0 of the head says that the tail is in a later block, so the tail need not be read.
  *
  * A block is freed by its last reader. The receiver of the last slot begins; a slot that is still being read gets

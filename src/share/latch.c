@@ -117,7 +117,7 @@ bool vg_share_barrier_join(vigil_barrier *barrier, vg_sleeper *sleeper)
 void vg_share_barrier_left(vigil_barrier *barrier, vg_sleeper *sleeper)
 {
     vg_guard_lock(&barrier->vg_waiters);
-    if (sleeper->entry.queued) { /* else whoever took us out has counted us out */
+    if (sleeper->entry.queued) { /* else the thread that took us out has counted us out */
         vg_waiters_remove(&barrier->vg_waiters, &sleeper->entry);
         barrier->vg_arrived--;
     }

@@ -86,7 +86,7 @@ void vg_share_lock_left(vigil_mutex *mutex, vg_sleeper *sleeper)
 {
     vg_guard_lock(&mutex->vg_waiters);
     vg_waiters_remove(&mutex->vg_waiters, &sleeper->second);
-    if (vg_waiters_first(&mutex->vg_waiters) == NULL) /* relaxed: whoever unlocks reads the same word */
+    if (vg_waiters_first(&mutex->vg_waiters) == NULL) /* relaxed: unlock reads the same word */
         (void)atomic_fetch_and_explicit(&mutex->vg_waiters.vg_word, ~(MUTEX_WAITERS | MUTEX_FAIR),
                                         memory_order_relaxed);
     vg_guard_unlock(&mutex->vg_waiters);

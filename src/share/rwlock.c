@@ -73,7 +73,7 @@ static void rwlock_grant(vigil_rwlock *lock)
 static void rwlock_queue(vigil_rwlock *lock, vg_sleeper *sleeper)
 {
     vg_guard_lock(&lock->vg_waiters);
-    /* From here on nobody takes it past the list; whoever leaves it afterwards sees the bit. relaxed: the same word. */
+    /* From now on nobody takes it past the list; a thread that leaves it later sees the bit. relaxed: same word. */
     (void)atomic_fetch_or_explicit(&lock->vg_waiters.vg_word, RWLOCK_WAITERS, memory_order_relaxed);
     vg_waiters_push_back(&lock->vg_waiters, &sleeper->entry);
     rwlock_grant(lock); /* it may have been left before */

@@ -519,7 +519,7 @@ static int start_watchdog(const vigil_watchdog_options *options)
 static void start_by_environment(void)
 {
     vg_watchdog_adopt();
-    /* relaxed: whoever is first reads the environment, and nothing else depends on it */
+    /* relaxed: the first caller reads the environment, and nothing else depends on it */
     if (atomic_load_explicit(&watchdog.asked, memory_order_relaxed) ||
         atomic_exchange_explicit(&watchdog.asked, true, memory_order_relaxed))
         return;
