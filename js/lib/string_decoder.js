@@ -15,65 +15,90 @@ function normal(encoding) {
     default: throw new codes.ERR_UNKNOWN_ENCODING(encoding);
   }
 }
-// How many bytes at the end begin a character that is not complete.
-function openBytes(bytes) {
-  const length = bytes.length;
+// How many bytes at the end of a chunk begin something that is not complete.
+function openBytes(encoding, bytes) {
+  const { length } = bytes;
+  if (encoding === 'utf16le') {
+    if (length % 2 === 1) return 1;
+    return (bytes[length - 1] & 0xfc) === 0xd8 ? 2 : 0; // a high surrogate waits for its partner
+  }
+  if (encoding !== 'utf8') return length % 3;
   for (let back = 1; back <= Math.min(3, length); back++) {
     const byte = bytes[length - back];
-    if ((byte & 0xc0) === 0x80) continue;
-    const wanted = byte >= 0xf0 && byte <= 0xf4 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1;
-    return wanted > back ? back : 0;
+    if ((byte & 0xc0) !== 0x80) return wanted(encoding, byte) > back ? back : 0;
   }
   return 0;
 }
+// How long that is in all, as its first byte says; as Node, also for first bytes that no character has.
+function wanted(encoding, first, held) {
+  if (encoding === 'utf16le') return held * 2;
+  if (encoding !== 'utf8') return 3;
+  return first >= 0xf8 || first < 0xc0 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+}
 
-const kRest = Symbol('rest');
+// What is not complete: the first `held` bytes of `last`, and `missing` bytes to come.
+const kState = Symbol('state');
 // A function and no class: old code calls it on objects of its own.
 function StringDecoder(encoding) {
   this.encoding = normal(encoding);
-  Object.defineProperty(this, kRest, { value: Buffer.alloc(0), writable: true, configurable: true });
+  Object.defineProperty(this, kState, { value: { last: Buffer.alloc(4), held: 0, missing: 0 }, configurable: true });
+}
+// Takes what belongs to the character that waits: how many bytes.
+function complete(state, encoding, bytes) {
+  let count = 0;
+  while (count < bytes.length && state.missing > 0) {
+    if (encoding === 'utf8' && (bytes[count] & 0xc0) !== 0x80) {
+      state.missing = 0; // it never gets complete
+      break;
+    }
+    state.last[state.held++] = bytes[count++];
+    state.missing--;
+  }
+  return count;
+}
+function release(state, encoding) {
+  const text = state.last.toString(encoding, 0, state.held);
+  state.held = state.missing = 0;
+  return text;
 }
 StringDecoder.prototype.write = function write(chunk) {
   if (typeof chunk === 'string') return chunk;
   if (!ArrayBuffer.isView(chunk)) throw new codes.ERR_INVALID_ARG_TYPE('buf', ['Buffer', 'TypedArray', 'DataView'], chunk);
-  if (this?.[kRest] === undefined) throw new codes.ERR_INVALID_THIS('StringDecoder');
+  const state = this?.[kState];
+  if (state === undefined) throw new codes.ERR_INVALID_THIS('StringDecoder');
+  const { encoding } = this;
   let bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  if (this[kRest].length > 0) bytes = Buffer.concat([this[kRest], bytes]);
-  let keep = 0;
-  if (this.encoding === 'utf8') {
-    keep = openBytes(bytes);
-  } else if (this.encoding === 'utf16le') {
-    keep = bytes.length % 2;
-    const whole = bytes.length - keep;
-    // A high surrogate waits for its partner. As Node: not if it comes together with half of that.
-    const held = this[kRest].length >= 2 && whole === 2;
-    if (whole >= 2 && (keep === 0 || held) && (bytes[whole - 1] & 0xfc) === 0xd8) keep += 2;
-  } else if (this.encoding.startsWith('base64')) {
-    keep = bytes.length % 3;
+  if (encoding === 'latin1' || encoding === 'ascii' || encoding === 'hex') return bytes.toString(encoding);
+  let text = '';
+  if (state.missing > 0) {
+    bytes = bytes.subarray(complete(state, encoding, bytes));
+    // As Node: a high surrogate that gets complete here does not wait for its partner.
+    if (state.missing === 0) text = release(state, encoding);
   }
-  this[kRest] = Buffer.from(bytes.subarray(bytes.length - keep));
-  return bytes.toString(this.encoding, 0, bytes.length - keep);
+  if (bytes.length === 0) return text;
+  const held = openBytes(encoding, bytes);
+  const whole = bytes.length - held;
+  if (held > 0) {
+    bytes.copy(state.last, 0, whole);
+    state.held = held;
+    state.missing = wanted(encoding, bytes[whole], held) - held;
+  }
+  return text + bytes.toString(encoding, 0, whole);
 };
 StringDecoder.prototype.end = function end(chunk) {
   const text = chunk === undefined ? '' : this.write(chunk);
-  const rest = this[kRest];
-  this[kRest] = Buffer.alloc(0);
-  return text + rest.toString(this.encoding);
+  const state = this[kState];
+  return state.held > 0 ? text + release(state, this.encoding) : text;
 };
 StringDecoder.prototype.text = function text(chunk, offset) {
-  this[kRest] = Buffer.alloc(0);
+  this[kState].held = this[kState].missing = 0;
   return this.write(chunk.slice(offset));
 };
 // What Node's decoder says about the character that is not complete.
 const about = {
-  lastChar() { return Buffer.concat([this[kRest]], 4); },
-  lastNeed() {
-    const rest = this[kRest];
-    if (rest.length === 0) return 0;
-    if (this.encoding === 'utf8') return (rest[0] >= 0xf0 ? 4 : rest[0] >= 0xe0 ? 3 : 2) - rest.length;
-    return this.encoding === 'utf16le' ? (rest.length % 2 === 1 ? 1 : 2) : 3 - rest.length;
-  },
-  lastTotal() { return this[kRest].length === 0 ? 0 : this[kRest].length + this.lastNeed; },
+  lastChar() { return this[kState].last; },
+  lastNeed() { return this[kState].missing; },
+  lastTotal() { return this[kState].held + this[kState].missing; },
 };
 for (const name of Object.keys(about)) {
   Object.defineProperty(StringDecoder.prototype, name, { configurable: true, enumerable: true, get: about[name] });
