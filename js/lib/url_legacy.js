@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// node:url from before URL: parse, format, resolve, which many packages still use. The grammar is that of Node's documentation: what
-// follows the protocol up to the first / ? or # is authority, and nothing is rejected.
+// node:url from before URL: parse, format, resolve, which many packages still use, with Node 20's answers. Nothing is rejected but a host
+// that would become another one.
 'use strict';
 
 const { codes, validateString, validateObject } = load('errors');
@@ -8,8 +8,10 @@ const querystring = load('querystring');
 
 const slashed = new Set(['http', 'https', 'ftp', 'gopher', 'file', 'ws', 'wss'].flatMap((name) => [name, `${name}:`]));
 const hostless = new Set(['javascript', 'javascript:']);
-const escaped = /[{}|\\^`<>"\s']/g;
+const blanks = /^[\0-\x20\xa0\ufeff]+|[\0-\x20\xa0\ufeff]+$/g;
+const escaped = /[\t\n\r "'<>\\^`{|}]/g;
 const escapeOne = (char) => (char === "'" ? '%27' : encodeURIComponent(char));
+let warned = false;
 
 function Url() {
   for (const key of ['protocol', 'slashes', 'auth', 'host', 'port', 'hostname', 'hash', 'search', 'query', 'pathname', 'path', 'href']) {
@@ -19,72 +21,96 @@ function Url() {
 
 Url.prototype.parse = function (url, parseQuery, slashesDenoteHost) {
   validateString(url, 'url');
-  let rest = url.trim();
   // A backslash before the query is a slash.
-  const mark = rest.search(/[?#]/);
-  rest = mark < 0 ? rest.replace(/\\/g, '/') : rest.slice(0, mark).replace(/\\/g, '/') + rest.slice(mark);
+  let rest = url.replace(blanks, '').replace(/^[^?#]+/, (before) => before.replaceAll('\\', '/'));
+  if (!slashesDenoteHost && !/#|^[^?]*@/.test(rest) && plainPath(this, rest, parseQuery)) return this;
   const proto = /^[a-z0-9.+-]+:/i.exec(rest)?.[0];
   if (proto !== undefined) {
     this.protocol = proto.toLowerCase();
     rest = rest.slice(proto.length);
   }
   const isHostless = hostless.has(this.protocol);
-  let slashes = false;
-  if ((slashesDenoteHost || proto !== undefined || /^\/\/[^@/]+@[^@/]+/.test(rest)) && rest.startsWith('//') && !isHostless) {
+  const slashes = rest.startsWith('//') && (slashesDenoteHost || proto !== undefined || /^\/\/[^@/]+@[^@/]+/.test(rest));
+  if (slashes && !isHostless) {
     rest = rest.slice(2);
-    slashes = this.slashes = true;
+    this.slashes = true;
   }
-  if (slashes) {
-    const end = rest.search(/[/?#]/);
-    const before = end < 0 ? rest : rest.slice(0, end);
-    const at = before.lastIndexOf('@');
-    if (at >= 0) this.auth = decodeURIComponent(before.slice(0, at));
-    let host = before.slice(at + 1);
-    // What cannot be in a host belongs to the path.
-    const odd = host.search(/[\0\s"'<>\\^`{|};%]/);
-    let tail = end < 0 ? '' : rest.slice(end);
-    if (odd >= 0 && !host.startsWith('[')) {
-      tail = host.slice(odd) + tail;
-      host = host.slice(0, odd);
-    }
-    const port = /:(\d*)$/.exec(host);
-    if (port !== null) {
-      if (port[1] !== '') this.port = port[1];
-      host = host.slice(0, -port[0].length);
-    }
-    this.hostname = host.length > 255 ? '' : host.toLowerCase();
-    if (!this.hostname.startsWith('[') && /[^\x00-\x7f]/.test(this.hostname)) {
-      this.hostname = load('url').domainToASCII(this.hostname);
-    }
-    // What no host has: a program that takes one for another would ask the wrong server.
-    const bare = this.hostname.replace(/^\[(.*)\]$/, '$1');
-    if (bare === this.hostname ? /[\0\t\n\r #%/:<>?@[\\\]^|]/.test(bare) : /[\0\t\n\r #%/<>?@\\^|]/.test(bare)) {
-      throw Object.assign(new codes.ERR_INVALID_URL(), { input: url });
-    }
-    this.host = this.hostname + (this.port === null ? '' : `:${this.port}`);
-    if (this.hostname.startsWith('[') && this.hostname.endsWith(']')) this.hostname = this.hostname.slice(1, -1);
-    rest = tail;
-  }
-  if (!hostless.has(this.protocol)) rest = rest.replace(escaped, escapeOne);
+  if (!isHostless && (slashes || (proto !== undefined && !slashed.has(proto)))) rest = parseAuthority(this, rest, url);
+  if (!isHostless) rest = rest.replace(escaped, escapeOne);
   const hash = rest.indexOf('#');
   if (hash >= 0) {
     this.hash = rest.slice(hash);
     rest = rest.slice(0, hash);
   }
   const query = rest.indexOf('?');
-  if (query >= 0) {
-    this.search = rest.slice(query);
-    this.query = parseQuery ? querystring.parse(this.search.slice(1)) : this.search.slice(1);
-    rest = rest.slice(0, query);
-  } else if (parseQuery) {
-    this.search = null;
-    this.query = Object.create(null);
-  }
+  setQuery(this, query < 0 ? null : rest.slice(query), parseQuery);
+  if (query >= 0) rest = rest.slice(0, query);
   if (rest !== '') this.pathname = rest;
   else if (slashed.has(this.protocol) && this.hostname) this.pathname = '/';
-  if (this.pathname !== null || this.search !== null) this.path = `${this.pathname ?? ''}${this.search ?? ''}`;
+  if (this.pathname || this.search) this.path = `${this.pathname ?? ''}${this.search ?? ''}`;
   this.href = this.format();
   return this;
+};
+function setQuery(self, search, parseQuery) {
+  self.search = search;
+  if (search !== null) self.query = parseQuery ? querystring.parse(search.slice(1)) : search.slice(1);
+  else if (parseQuery) self.query = Object.create(null);
+}
+// A path alone stays as it is written.
+function plainPath(self, text, parseQuery) {
+  const found = /^(\/\/?(?!\/)[^?\s]*)(\?\S*)?$/.exec(text);
+  if (found === null) return false;
+  self.path = self.href = text;
+  self.pathname = found[1];
+  setQuery(self, found[2] ?? null, parseQuery);
+  return true;
+}
+// Takes user, host and port; what remains is the path and what follows it.
+function parseAuthority(self, rest, url) {
+  const end = rest.search(/[/?#]/);
+  const before = (end < 0 ? rest : rest.slice(0, end)).replace(/[\t\n\r]/g, '');
+  rest = end < 0 ? '' : rest.slice(end);
+  const at = before.lastIndexOf('@');
+  if (at >= 0) self.auth = decodeURIComponent(before.slice(0, at));
+  self.host = before.slice(at + 1);
+  // What cannot be in a host belongs to the path.
+  const odd = self.host.search(/[ "%';<>\\^`{|}]/);
+  if (odd >= 0) {
+    rest = self.host.slice(odd) + rest;
+    self.host = self.host.slice(0, odd);
+  }
+  self.parseHost();
+  let name = self.hostname ?? '';
+  const ipv6 = isIpv6(name);
+  const colon = ipv6 ? -1 : name.indexOf(':');
+  if (colon >= 0) {
+    if (!warned) process.emitWarning(`The URL ${url} is invalid. Future versions of Node.js will throw an error.`, 'DeprecationWarning', 'DEP0170');
+    warned = true;
+    rest = `/${name.slice(colon)}${rest}`;
+    name = name.slice(0, colon);
+  }
+  name = name.length > 255 ? '' : name.toLowerCase();
+  if (name !== '') name = checkHost(name, ipv6, url);
+  self.host = name + (self.port ? `:${self.port}` : '');
+  self.hostname = ipv6 ? name.slice(1, -1) : name;
+  return ipv6 && !rest.startsWith('/') ? `/${rest}` : rest;
+}
+function isIpv6(name) {
+  return name.startsWith('[') && name.endsWith(']');
+}
+// A name beyond ASCII can become one with a slash or a question mark, or nothing: who takes it for a host asks the wrong server.
+function checkHost(name, ipv6, url) {
+  if (!ipv6 && /[^\0-\x7f]|xn--/.test(name)) name = load('npm:tr46').toASCII(name, { checkBidi: true, checkJoiners: true }) ?? '';
+  if (name === '' || (ipv6 ? /[\0\t\n\r #%/<>?@\\^|]/ : /[\0\t\n\r #%/:<>?@[\\\]^|]/).test(name)) {
+    throw Object.assign(new codes.ERR_INVALID_URL(), { input: url });
+  }
+  return name;
+}
+Url.prototype.parseHost = function () {
+  const port = /:(\d*)$/.exec(this.host);
+  if (port !== null && port[1] !== '') this.port = port[1];
+  const name = port === null ? this.host : this.host.slice(0, -port[0].length);
+  if (name) this.hostname = name;
 };
 
 Url.prototype.format = function () {
@@ -97,7 +123,7 @@ Url.prototype.format = function () {
   if (this.host) {
     host = auth + this.host;
   } else if (this.hostname) {
-    host = auth + (this.hostname.includes(':') && !this.hostname.startsWith('[') ? `[${this.hostname}]` : this.hostname);
+    host = auth + (this.hostname.includes(':') && !isIpv6(this.hostname) ? `[${this.hostname}]` : this.hostname);
     if (this.port) host += `:${this.port}`;
   }
   const query = this.query !== null && typeof this.query === 'object' ? querystring.stringify(this.query) : '';
@@ -118,78 +144,123 @@ Url.prototype.format = function () {
   return protocol + host + pathname + search + hash;
 };
 
-// As a browser would follow a link.
+// As a browser would follow a link, and where browsers differ as Node.
 Url.prototype.resolveObject = function (relative) {
-  const to = typeof relative === 'string' ? parse(relative, false, true) : relative;
-  const result = Object.assign(new Url(), this);
-  result.hash = to.hash;
-  if (to.href === '') {
-    result.href = result.format();
-    return result;
+  const to = Object.assign(new Url(), typeof relative === 'string' ? parse(relative, false, true) : relative);
+  const result = Object.assign(new Url(), this, { hash: to.hash });
+  if (to.href !== '') {
+    if (to.slashes && !to.protocol) otherHost(result, to);
+    else if (to.protocol && to.protocol !== result.protocol) otherProtocol(result, to);
+    else otherPath(result, to);
   }
-  if (to.slashes && !to.protocol) {
-    for (const key of Object.keys(to)) if (key !== 'protocol') result[key] = to[key];
-    if (slashed.has(result.protocol) && result.hostname && !result.pathname) result.path = result.pathname = '/';
-    result.href = result.format();
-    return result;
-  }
-  if (to.protocol && to.protocol !== result.protocol) {
-    Object.assign(result, to);
-    // As Node: without a host the first name of the path is one.
-    if (slashed.has(to.protocol) && !to.host && !to.protocol.startsWith('file') && !hostless.has(to.protocol)) {
-      const names = (to.pathname ?? '').split('/').filter((name, i, all) => name !== '' || i === all.length - 1);
-      result.host = result.hostname = names.shift() ?? '';
-      result.pathname = `/${names.join('/')}`;
-      result.path = result.pathname + (result.search ?? '');
-      result.slashes = true;
-    }
-    result.href = result.format();
-    return result;
-  }
-  if (to.protocol && (to.host || !slashed.has(to.protocol))) {
-    Object.assign(result, to);
-    if (!to.host) Object.assign(result, { host: this.host, hostname: this.hostname, port: this.port, auth: this.auth, slashes: this.slashes });
-  }
-  const absolute = (to.pathname ?? '').startsWith('/');
-  const from = (this.pathname ?? '').split('/');
-  const given = (to.pathname ?? '').split('/');
-  let path;
-  if (to.pathname === null && !to.protocol) {
-    path = from;
-    if (to.search === null) {
-      result.search = this.search;
-      result.query = this.query;
-    } else {
-      result.search = to.search;
-      result.query = to.query;
-    }
-  } else {
-    path = absolute ? given : [...from.slice(0, -1), ...given];
-    result.search = to.search;
-    result.query = to.query;
-  }
-  const rooted = absolute || (this.pathname ?? '').startsWith('/') || !!result.host;
-  const out = [];
-  const last = path[path.length - 1];
-  for (const part of path) {
-    if (part === '.' || (part === '' && out.length === 0)) continue;
-    if (part === '..') {
-      if (out.length > 0 && out[out.length - 1] !== '..') out.pop();
-      else if (!rooted) out.push('..');
-    } else {
-      out.push(part);
-    }
-  }
-  if (last === '.' || last === '..') out.push('');
-  let pathname = out.join('/');
-  if (rooted) pathname = `/${pathname}`;
-  result.pathname = pathname === '' ? null : pathname;
-  if (result.pathname !== null || result.search !== null) result.path = `${result.pathname ?? ''}${result.search ?? ''}`;
-  result.auth = to.auth || result.auth;
-  result.slashes = result.slashes || to.slashes;
   result.href = result.format();
   return result;
 };
+function otherHost(result, to) {
+  Object.assign(result, to, { protocol: result.protocol });
+  if (slashed.has(result.protocol) && result.hostname && !result.pathname) result.path = result.pathname = '/';
+}
+function otherProtocol(result, to) {
+  if (!slashed.has(to.protocol)) {
+    Object.assign(result, to);
+    return;
+  }
+  let { host, pathname } = to;
+  // Without a host the first name of the path is one.
+  if (!host && !to.protocol.startsWith('file')) {
+    const names = (pathname ?? '').split('/');
+    while (names.length > 0 && !host) host = names.shift();
+    if (names[0] === '') names.shift();
+    pathname = `/${names.join('/')}`;
+  }
+  const { protocol, search, query, auth, port } = to;
+  Object.assign(result, { protocol, search, query, auth, port, pathname, host: host || '', hostname: to.hostname || host });
+  if (pathname || search) result.path = `${pathname ?? ''}${search ?? ''}`;
+  result.slashes ||= to.slashes;
+}
+const namesOf = (pathname) => (pathname ? pathname.split('/') : []);
+function hostFirst(names, host) {
+  if (!host) return;
+  if (names[0] === '') names[0] = host;
+  else names.unshift(host);
+}
+function takeHost(result, host) {
+  result.host = result.hostname = host;
+  if (!host || host.indexOf('@') <= 0) return;
+  const parts = host.split('@');
+  result.auth = parts[0];
+  result.host = result.hostname = parts[1];
+}
+// Removes . and .. from a list of names: how many .. had nothing to remove.
+function dropDots(names) {
+  let up = 0;
+  for (let i = names.length - 1; i >= 0; i--) {
+    if (names[i] === '..') up++;
+    else if (names[i] !== '.' && up === 0) continue;
+    else if (names[i] !== '.') up--;
+    names.splice(i, 1);
+  }
+  return up;
+}
+function otherPath(result, to) {
+  const absolute = !!to.host || !!to.pathname?.startsWith('/');
+  const ends = absolute || !!result.pathname?.startsWith('/') || !!(result.host && to.pathname);
+  let rooted = ends;
+  let names = namesOf(result.pathname);
+  const given = namesOf(to.pathname);
+  // With a protocol that needs no slashes .. goes up to the host, which is the first name until then.
+  const hostIsName = !!result.protocol && !slashed.has(result.protocol);
+  if (hostIsName) {
+    hostFirst(names, result.host);
+    result.host = result.hostname = '';
+    result.port = null;
+    if (to.protocol) {
+      hostFirst(given, to.host);
+      to.host = to.hostname = to.port = result.auth = null;
+    }
+    rooted &&= given[0] === '' || names[0] === '';
+  }
+  const searchOnly = !absolute && given.length === 0 && to.search !== null;
+  if (absolute || given.length > 0 || searchOnly) {
+    result.search = to.search;
+    result.query = to.query;
+  }
+  if (absolute) {
+    if (typeof to.host === 'string') {
+      // Another host does not get the user.
+      if (result.host !== to.host || result.hostname !== to.hostname) result.auth = null;
+      result.host = to.host;
+      result.hostname = to.hostname;
+      result.port = to.port;
+    }
+    names = given;
+  } else if (given.length > 0) {
+    names.pop();
+    names.push(...given);
+  } else if (searchOnly) {
+    if (hostIsName) takeHost(result, names.shift());
+    result.path = `${result.pathname ?? ''}${result.search}`;
+    return;
+  }
+  if (names.length === 0) {
+    result.pathname = null;
+    result.path = result.search ? `/${result.search}` : null;
+    return;
+  }
+  const last = names[names.length - 1];
+  const folder = last === '' || ((last === '.' || last === '..') && !!(result.host || to.host || names.length > 1));
+  const up = dropDots(names);
+  if (!ends) for (let i = 0; i < up; i++) names.unshift('..');
+  if (rooted && names[0] !== '') names.unshift('');
+  if (folder && !names.join('/').endsWith('/')) names.push('');
+  const fromRoot = names[0] === '';
+  if (hostIsName) takeHost(result, fromRoot ? '' : names.shift() ?? '');
+  if (!fromRoot && (rooted || (result.host && names.length > 0))) names.unshift('');
+  result.pathname = names.length === 0 ? null : names.join('/');
+  result.path = result.pathname === null && result.search === null ? null : `${result.pathname ?? ''}${result.search ?? ''}`;
+  result.auth = to.auth || result.auth;
+  result.slashes ||= to.slashes;
+}
 Url.prototype.resolve = function (relative) {
   return this.resolveObject(parse(relative, false, true)).format();
 };
