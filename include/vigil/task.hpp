@@ -279,10 +279,10 @@ struct task_promise_base {
                 driver::hand_over(it, self.continuation);
                 return;
             }
-            std::exception_ptr thrown = std::move(self.thrown);
+            std::exception_ptr left = std::move(self.thrown);
             it.destroy();
-            if (thrown)
-                note_uncaught(std::move(thrown));
+            if (left)
+                note_uncaught(std::move(left));
         }
         void await_resume() noexcept
         {
