@@ -11,6 +11,8 @@
 #include "base/why.h"
 #include "listener.h"
 #include "loop/guard.h"
+#include "loop/micro.h"
+#include "loop/note.h"
 #include "loop/post.h"
 #include "relay.h"
 #include "shown.h"
@@ -32,8 +34,10 @@ static void stream_run_work(vigil_post *post);
 
 void vg_stream_want(vigil_stream *stream, uint32_t todo)
 {
+    const uint32_t behind_callback = VG_TODO_FLUSH | VG_TODO_READ;
     stream->todo |= todo;
-    if ((stream->state & VG_STREAM_QUEUED) != 0 || (todo == VG_TODO_FLUSH && stream == stream->shared->running))
+    if ((stream->state & VG_STREAM_QUEUED) != 0 ||
+        ((todo & ~behind_callback) == 0 && stream == stream->shared->running))
         return;
     /* Fails only behind the end, where nobody asks for it (stream_give_back). */
     if (vigil_loop_tick(stream->shared->loop, &stream->work) == 0)
@@ -58,7 +62,7 @@ static void stream_show_waits(const vigil_stream *stream)
 }
 
 /* An event's callback often reads again: then nothing changes, and the loop is not released and held for each read. */
-void vg_stream_reader_left(vigil_stream *stream)
+void vg_stream_reader_changed(vigil_stream *stream)
 {
     if (stream->shared->running != stream)
         vg_stream_keep(stream);
@@ -260,8 +264,11 @@ static void stream_run_work(vigil_post *post)
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
 enum {
-    READ_EVENTS = VIGIL_FD_READ | VIGIL_FD_RDHUP
+    READ_EVENTS = VIGIL_FD_READ | VIGIL_FD_RDHUP,
+    EVENT_READS = 64 /* of one event, from what it has brought */
 };
+
+static void stream_event(vigil_loop *loop, vigil_watch watch, int fd, unsigned events, void *arg);
 
 /* The callback of `running` was left by a raise: its writes leave as a tick. */
 static void stream_left(vg_unfinished *it)
@@ -276,23 +283,41 @@ static void stream_left(vg_unfinished *it)
     vg_stream_keep(stream);
 }
 
-/* Call who reads, then send what that has written, which saves a tick. The stream may be gone in between. */
+/* The callback has asked for more of what is here already, and nothing is to run before it. */
+static bool stream_reads_on(const vigil_stream *stream)
+{
+    const vigil_loop *loop = stream->shared->loop;
+    return (stream->todo & VG_TODO_READ) != 0 && (stream->state & VG_STREAM_QUEUED) == 0 && stream->read != NULL &&
+           stream->rest != NULL && stream->error == 0 && stream->unsent <= stream->limits->high_water &&
+           !vg_checkpoint_due(loop) && !vg_interrupted(loop);
+}
+
+/* Call who reads, then send what that has written, which saves ticks. The stream may be gone in between. */
 static void stream_read_and_flush(vigil_stream *stream)
 {
     vg_io_shared *shared = stream->shared;
     vigil_loop *loop = shared->loop;
     shared->running = stream;
     shared->unfinished.left = stream_left;
-    loop->unfinished = &shared->unfinished;
-    vg_stream_read_turn(stream);
-    loop->unfinished = NULL;
-    if (shared->running == NULL)
-        return;
+    for (unsigned left = EVENT_READS;; left--) {
+        loop->unfinished = &shared->unfinished;
+        vg_stream_read_turn(stream);
+        loop->unfinished = NULL;
+        if (shared->running == NULL)
+            return;
+        if (left == 1 || !stream_reads_on(stream))
+            break;
+        stream->todo &= ~(uint32_t)VG_TODO_READ;
+        vg_loop_note_called(loop); /* each is a call of its own for the recorder */
+        vg_loop_note_call(loop, (uintptr_t)stream_event);
+    }
     shared->running = NULL;
+    if ((stream->todo & VG_TODO_READ) != 0)
+        vg_stream_want(stream, stream->todo);
     if ((stream->todo & VG_TODO_FLUSH) != 0 && (stream->state & VG_STREAM_QUEUED) == 0) {
         stream->todo &= ~(uint32_t)VG_TODO_FLUSH;
         vg_stream_flush(stream); /* which looks at what keeps the loop */
-    } else if (!vg_stream_has_reader(stream)) {
+    } else {
         vg_stream_keep(stream);
     }
 }

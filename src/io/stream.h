@@ -120,8 +120,8 @@ void vg_stream_disarm(vigil_stream *stream, unsigned events);
 void vg_stream_emptied(vigil_stream *stream);
 /* Hold the loop or let it go, as somebody waits or not. */
 void vg_stream_keep(vigil_stream *stream);
-/* The same after the reader was taken away, and before the user is called. */
-void vg_stream_reader_left(vigil_stream *stream);
+/* The same after a reader has come or was taken away. */
+void vg_stream_reader_changed(vigil_stream *stream);
 /* 0: the owner, and the stream works. Else the error. */
 int vg_stream_guard(const vigil_stream *stream);
 /* A stream of a descriptor that is non-blocking already; state: VG_STREAM_SOCKET, or 0. 0, or what

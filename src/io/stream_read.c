@@ -224,7 +224,7 @@ static void read_turn_of_one(vigil_stream *stream)
     }
     stream->read = NULL;
     stream->todo &= ~(uint32_t)VG_TODO_READ;
-    vg_stream_reader_left(stream);
+    vg_stream_reader_changed(stream);
     read->done(read, result);
 }
 
@@ -275,7 +275,7 @@ static void reader_came(vigil_stream *stream)
         vg_stream_want(stream, VG_TODO_READ);
     else if (vg_stream_has_reader(stream))
         reader_waits(stream);
-    vg_stream_keep(stream);
+    vg_stream_reader_changed(stream);
 }
 
 int vigil_stream_on_data(vigil_stream *stream, vigil_data_fn fn, void *arg)

@@ -197,6 +197,127 @@ static void answers_to_lines_that_came_together_leave_together(void **state)
     pair_end(&it.pair);
 }
 
+/* ---- lines that are here already ----------------------------------------------------------------------------------- */
+
+struct many {
+    vigil_read read; /* first */
+    struct pair pair;
+    unsigned lines, between, raise_at, stop_at;
+    bool queues; /* each line queues a tick and a microtask */
+    char line[16];
+};
+
+static void between_lines(void *arg)
+{
+    struct many *it = arg;
+    it->between++;
+}
+
+static void count_line(vigil_read *read, int64_t length)
+{
+    struct many *it = (struct many *)(void *)read;
+    if (length <= 0)
+        return;
+    if (it->queues && it->lines != 0) /* the first line's tick has run */
+        must(it->between != 0);
+    it->lines++;
+    must(vigil_stream_write(it->pair.stream, it->line, (size_t)length) >= 0);
+    must_equal(vigil_stream_read_until(it->pair.stream, read, it->line, sizeof it->line, '\n'), 0);
+    if (it->queues) {
+        must_equal(vigil_loop_tick_call(it->pair.loop, between_lines, NULL, it), 0);
+        must_equal(vigil_loop_microtask_call(it->pair.loop, between_lines, NULL, it), 0);
+    }
+    if (it->lines == it->stop_at)
+        must_equal(vigil_stream_read_cancel(it->pair.stream, read), 0);
+    if (it->lines == it->raise_at)
+        vigil_raise(-EIO);
+}
+
+static void say_lines(struct many *it, unsigned count)
+{
+    char text[1024];
+    must(2 * count < sizeof text);
+    for (unsigned i = 0; i < count; i++)
+        memcpy(text + 2 * (size_t)i, "x\n", 3);
+    peer_says(&it->pair, text);
+    turns(it->pair.loop);
+}
+
+static void must_get_lines(struct many *it, ssize_t count)
+{
+    char text[1024];
+    must_equal(recv(it->pair.peer, text, sizeof text, MSG_DONTWAIT), 2 * count);
+}
+
+static void many_open(struct many *it)
+{
+    const vigil_stream_options options = pair_options(&it->pair);
+    pair_open_with(&it->pair, loop_quiet(), &options);
+    it->read.done = count_line;
+    must_equal(vigil_stream_read_until(it->pair.stream, &it->read, it->line, sizeof it->line, '\n'), 0);
+}
+
+static void any_number_of_lines_is_answered(void **state)
+{
+    (void)state;
+    struct many it = {.lines = 0};
+    many_open(&it);
+    for (unsigned count = 62; count < 68; count++) {
+        it.lines = 0;
+        say_lines(&it, count);
+        must_equal(it.lines, count);
+        must_get_lines(&it, count);
+    }
+    it.lines = 0;
+    say_lines(&it, 500);
+    must_equal(it.lines, 500);
+    must_get_lines(&it, 500);
+    must_equal(sends_of(it.pair.stream), 7);
+    pair_end(&it.pair);
+}
+
+static void what_a_line_queues_comes_before_more_lines(void **state)
+{
+    (void)state;
+    struct many it = {.queues = true};
+    many_open(&it);
+    say_lines(&it, 100);
+    must_equal(it.lines, 100);
+    must_equal(it.between, 200);
+    must_get_lines(&it, 100);
+    pair_end(&it.pair);
+}
+
+static void a_raise_among_lines_loses_none(void **state)
+{
+    (void)state;
+    struct many it = {.raise_at = 3};
+    many_open(&it);
+    say_lines(&it, 10);
+    must_equal(it.lines, 10);
+    must_get_lines(&it, 10);
+    pair_end(&it.pair);
+}
+
+static void a_reader_that_leaves_among_lines_finds_the_rest_later(void **state)
+{
+    (void)state;
+    struct many it = {.stop_at = 3};
+    many_open(&it);
+    say_lines(&it, 10);
+    must_equal(it.lines, 3);
+    must_get_lines(&it, 3);
+    must_equal(vigil_stream_read_until(it.pair.stream, &it.read, it.line, sizeof it.line, '\n'), 0);
+    turns(it.pair.loop);
+    must_equal(it.lines, 10);
+    must_get_lines(&it, 7);
+    it.stop_at = 13;
+    say_lines(&it, 10);
+    must_get_lines(&it, 3);
+    must_equal(vigil_loop_run(it.pair.loop, VIGIL_RUN), 0); /* nobody waits: the loop is not kept */
+    pair_end(&it.pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +326,10 @@ int main(void)
         test(a_callback_may_write_close_and_raise),
         test(a_thread_that_ends_in_its_callback_has_written_all_the_same),
         test(answers_to_lines_that_came_together_leave_together),
+        test(any_number_of_lines_is_answered),
+        test(what_a_line_queues_comes_before_more_lines),
+        test(a_raise_among_lines_loses_none),
+        test(a_reader_that_leaves_among_lines_finds_the_rest_later),
     };
     return run_all(tests);
 }
