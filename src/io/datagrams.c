@@ -27,6 +27,7 @@
 
 enum {
     RECEIVE_BATCH = 32,
+    RECEIVE_FEW = 4, /* the least that one call has room for */
     SEND_BATCH = 64,
     PACKET_LARGEST = 2048,
     PACKETS_UNSENT = 1048576
@@ -48,6 +49,7 @@ struct vigil_datagrams {
     bool closed, keeps;
     bool unref; /* receiving does not keep the loop */
     unsigned armed;
+    unsigned batch; /* how many packets the next call has room for, if they fit into the buffer */
     vigil_watch watch;
     vigil_post freeing; /* the memory goes in a later turn: a callback may be below us */
     size_t largest, most_unsent, unsent;
@@ -153,6 +155,15 @@ static void receive_one(vigil_datagrams *it)
     vg_op_finish(op, vigil_value_int(got));
 }
 
+/* Room for a packet costs time even if none comes: make less while few come, and all of it when what there was is used. */
+static void adapt_batch(vigil_datagrams *it, unsigned room, unsigned got)
+{
+    if (got == room)
+        it->batch = RECEIVE_BATCH;
+    else if (got <= room / 4 && it->batch > RECEIVE_FEW)
+        it->batch /= 2;
+}
+
 static void receive_batch(vigil_datagrams *it)
 {
     struct mmsghdr messages[RECEIVE_BATCH];
@@ -161,7 +172,7 @@ static void receive_batch(vigil_datagrams *it)
     vigil_packet packets[RECEIVE_BATCH];
     unsigned char *buffer = it->shared->buffer;
     const size_t fit = VG_IO_BUFFER / it->largest;
-    const unsigned most = fit < RECEIVE_BATCH ? (unsigned)fit : RECEIVE_BATCH;
+    const unsigned most = fit < it->batch ? (unsigned)fit : it->batch;
     for (unsigned i = 0; i < most; i++) {
         parts[i] = (struct iovec){buffer + i * it->largest, it->largest};
         messages[i].msg_hdr = (struct msghdr){.msg_name = &peers[i].storage,
@@ -178,6 +189,7 @@ static void receive_batch(vigil_datagrams *it)
             datagrams_fail(it, -errno);
         return;
     }
+    adapt_batch(it, most, (unsigned)got);
     for (int i = 0; i < got; i++) {
         peers[i].length = messages[i].msg_hdr.msg_namelen;
         packets[i] = (vigil_packet){.data = parts[i].iov_base,
@@ -395,6 +407,7 @@ static int datagrams_make(vigil_datagrams **datagrams, vigil_loop *loop, int fd,
         free(it);
         return error;
     }
+    it->batch = RECEIVE_BATCH;
     it->largest = ours->largest != 0 ? ours->largest : PACKET_LARGEST;
     it->most_unsent = ours->most_unsent != 0 ? ours->most_unsent : PACKETS_UNSENT;
     vigil_post_init(&it->freeing, datagrams_free_later, datagrams_free_later);

@@ -89,6 +89,35 @@ static void echo_in_batches(vigil_loop *loop, const char *local, const char *cli
     end(loop, client, server);
 }
 
+/* While few come there is room for few; a burst makes room again. */
+static void a_burst_after_single_ones_comes_in_large_batches(void **state)
+{
+    (void)state;
+    vigil_loop *loop = loop_plain();
+    vigil_address where;
+    struct seen seen = {0};
+    vigil_datagrams *server = open_at(loop, own_place("server"), NULL);
+    must_equal(vigil_datagrams_address(server, &where), 0);
+    vigil_datagrams *client = open_at(loop, NULL, &where);
+    must_equal(vigil_datagrams_on_packets(server, take, &seen), 0);
+    vigil_packet packets[8];
+    for (int i = 0; i < 8; i++)
+        packets[i] = (vigil_packet){.data = "x", .length = 1};
+    for (unsigned i = 1; i <= 20; i++) {
+        must_equal(vigil_datagrams_send(client, packets, 1), 1);
+        while (seen.packets < i)
+            must(vigil_loop_run(loop, VIGIL_RUN_ONCE) >= 0);
+    }
+    must_equal(seen.batches, 20);
+    for (unsigned i = 1; i <= 2; i++) {
+        must_equal(vigil_datagrams_send(client, packets, 8), 8);
+        while (seen.packets < 20 + 8 * i)
+            must(vigil_loop_run(loop, VIGIL_RUN_ONCE) >= 0);
+    }
+    must_equal(seen.batches, 23); /* 4 and 4, then 8 */
+    end(loop, client, server);
+}
+
 static void they_come_and_go_in_batches(void **state)
 {
     (void)state;
@@ -244,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(they_come_and_go_in_batches),
+        test(a_burst_after_single_ones_comes_in_large_batches),
         test(one_is_a_promise),
         test(nobody_there_is_told),
         test(a_long_one_is_cut_and_says_so),
