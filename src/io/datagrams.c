@@ -155,7 +155,7 @@ static void receive_one(vigil_datagrams *it)
     vg_op_finish(op, vigil_value_int(got));
 }
 
-/* Room for a packet costs time even if none comes: make less while few come, and all of it when what there was is used. */
+/* Room for a packet costs time even if none comes: make less while few come, and all of it when it was used up. */
 static void adapt_batch(vigil_datagrams *it, unsigned room, unsigned got)
 {
     if (got == room)
