@@ -135,15 +135,15 @@ int vigil_js_error_get(vigil_js *js, vigil_js_error *error)
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-/* closed: the checkpoint was made. */
+/* closed: the checkpoint was made. The answer is what the code itself did; the checkpoint may end the program. */
 static int finish(vigil_js *js, vg_val result, vg_val thrown, bool closed, vigil_js_value *value)
 {
     int status = 0;
-    if (thrown && !js->ended)
+    /* What the engine throws to end a call is no error of the code. */
+    if (thrown && !js->ended && !js->cut)
         status = vg_js_threw(js, thrown);
-    /* A terminated call has neither a result nor a catchable error. */
-    if (!result && !thrown)
-        status = vg_js_why(-ECANCELED, "the call was ended before it returned");
+    else if (!result)
+        status = vg_js_why(-ECANCELED, js->ended ? "the program has ended" : "the call was ended before it returned");
     if (value)
         *value = result;
     if (js->depth == 0 && !closed)
@@ -151,7 +151,7 @@ static int finish(vigil_js *js, vg_val result, vg_val thrown, bool closed, vigil
     /* A program that has ended itself has no checkpoint, but the loop has to hear of it. */
     if (js->ended || (js->depth == 0 && closed))
         vg_js_sync(js);
-    return js->ended && !result ? vg_js_why(-ECANCELED, "the program has ended") : status;
+    return status;
 }
 
 int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *name, vigil_js_value *value)
@@ -188,6 +188,20 @@ static vg_val call_and_close(vigil_js *js, vg_val function, vg_val self, size_t 
     return vg_apply(js->engine, js->enter, NULL, 2 + count, all, thrown);
 }
 
+/* The result of a function that came to its end before its checkpoint was ended from outside; NULL: it did not. */
+static vg_val result_of_ended(vigil_js *js)
+{
+    vg_val none = NULL, result = NULL;
+    vg_val returned = vg_get(js->engine, js->entered, "returned", &none);
+    if (returned && vg_to_bool(js->engine, returned)) {
+        result = vg_get(js->engine, js->entered, "value", &none);
+        vg_set(js->engine, js->entered, "returned", vg_bool(js->engine, false), &none);
+        vg_set(js->engine, js->entered, "value", vg_undefined(js->engine), &none);
+        js->unwound = true;
+    }
+    return result;
+}
+
 int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, size_t count, const vigil_js_value *args,
                   vigil_js_value *value)
 {
@@ -209,8 +223,11 @@ int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self, si
     result = closes ? call_and_close(js, function, self, count, args, &thrown)
                     : vg_apply(js->engine, function, self, count, args, &thrown);
     js->depth--;
-    /* What was ended from outside had no checkpoint, or not all of it. */
-    status = finish(js, result, thrown, closes && (result || thrown), value);
+    if (closes && !result)
+        result = result_of_ended(js);
+    if (result)
+        thrown = NULL;
+    status = finish(js, result, thrown, closes && result, value);
     vg_engine_leave(js->engine);
     return status;
 }

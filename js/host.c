@@ -81,7 +81,8 @@ static bool boot(vigil_js *js)
         return false;
     vg_hold(engine, js->dispatch);
     js->enter = vg_get(engine, js->binding, "enter", &thrown);
-    return js->enter != NULL;
+    js->entered = vg_get(engine, js->binding, "entered", &thrown);
+    return js->enter && js->entered;
 }
 
 static void before_exit(void *arg);

@@ -21,7 +21,8 @@ struct vigil_js {
     vigil_pool *pool;
     bool own_loop, own_pool;
     vg_val dispatch, binding;
-    vg_val enter; /* of binding: calls a function, and makes the checkpoint behind it */
+    vg_val enter;   /* of binding: calls a function, and makes the checkpoint behind it */
+    vg_val entered; /* of binding: what it returned, while that checkpoint runs */
     double state[VG_STATE_COUNT];
 
     /* turn.c */
@@ -64,6 +65,7 @@ struct vigil_js {
     bool fs_named;                    /* bind_fs.c has named its functions */
     bool records;                     /* somebody may look: the recorder is not off */
     bool frame_shown;                 /* of the call that runs: limit.c has shown where it is */
+    bool cut;                         /* the call that runs, or ran last, was ended because it stalled */
     struct vg_watch_side *watch_side; /* bind_watch.c; NULL: this host has started no watchdog */
     struct vg_jobs_side *jobs_side;   /* jobs_side.h; NULL until vigil:jobs is loaded */
     struct vg_pool_side *pool_side;   /* pool_side.h; NULL until vigil:pool is loaded or a task is exposed */

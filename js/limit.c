@@ -116,6 +116,7 @@ static bool time_is_up(void *arg)
     free(stack);
     if (!end)
         arm(js, SERVICE_NS);
+    js->cut = end;
     return end;
 }
 
@@ -130,7 +131,7 @@ void vg_js_limit_begin(vigil_js *js)
         return;
     js->stalls = 0;
     js->tries = 0;
-    js->frame_shown = false;
+    js->frame_shown = js->cut = false;
     /* Close enough: the loop's time is that of this turn. */
     js->entered_ns = vigil_loop_now(js->loop);
     if (!js->stall_armed)

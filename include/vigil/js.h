@@ -156,16 +156,19 @@ typedef struct vigil_js_error {
 #define VIGIL_JS_ERROR_INIT VG_SIZED(vigil_js_error)
 
 /* Evaluate a text, and run the checkpoint behind it unless JavaScript is on the stack already;
-   `name` is what messages show. *value (may be NULL) is the result. Owner; blocks as long as the
-   code runs. 0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ENOMEM; -ECANCELED the program
-   has ended. */
+   `name` is what messages show. *value (may be NULL) is the result. The answer is what the text
+   did, also if the program ends itself in the checkpoint: vigil_js_ended tells that. Owner; blocks
+   as long as the code runs. 0; -EIO it threw, see vigil_js_error_get; -EINVAL; -ENOMEM; -ECANCELED
+   the program ended before, or in it, or it stalled and was ended. */
 VIGIL_API int vigil_js_eval(vigil_js *js, const char *text, size_t length, const char *name,
                             vigil_js_value *value);
 
 /* Call a function with `self` (NULL: undefined) and arguments, and run the checkpoint behind it
-   unless JavaScript is on the stack already. *value (may be NULL) is the result. Owner; blocks
-   as long as the code runs. 0; -EIO it threw, see vigil_js_error_get; -EINVAL no function;
-   -ENOMEM; -ECANCELED the program has ended. */
+   unless JavaScript is on the stack already. *value (may be NULL) is the result. The answer is
+   what the function did, also if the program ends itself in the checkpoint: vigil_js_ended tells
+   that. Owner; blocks as long as the code runs. 0; -EIO it threw, see vigil_js_error_get; -EINVAL
+   no function; -ENOMEM; -ECANCELED the program ended before, or in it, or it stalled and was
+   ended. */
 VIGIL_API int vigil_js_call(vigil_js *js, vigil_js_value function, vigil_js_value self,
                             size_t count, const vigil_js_value *args, vigil_js_value *value);
 

@@ -188,13 +188,18 @@ function complete(at, a, b) {
   return sched.inScope(callback, undefined, [a, b]);
 }
 
-// A function that C calls while no JavaScript is on the stack: the call and its checkpoint are one crossing.
+// A function that C calls while no JavaScript is on the stack: the call and its checkpoint are one crossing. If that ends the program, C
+// finds the result here. After an error C makes the checkpoint.
+const entered = { returned: false, value: undefined };
+binding.entered = entered;
 binding.enter = (callback, self, ...args) => {
-  try {
-    return Reflect.apply(callback, self, args);
-  } finally {
-    sched.close();
-  }
+  const value = Reflect.apply(callback, self, args);
+  entered.value = value;
+  entered.returned = true;
+  sched.close();
+  entered.returned = false;
+  entered.value = undefined;
+  return value;
 };
 
 // What C waits for, and the modules that the program gives to its scripts.

@@ -612,6 +612,101 @@ static void objects_are_asked_changed_and_written_as_json(void **state)
     vigil_js_destroy(js);
 }
 
+typedef struct ended_call {
+    const char *function; /* of the global */
+    size_t count;
+    int status;
+    double number;
+} ended_call;
+
+static void call_now(vigil_js *js, void *arg)
+{
+    ended_call *call = arg;
+    vigil_js_value function = vigil_js_get(js, vigil_js_global(js), call->function), value = NULL;
+    vigil_js_value args[9];
+    for (size_t i = 0; i < 9; i++)
+        args[i] = vigil_js_number(js, (double)i);
+    call->status = vigil_js_call(js, function, NULL, call->count, args, &value);
+    call->number = value ? vigil_js_to_number(js, value) : -1;
+}
+
+/* What a call answers is what its function did; the checkpoint behind it may end the program. */
+static void a_call_says_what_its_function_did_also_if_the_program_ends(void **state)
+{
+    static const char text[] = "const exit = () => process.exit(3);"
+                               "globalThis.returns = () => { Promise.resolve().then(exit); return 7; };"
+                               "globalThis.ticks = () => { process.nextTick(exit); return 7; };"
+                               "globalThis.throws = () => { Promise.resolve().then(exit); throw new Error('own'); };"
+                               "globalThis.exits = () => { exit(); return 7; };";
+    static const ended_call cases[] = {{"returns", 0, 0, 7},         {"ticks", 1, 0, 7},   {"throws", 0, -EIO, -1},
+                                       {"exits", 0, -ECANCELED, -1}, {"returns", 9, 0, 7}, {"throws", 9, -EIO, -1},
+                                       {"exits", 9, -ECANCELED, -1}};
+    (void)state;
+    /* Outside of a run, in a callback of one, and by vigil_js_eval. */
+    for (size_t i = 0; i < 3 * sizeof cases / sizeof cases[0]; i++) {
+        ended_call call = cases[i / 3];
+        vigil_js *js = make();
+        vigil_js_port *port = NULL;
+        vigil_js_value value = NULL;
+        vigil_js_error error = VIGIL_JS_ERROR_INIT;
+        char way[32];
+        int code = 0;
+        eval(js, text);
+        if (i % 3 == 0) {
+            call_now(js, &call);
+        } else if (i % 3 == 1) {
+            eval(js, "setTimeout(() => {}, 60000)");
+            assert_int_equal(vigil_js_port_open(&port, js), 0);
+            assert_int_equal(vigil_js_port_call(port, call_now, NULL, &call), 0);
+            assert_int_equal(vigil_js_run(js), 3);
+            vigil_js_port_close(port);
+        } else {
+            (void)snprintf(way, sizeof way, "%s()", call.function);
+            call.status = vigil_js_eval(js, way, strlen(way), "t.js", &value);
+            call.number = value ? vigil_js_to_number(js, value) : -1;
+        }
+        assert_int_equal(call.status, cases[i / 3].status);
+        assert_true(call.number == cases[i / 3].number);
+        assert_true(vigil_js_ended(js, &code));
+        assert_int_equal(code, 3);
+        if (call.status == -EIO) {
+            assert_int_equal(vigil_js_error_get(js, &error), 0);
+            assert_string_equal(error.message, "Error: own");
+            assert_non_null(strstr(error.stack, "test.js:1"));
+        }
+        call_now(js, &call);
+        assert_int_equal(call.status, -ECANCELED);
+        vigil_js_destroy(js);
+    }
+}
+
+static void a_checkpoint_that_is_ended_leaves_the_result_of_the_call(void **state)
+{
+    vigil_js_options options = VIGIL_JS_OPTIONS_INIT;
+    ended_call call = {.function = "stalls"};
+    vigil_js *js = NULL;
+    (void)state;
+    options.on_output = keep_output;
+    options.stall_ns = 50000000;
+    options.end_stalls = true;
+    assert_int_equal(vigil_js_create(&js, &options), 0);
+    eval(js, "globalThis.stalls = () => { Promise.resolve().then(() => { for (;;); }); return 7; };"
+             "globalThis.spins = () => { for (;;); }; globalThis.next = () => 8;");
+    call_now(js, &call);
+    assert_int_equal(call.status, 0);
+    assert_true(call.number == 7);
+    call.function = "spins";
+    call_now(js, &call);
+    assert_int_equal(call.status, -ECANCELED);
+    assert_true(call.number == -1);
+    call.function = "next";
+    call_now(js, &call);
+    assert_int_equal(call.status, 0);
+    assert_true(call.number == 8);
+    assert_int_equal(vigil_js_run(js), 0);
+    vigil_js_destroy(js);
+}
+
 int main(void)
 {
     /* cmocka takes over the signals that the engine uses to interrupt compiled code; it can also poll. */
@@ -636,6 +731,8 @@ int main(void)
         cmocka_unit_test(a_stall_is_named_and_ended_and_the_host_lives_on),
         cmocka_unit_test(c_tasks_run_on_the_pool_with_data_in_and_out),
         cmocka_unit_test(an_aborted_c_task_is_told_so_and_its_result_is_dropped),
+        cmocka_unit_test(a_call_says_what_its_function_did_also_if_the_program_ends),
+        cmocka_unit_test(a_checkpoint_that_is_ended_leaves_the_result_of_the_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
