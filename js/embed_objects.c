@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects and JSON of <vigil/js.h>. */
+/* Objects, JSON, BigInts and Dates of <vigil/js.h>. */
 #include <errno.h>
 
 #include "embed.h"
@@ -59,4 +59,33 @@ char *vigil_js_json_text(vigil_js *js, vigil_js_value value, size_t *length)
     if (thrown)
         vg_js_threw(js, thrown);
     return text;
+}
+
+vigil_js_value vigil_js_bigint(vigil_js *js, int64_t value)
+{
+    return vg_bigint(js->engine, value);
+}
+
+bool vigil_js_to_bigint(vigil_js *js, vigil_js_value value, int64_t *number)
+{
+    return value && vg_to_bigint(js->engine, value, number);
+}
+
+vigil_js_value vigil_js_date(vigil_js *js, double milliseconds)
+{
+    return vg_date(js->engine, milliseconds);
+}
+
+bool vigil_js_to_date(vigil_js *js, vigil_js_value value, double *milliseconds)
+{
+    vg_val none = NULL, time_of, time;
+    if (!value || !vg_is_date(js->engine, value))
+        return false;
+    /* Date.prototype.getTime as it was before the program could change it. */
+    time_of = vg_get(js->engine, js->binding, "getTime", &none);
+    time = time_of ? vg_apply(js->engine, time_of, value, 0, NULL, &none) : NULL;
+    if (!time)
+        return false;
+    *milliseconds = vg_to_number(js->engine, time);
+    return true;
 }

@@ -148,6 +148,14 @@ vg_val vg_json_parse(vg_engine *engine, const char *text, size_t length);
 /* To be freed. NULL: it has no JSON, no memory, or *thrown. */
 char *vg_json_text(vg_engine *engine, vg_val value, size_t *length, vg_val *thrown);
 
+/* NULL: no memory. */
+vg_val vg_bigint(vg_engine *engine, int64_t value);
+/* False: it is none, or does not fit. */
+bool vg_to_bigint(vg_engine *engine, vg_val value, int64_t *number);
+/* NULL: no memory. */
+vg_val vg_date(vg_engine *engine, double milliseconds);
+bool vg_is_date(vg_engine *engine, vg_val value);
+
 /* Keep a value alive until the matching release. */
 void vg_hold(vg_engine *engine, vg_val value);
 void vg_release(vg_engine *engine, vg_val value);

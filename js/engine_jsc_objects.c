@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects and JSON: what embedders ask for and the host itself does not. */
+/* Objects, JSON, BigInts and Dates: what embedders ask for and the host itself does not. */
 #include <stdlib.h>
 
 #include "engine_jsc.h"
@@ -74,4 +74,35 @@ char *vg_json_text(vg_engine *engine, vg_val value, size_t *length, vg_val *thro
         JSStringRelease(made);
     }
     return text;
+}
+
+vg_val vg_bigint(vg_engine *engine, int64_t value)
+{
+    return ours(JSBigIntCreateWithInt64(engine->context, value, NULL));
+}
+
+bool vg_to_bigint(vg_engine *engine, vg_val value, int64_t *number)
+{
+    JSValueRef exception = NULL, same;
+    int64_t low;
+    if (!JSValueIsBigInt(engine->context, jsc(value)))
+        return false;
+    low = JSValueToInt64(engine->context, jsc(value), &exception);
+    /* The engine gives the lowest bits of what does not fit. */
+    same = exception ? NULL : JSBigIntCreateWithInt64(engine->context, low, NULL);
+    if (!same || !JSValueIsStrictEqual(engine->context, jsc(value), same))
+        return false;
+    *number = low;
+    return true;
+}
+
+vg_val vg_date(vg_engine *engine, double milliseconds)
+{
+    JSValueRef time = JSValueMakeNumber(engine->context, milliseconds);
+    return ours(JSObjectMakeDate(engine->context, 1, &time, NULL));
+}
+
+bool vg_is_date(vg_engine *engine, vg_val value)
+{
+    return JSValueIsDate(engine->context, jsc(value));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <vigil/js.h>
 
 static vigil_js_value eval(vigil_js *js, const char *text)
@@ -143,6 +144,18 @@ static vigil_js_value is_linux(vigil_js *js)
     return vigil_js_bool(js, true);
 }
 
+/* vigil_js_bigint: make a BigInt */
+static vigil_js_value id_of_row(vigil_js *js, int64_t id)
+{
+    return vigil_js_bigint(js, id);
+}
+
+/* vigil_js_date: make a Date */
+static vigil_js_value now(vigil_js *js)
+{
+    return vigil_js_date(js, (double)time(NULL) * 1000);
+}
+
 /* vigil_js_number: make a number */
 static void set_the_answer(vigil_js *js)
 {
@@ -206,6 +219,21 @@ static bool wants_more(vigil_js *js, vigil_js_value options)
 {
     vigil_js_value more = vigil_js_get(js, options, "more");
     return more != NULL && vigil_js_to_bool(js, more);
+}
+
+/* vigil_js_to_bigint: get the value of a BigInt */
+static int64_t row_of_id(vigil_js *js, vigil_js_value id)
+{
+    int64_t row;
+    return vigil_js_to_bigint(js, id, &row) ? row : -1;
+}
+
+/* vigil_js_to_date: get the time of a Date */
+static double seconds_of(vigil_js *js, vigil_js_value date)
+{
+    double milliseconds;
+    bool is_date = vigil_js_to_date(js, date, &milliseconds);
+    return is_date ? milliseconds / 1000 : -1;
 }
 
 /* vigil_js_to_number: get a value as a number */
@@ -508,6 +536,8 @@ int main(int argc, char **argv)
     assert(vigil_js_to_bool(js, is_linux(js)));
     set_the_answer(js);
     assert(evaluate(js, "answer") == 42);
+    assert(row_of_id(js, id_of_row(js, INT64_MAX)) == INT64_MAX);
+    assert(seconds_of(js, now(js)) > 1e9);
     assert(is_text(js, hello(js)));
     print_as_text(js, hello(js));
     vigil_js_value origin = point(js, 3, 4);

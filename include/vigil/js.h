@@ -201,6 +201,13 @@ VIGIL_API vigil_js_value vigil_js_bool(vigil_js *js, bool value);
 /* A number. Owner; does not block. Returns the value. */
 VIGIL_API vigil_js_value vigil_js_number(vigil_js *js, double value);
 
+/* A BigInt. Owner; does not block. Returns NULL if there is no memory. */
+VIGIL_API vigil_js_value vigil_js_bigint(vigil_js *js, int64_t value);
+
+/* A Date at so many milliseconds since 1970 (UTC); NaN, and more than 8.64e15 to either side, is
+   JavaScript's Invalid Date. Owner; does not block. Returns NULL if there is no memory. */
+VIGIL_API vigil_js_value vigil_js_date(vigil_js *js, double milliseconds);
+
 /* A string of UTF-8; bytes that are none become U+FFFD. Owner; does not block. Returns NULL if
    there is no memory. */
 VIGIL_API vigil_js_value vigil_js_text(vigil_js *js, const char *text, size_t length);
@@ -229,6 +236,14 @@ VIGIL_API bool vigil_js_to_bool(vigil_js *js, vigil_js_value value);
 /* The value as a number, as JavaScript has it. Owner; may run JavaScript (valueOf), otherwise
    does not block. Returns NaN if it is none. */
 VIGIL_API double vigil_js_to_number(vigil_js *js, vigil_js_value value); /* NaN if it is none */
+
+/* The value of a BigInt. Owner; does not block. Returns false if it is none, or does not fit; then
+   vigil_js_to_text has all of its digits. */
+VIGIL_API bool vigil_js_to_bigint(vigil_js *js, vigil_js_value value, int64_t *number);
+
+/* The time of a Date in milliseconds since 1970 (UTC); NaN of an Invalid Date. Owner; does not
+   block. Returns false if it is none. */
+VIGIL_API bool vigil_js_to_date(vigil_js *js, vigil_js_value value, double *milliseconds);
 
 /* The value as UTF-8 with a zero behind it, to be freed with free(); *length may be NULL. Owner;
    may run JavaScript (toString), otherwise does not block. Returns NULL if there is no memory,

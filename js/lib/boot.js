@@ -209,6 +209,7 @@ binding.awaitFor = (value, onFulfilled, onRejected) => {
   apply(then, apply(resolve, Promise, [value]), [onFulfilled, onRejected]);
 };
 binding.modules = { __proto__: null };
+binding.getTime = Date.prototype.getTime;
 
 const KIND = load('constants').dispatch;
 function main(run) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The embedding API as a C program uses it. */
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -612,6 +613,61 @@ static void objects_are_asked_changed_and_written_as_json(void **state)
     vigil_js_destroy(js);
 }
 
+static void bigints_and_dates_go_in_and_out(void **state)
+{
+    static const int64_t numbers[] = {0, 1, -1, 42, INT64_C(9007199254740993), INT64_MAX, INT64_MIN};
+    static const char *const others[] = {"1",   "'1'", "Object(1n)", "2n ** 63n", "-(2n ** 63n) - 1n", "2n ** 64n + 5n",
+                                         "null"};
+    static const char *const dates[] = {"1",    "'1970'",     "Object.create(Date.prototype)",
+                                        "Date", "Date.now()", "({ getTime: () => 1 })"};
+    vigil_js *js = make();
+    vigil_js_value value;
+    int64_t number = 77;
+    double time = 77;
+    char *text, wanted[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        value = vigil_js_bigint(js, numbers[i]);
+        assert_int_equal(vigil_js_type_of(js, value), VIGIL_JS_BIGINT);
+        assert_true(vigil_js_to_bigint(js, value, &number) && number == numbers[i]);
+        (void)snprintf(wanted, sizeof wanted, "%lld", (long long)numbers[i]);
+        text = vigil_js_to_text(js, value, NULL);
+        assert_string_equal(text, wanted);
+        free(text);
+        (void)snprintf(wanted, sizeof wanted, "%lldn", (long long)numbers[i]);
+        assert_true(vigil_js_to_bigint(js, eval(js, wanted), &number) && number == numbers[i]);
+    }
+    number = 77;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_false(vigil_js_to_bigint(js, eval(js, others[i]), &number));
+    assert_false(vigil_js_to_bigint(js, NULL, &number));
+    assert_int_equal(number, 77);
+
+    value = vigil_js_date(js, 1e12 + 0.9);
+    assert_int_equal(vigil_js_type_of(js, value), VIGIL_JS_OBJECT);
+    assert_true(vigil_js_is_instance(js, value, vigil_js_get(js, vigil_js_global(js), "Date")));
+    text = vigil_js_json_text(js, value, NULL);
+    assert_string_equal(text, "\"2001-09-09T01:46:40.000Z\"");
+    free(text);
+    assert_true(vigil_js_to_date(js, value, &time) && time == 1e12);
+    assert_true(vigil_js_to_date(js, vigil_js_date(js, -1), &time) && time == -1);
+    assert_true(vigil_js_to_date(js, vigil_js_date(js, 8.65e15), &time) && isnan(time));
+    assert_true(vigil_js_to_date(js, eval(js, "new Date(NaN)"), &time) && isnan(time));
+    /* The program's own methods are not asked. */
+    value = eval(js, "class Day extends Date { getTime() { throw 1; } valueOf() { throw 2; } }"
+                     "Date.prototype.getTime = () => 3; Date.prototype[Symbol.toPrimitive] = () => 4; new Day(5)");
+    assert_true(vigil_js_to_date(js, value, &time) && time == 5);
+    assert_true(
+        vigil_js_to_date(js, eval(js, "process.getBuiltinModule('vm').runInNewContext('new Date(6)')"), &time) &&
+        time == 6);
+    time = 77;
+    for (size_t i = 0; i < sizeof dates / sizeof dates[0]; i++)
+        assert_false(vigil_js_to_date(js, eval(js, dates[i]), &time));
+    assert_false(vigil_js_to_date(js, NULL, &time));
+    assert_true(time == 77);
+    vigil_js_destroy(js);
+}
+
 typedef struct ended_call {
     const char *function; /* of the global */
     size_t count;
@@ -731,6 +787,7 @@ int main(void)
         cmocka_unit_test(a_stall_is_named_and_ended_and_the_host_lives_on),
         cmocka_unit_test(c_tasks_run_on_the_pool_with_data_in_and_out),
         cmocka_unit_test(an_aborted_c_task_is_told_so_and_its_result_is_dropped),
+        cmocka_unit_test(bigints_and_dates_go_in_and_out),
         cmocka_unit_test(a_call_says_what_its_function_did_also_if_the_program_ends),
         cmocka_unit_test(a_checkpoint_that_is_ended_leaves_the_result_of_the_call),
     };
