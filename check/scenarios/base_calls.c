@@ -306,8 +306,13 @@ static void batches(void)
     vgc_assert(vg_batch_next(8, VG_BATCH_MOST, VG_BATCH_SPAN + 1, true) == 4 &&
                    vg_batch_next(1, VG_BATCH_MOST, VG_BATCH_SPAN + 1, true) == 1,
                "fewer");
-    vgc_assert(vg_batch_next(8, VG_BATCH_MOST, 10, true) == 16 && vg_batch_next(8, VG_BATCH_MOST, 10, false) == 8,
+    vgc_assert(vg_batch_next(2, VG_BATCH_MOST, VG_BATCH_SPAN / 4, true) == 4 &&
+                   vg_batch_next(2, VG_BATCH_MOST, VG_BATCH_SPAN / 4, false) == 2,
                "more, if it was full");
+    vgc_assert(vg_batch_next(2, VG_BATCH_MOST, VG_BATCH_SPAN / 16, true) == 4 &&
+                   vg_batch_next(2, VG_BATCH_MOST, VG_BATCH_SPAN / 16 - 1, true) == 16 &&
+                   vg_batch_next(8, VG_BATCH_MOST, 10, true) == VG_BATCH_MOST,
+               "many more, if all were short");
     vgc_assert(vg_batch_next(VG_BATCH_MOST, VG_BATCH_MOST, 10, true) == VG_BATCH_MOST, "but not without end");
 }
 
