@@ -2,6 +2,7 @@
 #include "alone.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include "base/slab.h"
 
@@ -295,7 +296,8 @@ static void what_a_burst_leaves_goes_back_to_the_system(void **state)
     };
     vg_slab slab;
     vg_slab_cache cache;
-    unsigned char **objects = test_malloc(BURST * sizeof *objects);
+    unsigned char **objects = malloc(BURST * sizeof *objects);
+    assert_non_null(objects);
     vg_slab_init(&slab, SIZE);
     vg_slab_cache_init(&cache, &slab);
     const size_t page_chunks = VG_SLAB_PAGE / slab.chunk_bytes;
@@ -331,7 +333,7 @@ static void what_a_burst_leaves_goes_back_to_the_system(void **state)
         if (trimmed[i] != 0)
             fail_msg("byte %zu of a trimmed page is still there", i);
     vg_slab_destroy(&slab);
-    test_free(objects);
+    free(objects);
 }
 
 #ifdef VG_SLAB_POISON
