@@ -39,7 +39,7 @@ typedef struct vg_file_loop {
     vg_cell internal_refused, wakes_sent, fds_gone;
     vg_cell called_at; /* when it was last woken; by the waker */
 
-    /* Written by the owner before it sleeps, and by readers. */
+    /* Written by the owner before it sleeps, and by any thread of the process that takes a sample. */
     alignas(64) vg_cell sampled_at;
     vg_cell posts_accepted, posts_taken; /* taken: run or cancelled */
     vg_cell keep;                        /* what keeps it alive: references and watches */
